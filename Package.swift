@@ -1,0 +1,98 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 mode, warnings are errors, imports internal unless they say otherwise.
+let habits: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// The targets that touch C also say every unsafe step aloud.
+let boundary: [SwiftSetting] = habits + [.strictMemorySafety()]
+
+let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+
+let package = Package(
+    name: "countersign",
+    products: [
+        .executable(name: "countersign", targets: ["countersign"]),
+        .executable(name: "countersign-sandbox", targets: ["countersign-sandbox"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // Layer 0: C
+        .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
+        // Layer 1: one Swift face for each C library
+        .target(name: "OpenSSL", dependencies: ["COpenSSL"], swiftSettings: boundary),
+        .target(name: "HTTPFetch", dependencies: ["CCurl"], swiftSettings: boundary),
+        .target(name: "Postgres", dependencies: ["CPostgres", log], swiftSettings: boundary),
+
+        // Layer 2
+        .target(name: "JOSE", dependencies: ["OpenSSL"], swiftSettings: habits),
+        .target(name: "Accounts", swiftSettings: habits),
+        .target(
+            name: "Migrator", dependencies: ["Postgres", "OpenSSL", log], swiftSettings: habits,
+            plugins: ["EmbedMigrationsPlugin"]),
+        .plugin(name: "EmbedMigrationsPlugin", capability: .buildTool(), dependencies: ["embed-migrations"]),
+        .executableTarget(name: "embed-migrations", swiftSettings: habits),
+
+        // Layer 3
+        .target(name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", log], swiftSettings: habits),
+        .target(name: "Storage", dependencies: ["Postgres", "Accounts", "OpenSSL"], swiftSettings: habits),
+
+        // Layer 4
+        .target(
+            name: "SignIn",
+            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log, lifecycle],
+            swiftSettings: habits),
+
+        // Layer 5
+        .target(
+            name: "HTTPAPI",
+            dependencies: [
+                "SignIn", "Accounts", "JOSE", hummingbird, nioCore, nioHTTPTypes, httpTypes, log, lifecycle,
+            ],
+            swiftSettings: habits),
+
+        // Layer 6
+        .executableTarget(
+            name: "countersign",
+            dependencies: [
+                "HTTPAPI", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "JOSE", "HTTPFetch", "Postgres",
+                "OpenSSL", arguments, configuration, log, lifecycle,
+            ],
+            swiftSettings: habits),
+        .executableTarget(
+            name: "countersign-sandbox",
+            dependencies: ["JOSE", "OpenSSL", hummingbird, httpTypes, arguments, log, lifecycle],
+            swiftSettings: habits),
+
+        // Tests
+        .target(
+            name: "TestSupport",
+            dependencies: ["OpenSSL", "JOSE", "Postgres", "Migrator", "Accounts", "HTTPFetch", "Providers", log],
+            path: "Tests/TestSupport", swiftSettings: habits),
+    ]
+)

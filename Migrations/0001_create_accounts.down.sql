@@ -1,0 +1,3 @@
+-- why: undoes 0001; every account and identity is lost.
+DROP TABLE identities;
+DROP TABLE accounts;

@@ -1,0 +1,2 @@
+-- why: undoes 0002; everybody is signed out.
+DROP TABLE sessions;

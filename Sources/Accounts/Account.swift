@@ -1,0 +1,68 @@
+/// A local account.
+package struct Account: Hashable, Sendable {
+    package enum Status: String, Sendable {
+        case active
+        case disabled
+    }
+
+    package let id: AccountID
+    package let email: EmailAddress?
+    /// Whether somebody has proven to own the mailbox. Until then the address belongs to whoever claimed it first and
+    /// is never found by a token's email.
+    package let isEmailVerified: Bool
+    package let displayName: DisplayName?
+    package let status: Status
+    package let createdAt: Timestamp
+    package let hasPassword: Bool
+    /// Oldest first.
+    package let identities: [Identity]
+
+    package init(
+        id: AccountID, email: EmailAddress?, isEmailVerified: Bool, displayName: DisplayName?, status: Status,
+        createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
+    ) {
+        self.id = id
+        self.email = email
+        self.isEmailVerified = isEmailVerified
+        self.displayName = displayName
+        self.status = status
+        self.createdAt = createdAt
+        self.hasPassword = hasPassword
+        self.identities = identities
+    }
+}
+
+/// A provider identity that is linked to an account.
+package struct Identity: Hashable, Sendable {
+    /// What is known of the person's authorization at the provider.
+    package enum Authorization: String, Sendable {
+        case none
+        case active
+        case revoking
+        case revoked
+    }
+
+    package let id: IdentityID
+    package let key: IdentityKey
+    package let email: EmailAddress?
+    package let isEmailVerified: Bool
+    package let isPrivateEmail: Bool
+    package let linkedAt: Timestamp
+    /// Kept to the hour: a sign-in writes it only when it is older.
+    package let lastSignInAt: Timestamp?
+    package let authorization: Authorization
+
+    package init(
+        id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,
+        linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization
+    ) {
+        self.id = id
+        self.key = key
+        self.email = email
+        self.isEmailVerified = isEmailVerified
+        self.isPrivateEmail = isPrivateEmail
+        self.linkedAt = linkedAt
+        self.lastSignInAt = lastSignInAt
+        self.authorization = authorization
+    }
+}

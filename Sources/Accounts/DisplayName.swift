@@ -1,0 +1,34 @@
+/// A name to show: user input, cleaned and never more than 100 characters.
+package struct DisplayName: ExactString {
+    package let text: String
+
+    package static let maximumCharacters = 100
+
+    /// Drops controls and the characters that reorder or hide text (bidirectional overrides and isolates, zero-width
+    /// marks), trims spaces, cuts at 100 characters; `nil` when nothing is left.
+    package init?(_ input: String) {
+        var scalars = String.UnicodeScalarView()
+        for scalar in input.unicodeScalars where !DisplayName.isHidden(scalar) {
+            scalars.append(scalar.properties.isWhitespace ? " " : scalar)
+        }
+        let visible = String(scalars).split(separator: " ").joined(separator: " ")
+        let cut = String(visible.prefix(DisplayName.maximumCharacters))
+        // One character may be a base with any number of combining marks: bound the bytes too.
+        guard !cut.isEmpty, cut.utf8.count <= DisplayName.maximumCharacters * 16 else { return nil }
+        self.text = cut
+    }
+
+    /// Joins the two parts that Apple's SDK hands over once, at first consent.
+    package init?(givenName: String?, familyName: String?) {
+        self.init([givenName, familyName].compactMap { $0 }.joined(separator: " "))
+    }
+
+    private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x08, 0x0E...0x1F, 0x7F...0x84, 0x86...0x9F: true
+        case 0x061C, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2060, 0x2066...0x2069, 0xFEFF: true
+        case 0xFFF9...0xFFFB, 0xE0000...0xE0FFF: true
+        default: false
+        }
+    }
+}

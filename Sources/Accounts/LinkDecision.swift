@@ -1,0 +1,78 @@
+/// What a person whose identity is not linked may choose.
+package enum LinkChoice: String, Sendable {
+    case create
+    case bind
+}
+
+/// `linking.verifiedEmail`: what a verified email of an unknown identity does when an account holds that address.
+package enum VerifiedEmailPolicy: String, CaseIterable, Sendable {
+    /// Always ask for a proof of the account.
+    case prompt
+    /// Bind without one where the provider runs the mailbox's domain and the account's own email is verified.
+    case automatic
+}
+
+/// The account that holds an email address.
+package struct EmailHolder: Hashable, Sendable {
+    package let accountID: AccountID
+    package let isEmailVerified: Bool
+    package let status: Account.Status
+    package let hasIdentities: Bool
+    /// Whether it already has an identity of the provider and realm in question.
+    package let hasIdentityOfProvider: Bool
+
+    package init(
+        accountID: AccountID, isEmailVerified: Bool, status: Account.Status, hasIdentities: Bool,
+        hasIdentityOfProvider: Bool
+    ) {
+        self.accountID = accountID
+        self.isEmailVerified = isEmailVerified
+        self.status = status
+        self.hasIdentities = hasIdentities
+        self.hasIdentityOfProvider = hasIdentityOfProvider
+    }
+}
+
+/// What an unknown identity leads to.
+package enum UnknownIdentityDecision: Hashable, Sendable {
+    case linkRequired([LinkChoice])
+    case bindAutomatically(AccountID)
+}
+
+/// What *create* does with the identity's email.
+package enum CreateDecision: Hashable, Sendable {
+    /// The new account takes the address; `nil` when the provider has not proven one.
+    case create(email: EmailAddress?, isVerified: Bool)
+    /// The verified owner has arrived: the account that never proved the address loses it, its password and its
+    /// sessions, and is disabled when no identity is left to enter it by.
+    case createAndReclaim(email: EmailAddress, from: AccountID, disable: Bool)
+    case refusedEmailTaken
+}
+
+/// The rules of linking. Pure: the caller reads what they need and executes what they say.
+package enum Linking {
+    /// - Parameter holder: the account that holds the identity's ``ProviderEmail/candidate`` address.
+    package static func decide(
+        _ identity: VerifiedIdentity, holder: EmailHolder?, policy: VerifiedEmailPolicy
+    ) -> UnknownIdentityDecision {
+        guard identity.email?.candidate != nil, let holder, holder.isEmailVerified else {
+            return .linkRequired([.create, .bind])
+        }
+        if policy == .automatic, identity.email?.isAuthoritative == true, holder.status == .active,
+            !holder.hasIdentityOfProvider
+        {
+            return .bindAutomatically(holder.accountID)
+        }
+        return .linkRequired([.bind])
+    }
+
+    /// - Parameter holder: the account that holds the identity's address, candidate or not.
+    package static func decideCreate(_ email: ProviderEmail?, holder: EmailHolder?) -> CreateDecision {
+        guard let email, email.isVerified else { return .create(email: nil, isVerified: false) }
+        guard let holder else { return .create(email: email.address, isVerified: true) }
+        // A relay address never matches and never conflicts: the new account goes without.
+        guard let candidate = email.candidate else { return .create(email: nil, isVerified: false) }
+        guard !holder.isEmailVerified else { return .refusedEmailTaken }
+        return .createAndReclaim(email: candidate, from: holder.accountID, disable: !holder.hasIdentities)
+    }
+}

@@ -1,0 +1,86 @@
+/// How a person proved who they are (RFC 8176 where it has a value).
+package enum AuthenticationMethod: String, Sendable {
+    case password = "pwd"
+    case oneTimeCode = "otp"
+    case apple
+    case google
+
+    package init(_ provider: Provider) {
+        switch provider {
+        case .apple: self = .apple
+        case .google: self = .google
+        }
+    }
+}
+
+/// A signed-in device.
+package struct Session: Hashable, Sendable {
+    package let id: SessionID
+    package let accountID: AccountID
+    /// The identity that opened it; it ends with that identity's link or authorization.
+    package let identityID: IdentityID?
+    package let authenticatedAt: Timestamp
+    package let methods: [AuthenticationMethod]
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    /// Which refresh token is the newest.
+    package let generation: Int32
+
+    package init(
+        id: SessionID, accountID: AccountID, identityID: IdentityID?, authenticatedAt: Timestamp,
+        methods: [AuthenticationMethod], createdAt: Timestamp, expiresAt: Timestamp, generation: Int32
+    ) {
+        self.id = id
+        self.accountID = accountID
+        self.identityID = identityID
+        self.authenticatedAt = authenticatedAt
+        self.methods = methods
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.generation = generation
+    }
+
+    /// How long ago a proof may be for what needs fresh authentication.
+    package static let freshSeconds: Int64 = 600
+
+    /// Whether the person authenticated at most ten minutes before `now`.
+    package func isFresh(at now: Timestamp) -> Bool {
+        now <= authenticatedAt.advanced(bySeconds: Session.freshSeconds)
+    }
+}
+
+/// What the client said of the device; shown to the account's owner in the list of sessions.
+package struct Device: Hashable, Sendable {
+    package let name: String?
+    package let platform: String?
+
+    package init(name: String?, platform: String?) {
+        self.name = name
+        self.platform = platform
+    }
+}
+
+/// A session about to be opened, by whatever proof.
+package struct SessionOpening: Sendable {
+    package let id: SessionID
+    package let authenticatedAt: Timestamp
+    package let methods: [AuthenticationMethod]
+    package let now: Timestamp
+    package let expiresAt: Timestamp
+    package let device: Device?
+    /// The client's network address as text.
+    package let address: String?
+
+    package init(
+        id: SessionID, authenticatedAt: Timestamp, methods: [AuthenticationMethod], now: Timestamp,
+        expiresAt: Timestamp, device: Device?, address: String?
+    ) {
+        self.id = id
+        self.authenticatedAt = authenticatedAt
+        self.methods = methods
+        self.now = now
+        self.expiresAt = expiresAt
+        self.device = device
+        self.address = address
+    }
+}

@@ -1,0 +1,49 @@
+/// An email as a provider states it in a verified token.
+package struct ProviderEmail: Hashable, Sendable {
+    package let address: EmailAddress
+    package let isVerified: Bool
+    /// Apple's relay: it forwards mail but proves nothing about who owns a local account.
+    package let isPrivateRelay: Bool
+    /// Whether the provider itself runs the mailbox's domain (see `contract` of automatic binding): Google for
+    /// `@gmail.com` and hosted domains, Apple for its own domains when the address is stated not to be a relay.
+    package let isAuthoritative: Bool
+
+    package init(address: EmailAddress, isVerified: Bool, isPrivateRelay: Bool, isAuthoritative: Bool) {
+        self.address = address
+        self.isVerified = isVerified
+        self.isPrivateRelay = isPrivateRelay
+        self.isAuthoritative = isAuthoritative
+    }
+
+    /// The address when it may point at a local account: verified, and no relay.
+    package var candidate: EmailAddress? {
+        isVerified && !isPrivateRelay ? address : nil
+    }
+}
+
+/// A person whom a provider vouches for. Made by the provider rules from a verified token, and restored from a link
+/// ticket that such a verification wrote; nowhere else.
+package struct VerifiedIdentity: Hashable, Sendable {
+    package let key: IdentityKey
+    package let email: ProviderEmail?
+    /// The client (app) that the token was issued to.
+    package let clientID: String
+    /// When the person authenticated at the provider: the token's `auth_time`, else its `iat`.
+    package let authenticatedAt: Timestamp
+    /// The token's `nonce`, as it stands in the token.
+    package let nonce: String?
+    /// Apple's `transfer_sub`, present for 60 days after an app moved between teams.
+    package let transferSubject: ProviderSubject?
+
+    package init(
+        key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, nonce: String? = nil,
+        transferSubject: ProviderSubject? = nil
+    ) {
+        self.key = key
+        self.email = email
+        self.clientID = clientID
+        self.authenticatedAt = authenticatedAt
+        self.nonce = nonce
+        self.transferSubject = transferSubject
+    }
+}

@@ -1,0 +1,57 @@
+import CCurl
+
+/// A URL that passed the rules, in libcurl's parsed form. The transfer is given this very handle, so no second parser
+/// can read another host out of the same text.
+@safe
+struct RequestURL: ~Copyable {
+    let handle: OpaquePointer
+
+    private init() throws(FetchError) {
+        guard let handle = unsafe curl_url() else { throw FetchError(.other, detail: "curl_url") }
+        unsafe self.handle = handle
+    }
+
+    deinit { unsafe curl_url_cleanup(handle) }
+
+    /// Throws `invalidURL` or `protocolRefused`.
+    static func parse(_ text: String) throws(FetchError) -> RequestURL {
+        // Printable ASCII only. A backslash is the one printable that URL parsers are known to disagree about.
+        guard !text.isEmpty, text.utf8.count <= 8_192,
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })
+        else { throw FetchError(.invalidURL, detail: "not printable ASCII") }
+
+        let url = try RequestURL()
+        let flags = UInt32(CURLU_DISALLOW_USER)
+        let status = unsafe text.withCString { unsafe curl_url_set(url.handle, CURLUPART_URL, $0, flags) }
+        guard status == CURLUE_OK else {
+            let code: FetchError.Code = status == CURLUE_UNSUPPORTED_SCHEME ? .protocolRefused : .invalidURL
+            throw FetchError(code, detail: unsafe String(cString: curl_url_strerror(status)))
+        }
+        switch url.part(CURLUPART_SCHEME) {
+        case "https": break
+        case "http":
+            guard isLoopback(url.part(CURLUPART_HOST)) else {
+                throw FetchError(.protocolRefused, detail: "http to another machine")
+            }
+        default: throw FetchError(.protocolRefused, detail: "neither https nor http")
+        }
+        return url
+    }
+
+    var isEncrypted: Bool { part(CURLUPART_SCHEME) == "https" }
+
+    private func part(_ part: CURLUPart) -> String {
+        var text: UnsafeMutablePointer<CChar>?
+        guard unsafe curl_url_get(handle, part, &text, 0) == CURLUE_OK, let text = unsafe text else { return "" }
+        defer { unsafe curl_free(text) }
+        return unsafe String(cString: text)
+    }
+
+    /// libcurl has already brought every spelling of an IPv4 address to four decimal parts, and it never asks a name
+    /// server for `localhost`.
+    private static func isLoopback(_ host: String) -> Bool {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+        return host == "localhost" || host == "[::1]" || (isAddress && parts[0] == "127")
+    }
+}

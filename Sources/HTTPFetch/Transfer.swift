@@ -1,0 +1,197 @@
+import CCurl
+
+/// One request on its way through libcurl, and what has come back of it so far.
+///
+/// Sendable because it has one owner at a time: the caller builds it and hands it over through the loop's mutex; from
+/// then on the loop's thread alone touches it, libcurl's callbacks included.
+@safe
+final class Transfer: @unchecked Sendable {
+    typealias Outcome = Result<FetchResponse, FetchError>
+
+    let deadline: ContinuousClock.Instant
+
+    private let easy: EasyHandle
+    // libcurl reads these two while the transfer runs, no longer when its handle is cleaned up.
+    private let url: RequestURL
+    private let headerLines: HeaderList
+
+    private let requestBody: [UInt8]
+    private var bodyBytesOffered = 0
+
+    private let maximumBodyBytes: Int
+    private var headerBytesLeft: Int
+    private var headers = FetchHeaders()
+    private var headersAreComplete = false
+    private var body: [UInt8] = []
+    private var isTooLarge = false
+
+    private var continuation: CheckedContinuation<Outcome, Never>?
+
+    init(_ request: FetchRequest, configuration: CurlFetcher.Configuration) throws(FetchError) {
+        deadline = .now.advanced(by: request.timeout)
+        url = try RequestURL.parse(request.url)
+        var lines = HeaderList()
+        for (name, value) in request.headers { try lines.append(name: name, value: value) }
+        // Or else libcurl waits up to a second for "100 Continue" before it sends a body of more than a kilobyte.
+        try lines.append(line: "Expect:")
+        headerLines = lines
+        requestBody = request.method == .post ? request.body ?? [] : []
+        maximumBodyBytes = max(0, request.maximumBodyBytes)
+        headerBytesLeft = configuration.maximumHeaderBytes
+        easy = try EasyHandle()
+
+        try restrict(configuration)
+        try easy.set(url: url)
+        try easy.set(headers: headerLines)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(min(request.connectTimeout, request.timeout)))
+        try describe(request.method)
+        try listen()
+    }
+
+    @unsafe
+    var handle: UnsafeMutableRawPointer { unsafe easy.pointer }
+
+    /// What libcurl calls this transfer by: the address of its handle.
+    var id: UInt { unsafe UInt(bitPattern: easy.pointer) }
+
+    func answer(to continuation: CheckedContinuation<Outcome, Never>) {
+        self.continuation = continuation
+    }
+
+    // MARK: Set-up
+
+    /// What a request of ours may do at all. libcurl has far more protocols, environment variables and files that
+    /// steer it than a backend wants.
+    private func restrict(_ configuration: CurlFetcher.Configuration) throws(FetchError) {
+        let scheme = url.isEncrypted ? "https" : "http"
+        try easy.set(CURLOPT_PROTOCOLS_STR, scheme)
+        try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, scheme)
+        try easy.set(CURLOPT_FOLLOWLOCATION, 0)
+        try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        // Empty rather than absent: absent means "ask the environment".
+        try easy.set(CURLOPT_PROXY, "")
+        try easy.set(CURLOPT_NOSIGNAL, 1)
+        // Without it, ending a transfer that still resolves its host blocks the thread, and everyone on it, until
+        // the resolver gives up.
+        try easy.set(CURLOPT_QUICK_EXIT, 1)
+        // Neither asked for nor undone, so a small body can't become a large one behind the limit's back.
+        try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        try easy.set(CURLOPT_HTTP09_ALLOWED, 0)
+        try easy.set(CURLOPT_USERAGENT, configuration.userAgent)
+
+        if url.isEncrypted {
+            try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+            try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
+            try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+            if let path = configuration.caBundlePath { try easy.set(CURLOPT_CAINFO, path) }
+            try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+            // A burst waits for the first handshake and shares its connection instead of opening one for each.
+            try easy.set(CURLOPT_PIPEWAIT, 1)
+        } else {
+            try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        }
+    }
+
+    private func describe(_ method: FetchRequest.Method) throws(FetchError) {
+        switch method {
+        case .get: try easy.set(CURLOPT_HTTPGET, 1)
+        case .post:
+            try easy.set(CURLOPT_POST, 1)
+            try easy.set(CURLOPT_POSTFIELDSIZE_LARGE, offset: requestBody.count)
+            // A callback that can't be rewound: when a kept connection turns out dead, libcurl repeats the request
+            // on a new one, and this keeps it from repeating a body that the peer may have acted on.
+            try unsafe easy.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
+                unsafe Transfer.from(context).offer(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+            }
+        }
+    }
+
+    /// The context is unretained: the loop holds the transfer for as long as its handle is in the multi handle.
+    private func listen() throws(FetchError) {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        try unsafe easy.set(CURLOPT_READDATA, context: context)
+        try unsafe easy.set(CURLOPT_HEADERDATA, context: context)
+        try unsafe easy.set(CURLOPT_WRITEDATA, context: context)
+        try unsafe easy.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            unsafe Transfer.from(context).takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        }
+        try unsafe easy.set(CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            unsafe Transfer.from(context).takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        }
+    }
+
+    @unsafe
+    private static func from(_ context: UnsafeMutableRawPointer?) -> Transfer {
+        guard let context = unsafe context else { fatalError("libcurl lost the context that it was given") }
+        return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    // MARK: libcurl's callbacks; a count that differs from what was offered makes libcurl give up
+
+    @unsafe
+    private func offer(_ space: UnsafeMutableRawBufferPointer) -> Int {
+        let slice = requestBody[bodyBytesOffered...].prefix(space.count)
+        unsafe space.copyBytes(from: slice)
+        bodyBytesOffered += slice.count
+        return slice.count
+    }
+
+    @unsafe
+    private func takeHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        headerBytesLeft -= line.count
+        guard headerBytesLeft >= 0 else {
+            isTooLarge = true
+            return 0
+        }
+        let bytes = unsafe Array(line)
+        if bytes.starts(with: "HTTP/".utf8) {
+            // The status line, again after each interim response (RFC 9110 §15.2), whose fields mean nothing here.
+            headers = FetchHeaders()
+            headersAreComplete = false
+        } else if bytes.allSatisfy({ $0 == 0x0D || $0 == 0x0A }) {
+            headersAreComplete = true
+        } else if !headersAreComplete {
+            headers.append(line: bytes)
+        }  // else a trailer: counted, and not let near the headers (RFC 9110 §6.5.1)
+        return line.count
+    }
+
+    @unsafe
+    private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard bytes.count <= maximumBodyBytes - body.count else {
+            isTooLarge = true
+            return 0
+        }
+        unsafe body.append(contentsOf: bytes)
+        return bytes.count
+    }
+
+    // MARK: The end; the handle must have left the multi handle before
+
+    func finish(_ status: CURLcode) {
+        guard status == CURLE_OK, !isTooLarge else {
+            let code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
+            return fail(code, detail: unsafe String(cString: curl_easy_strerror(status)))
+        }
+        let status = easy.number(CURLINFO_RESPONSE_CODE)
+        resume(.success(FetchResponse(status: status, headers: headers, body: body)))
+    }
+
+    func fail(_ code: FetchError.Code, detail: String = "") {
+        resume(.failure(FetchError(code, requestSent: requestSent, detail: detail)))
+    }
+
+    private var requestSent: Bool { bodyBytesOffered > 0 || easy.number(CURLINFO_REQUEST_SIZE) > 0 }
+
+    private func resume(_ outcome: Outcome) {
+        continuation?.resume(returning: outcome)
+        continuation = nil
+    }
+
+    private static func milliseconds(_ duration: Duration) -> Int {
+        let (seconds, attoseconds) = duration.components
+        // Zero would mean "no limit" to libcurl.
+        return Int(min(max(seconds, 0), 86_400) * 1_000 + max(1, attoseconds / 1_000_000_000_000_000))
+    }
+}

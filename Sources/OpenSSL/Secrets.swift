@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// Bytes that nobody can guess, from OpenSSL's generator.
+package enum SecureRandom {
+    package static func bytes(_ count: Int) throws(OpenSSLError) -> [UInt8] {
+        guard count >= 0, let length = Int32(exactly: count) else {
+            throw OpenSSLError("RAND_bytes", refused: "count out of range")
+        }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let result = unsafe bytes.withUnsafeMutableBufferPointer { unsafe RAND_bytes($0.baseAddress, length) }
+        guard count == 0 || result == 1 else { throw OpenSSLError("RAND_bytes") }
+        return bytes
+    }
+}
+
+/// Takes a time that depends on the lengths alone, which are no secret here.
+package func constantTimeEquals(_ a: RawSpan, _ b: RawSpan) -> Bool {
+    guard a.byteCount == b.byteCount else { return false }
+    return unsafe a.withUnsafeBytes { a in
+        unsafe b.withUnsafeBytes { b in unsafe CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0 }
+    }
+}
+
+package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    unsafe constantTimeEquals(a.span.bytes, b.span.bytes)
+}
+
+/// Overwrites a secret so that the compiler cannot drop the write. Only the storage that `bytes` alone holds is reached:
+/// an array that shares its storage with a copy gets storage of its own, and the copy keeps the secret.
+package func cleanse(_ bytes: inout [UInt8]) {
+    unsafe bytes.withUnsafeMutableBufferPointer { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
+}

@@ -1,0 +1,36 @@
+/// What a JSON document may cost before it is refused.
+///
+/// RFC 8259 §9 lets a reader set limits on size, depth, and the length of strings and numbers.
+package struct JSONLimits: Sendable {
+    /// Bytes of the whole document.
+    package var maximumBytes: Int = 65_536
+    /// Objects and arrays within each other; a lone `{}` has depth 1.
+    package var maximumDepth: Int = 8
+    /// Members of one object.
+    package var maximumMembers: Int = 128
+    /// Bytes of one string or member name once its escapes are undone.
+    package var maximumStringBytes: Int = 8_192
+    /// Characters of one number.
+    package var maximumNumberBytes: Int = 32
+    /// Whether a string or a name may hold U+0000 to U+001F by way of an escape. PostgreSQL text cannot hold the first of
+    /// them, and the others split lines in logs, mails and headers.
+    package var allowsControlCharacters: Bool = true
+
+    /// Token headers, claims, key sets, and the answers of providers.
+    package static let standard = JSONLimits()
+
+    /// Request bodies: 64 KiB, no control characters.
+    package static let requestBody = JSONLimits(allowsControlCharacters: false)
+
+    package init(
+        maximumBytes: Int = 65_536, maximumDepth: Int = 8, maximumMembers: Int = 128, maximumStringBytes: Int = 8_192,
+        maximumNumberBytes: Int = 32, allowsControlCharacters: Bool = true
+    ) {
+        self.maximumBytes = maximumBytes
+        self.maximumDepth = maximumDepth
+        self.maximumMembers = maximumMembers
+        self.maximumStringBytes = maximumStringBytes
+        self.maximumNumberBytes = maximumNumberBytes
+        self.allowsControlCharacters = allowsControlCharacters
+    }
+}

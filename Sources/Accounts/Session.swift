@@ -40,6 +40,13 @@ package struct Session: Hashable, Sendable {
         self.generation = generation
     }
 
+    /// The same session after a refresh.
+    package func renewed(generation: Int32, expiresAt: Timestamp) -> Session {
+        Session(
+            id: id, accountID: accountID, identityID: identityID, authenticatedAt: authenticatedAt, methods: methods,
+            createdAt: createdAt, expiresAt: expiresAt, generation: generation)
+    }
+
     /// How long ago a proof may be for what needs fresh authentication.
     package static let freshSeconds: Int64 = 600
 

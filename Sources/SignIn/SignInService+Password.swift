@@ -1,0 +1,53 @@
+package import Accounts
+import Storage
+
+extension SignInService {
+    /// Makes an account with an email and a password. Its address stays unverified: nobody is found by it.
+    package func register(
+        email: String, password: String, displayName: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
+        guard let address = EmailAddress(email) else { throw .invalidField("email", reason: "malformed") }
+        guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
+        guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
+        let hash = try await passwordHasher.hash(password)
+        let now = clock.now()
+        let opening = try opening(authenticatedAt: now, methods: [.password], client: client, now: now)
+        let id: AccountID = try freshID(now)
+        let account = try await stored {
+            try await stores.accounts.register(
+                id, email: address, passwordHash: hash, displayName: displayName, opening: opening)
+        }
+        guard let account else { throw .emailTaken }
+        return try signedIn(account, identityID: nil, opening: opening)
+    }
+
+    package func signIn(
+        email: String, password: String, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
+        let accountID = try await provePassword(email: email, password: password)
+        let now = clock.now()
+        let opening = try opening(authenticatedAt: now, methods: [.password], client: client, now: now)
+        // Disabled between the proof and here.
+        guard let account = try await stored({ try await stores.sessions.open(opening, for: accountID) }) else {
+            throw .accountDisabled
+        }
+        return try signedIn(account, identityID: nil, opening: opening)
+    }
+
+    /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
+    /// address take the same time and fail alike.
+    func provePassword(email: String, password: String) async throws(SignInFailure) -> AccountID {
+        let credential: PasswordCredential? =
+            if let address = EmailAddress(email) {
+                try await stored { try await stores.accounts.passwordCredential(for: address) }
+            } else {
+                nil
+            }
+        let isRight = try await passwordHasher.verify(
+            String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
+            against: credential?.passwordHash)
+        guard isRight, let credential else { throw .invalidCredentials }
+        guard credential.status == .active else { throw .accountDisabled }
+        return credential.accountID
+    }
+}

@@ -1,0 +1,52 @@
+package import Accounts
+import Logging
+package import Storage
+
+extension SignInService {
+    /// The live session that an access token names, of an account that may act.
+    package func session(of accessToken: [UInt8]) async throws(SignInFailure) -> Session {
+        let id = try await accessTokens.session(of: accessToken)
+        let now = clock.now()
+        guard let live = try await stored({ try await stores.sessions.live(id, at: now) }),
+            live.accountStatus == .active
+        else {
+            throw .invalidSession
+        }
+        return live.session
+    }
+
+    package func account(of session: Session) async throws(SignInFailure) -> Account {
+        guard let account = try await stored({ try await stores.accounts.account(session.accountID) }) else {
+            throw .invalidSession
+        }
+        return account
+    }
+
+    /// Trades a refresh token for the next one.
+    package func refresh(_ refreshToken: String, client: Client) async throws(SignInFailure) -> IssuedSession {
+        guard let (id, generation) = refreshTokens.read(refreshToken) else { throw .invalidRefreshToken }
+        let now = clock.now()
+        let expiresAt = now.advanced(bySeconds: configuration.refreshLifetime)
+        let outcome = try await stored {
+            try await stores.sessions.refresh(id, generation: generation, at: now, expiresAt: expiresAt)
+        }
+        switch outcome {
+        case .renewed(let session):
+            return try issue(session, at: now)
+        case .unknown:
+            throw .invalidRefreshToken
+        case .reused(let accountID):
+            logger.warning(
+                "refresh token reused, session ended",
+                metadata: [
+                    "accountId": "\(accountID)", "sessionId": "\(id)", "requestId": "\(client.requestID)",
+                ])
+            throw .refreshTokenReused
+        }
+    }
+
+    package func revoke(_ scope: SessionScope, of session: Session) async throws(SignInFailure) {
+        let now = clock.now()
+        try await stored { try await stores.sessions.end(scope, of: session, at: now) }
+    }
+}

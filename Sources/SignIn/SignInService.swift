@@ -1,0 +1,145 @@
+package import Accounts
+package import JOSE
+package import Logging
+import OpenSSL
+package import Providers
+package import Storage
+
+/// The use cases of signing in. One value serves all requests; its state is in PostgreSQL.
+package struct SignInService: Sendable {
+    package struct Configuration: Sendable {
+        package var verifiedEmailPolicy: VerifiedEmailPolicy
+        /// How long a refresh token lives unused, in seconds.
+        package var refreshLifetime: Int64
+
+        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64) {
+            self.verifiedEmailPolicy = verifiedEmailPolicy
+            self.refreshLifetime = refreshLifetime
+        }
+    }
+
+    /// How long an unknown person may take to choose, in seconds.
+    package static let ticketLifetime: Int64 = 600
+
+    let configuration: Configuration
+    let apple: AppleProvider?
+    let google: GoogleProvider?
+    let stores: Stores
+    let accessTokens: AccessTokens
+    let refreshTokens: RefreshTokens
+    let passwordHasher: PasswordHasher
+    let clock: any WallClock
+    let logger: Logger
+
+    package init(
+        configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?, stores: Stores,
+        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: any WallClock,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.apple = apple
+        self.google = google
+        self.stores = stores
+        self.accessTokens = accessTokens
+        self.refreshTokens = RefreshTokens(keyRing: keyRing)
+        self.passwordHasher = passwordHasher
+        self.clock = clock
+        self.logger = logger
+    }
+}
+
+/// Who calls: kept with the session, named in the log.
+package struct Client: Sendable {
+    package let requestID: String
+    /// The network address as text.
+    package let address: String?
+    package let device: Device?
+
+    package init(requestID: String, address: String?, device: Device?) {
+        self.requestID = requestID
+        self.address = address
+        self.device = device
+    }
+}
+
+/// The two tokens of a session, as the phone gets them.
+package struct IssuedSession: Sendable {
+    package let id: SessionID
+    package let accessToken: String
+    /// Seconds.
+    package let expiresIn: Int64
+    package let refreshToken: String
+    package let refreshExpiresAt: Timestamp
+}
+
+package struct SignedIn: Sendable {
+    package let session: IssuedSession
+    package let account: Account
+    /// The identity that opened the session; `nil` for a password.
+    package let identity: Identity?
+}
+
+package struct LinkRequired: Sendable {
+    package let linkTicket: String
+    package let expiresAt: Timestamp
+    package let identity: VerifiedIdentity
+    package let choices: [LinkChoice]
+}
+
+package enum SignInAnswer: Sendable {
+    case signedIn(SignedIn)
+    case linkRequired(LinkRequired)
+}
+
+extension SignInService {
+    func opening(
+        authenticatedAt: Timestamp, methods: [AuthenticationMethod], client: Client, now: Timestamp
+    ) throws(SignInFailure) -> SessionOpening {
+        SessionOpening(
+            id: try freshID(now), authenticatedAt: min(authenticatedAt, now), methods: methods, now: now,
+            expiresAt: now.advanced(bySeconds: configuration.refreshLifetime), device: client.device,
+            address: client.address)
+    }
+
+    func freshID<Entity>(_ now: Timestamp) throws(SignInFailure) -> Identifier<Entity> {
+        do {
+            return Identifier(now: now, random: try SecureRandom.bytes(10))
+        } catch {
+            throw .fault(operation: "random")
+        }
+    }
+
+    func issue(_ session: Session, at now: Timestamp) throws(SignInFailure) -> IssuedSession {
+        do {
+            return IssuedSession(
+                id: session.id, accessToken: try accessTokens.token(for: session, at: now),
+                expiresIn: accessTokens.configuration.lifetime,
+                refreshToken: try refreshTokens.token(for: session.id, generation: session.generation),
+                refreshExpiresAt: session.expiresAt)
+        } catch {
+            throw .fault(operation: "issue session")
+        }
+    }
+
+    func signedIn(
+        _ account: Account, identityID: IdentityID?, opening: SessionOpening
+    ) throws(SignInFailure) -> SignedIn {
+        let session = Session(
+            id: opening.id, accountID: account.id, identityID: identityID, authenticatedAt: opening.authenticatedAt,
+            methods: opening.methods, createdAt: opening.now, expiresAt: opening.expiresAt, generation: 1)
+        return SignedIn(
+            session: try issue(session, at: opening.now), account: account,
+            identity: account.identities.first { $0.id == identityID })
+    }
+
+    /// Runs a storage call; what it throws becomes a failure of the use case.
+    func stored<Result: Sendable>(
+        _ operation: () async throws -> Result
+    ) async throws(SignInFailure) -> Result {
+        do {
+            return try await operation()
+        } catch {
+            throw .storage(StorageFailure(error))
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import Accounts
+import Foundation
+import Postgres
+
+extension Identifier: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: PostgresType { .uuid }
+
+    package func encode(into encoder: inout PostgresEncoder) {
+        uuid.encode(into: &encoder)
+    }
+
+    package init(from value: PostgresValue) throws(PostgresError) {
+        self.init(uuid: try UUID(from: value))
+    }
+}
+
+extension Timestamp: PostgresEncodable, PostgresDecodable {
+    package static var postgresType: PostgresType { .timestamptz }
+
+    package func encode(into encoder: inout PostgresEncoder) {
+        PostgresTimestamp(unixMicroseconds: microseconds).encode(into: &encoder)
+    }
+
+    package init(from value: PostgresValue) throws(PostgresError) {
+        self.init(microseconds: try PostgresTimestamp(from: value).unixMicroseconds)
+    }
+}

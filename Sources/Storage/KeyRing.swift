@@ -1,0 +1,100 @@
+import Foundation
+import OpenSSL
+
+/// The keys that are kept outside the database: whoever has a dump of it has neither grants nor signing keys, and can't
+/// make refresh tokens.
+///
+/// The text has one key per line, `id base64-of-32-bytes`. The first line writes, all lines read. Each purpose uses its
+/// own subkey, derived by HKDF-SHA-256 (RFC 5869) with the purpose as its label.
+package struct KeyRing: Sendable {
+    /// What a subkey is for; the raw value is its HKDF label.
+    package enum Purpose: String, CaseIterable, Sendable {
+        case grants
+        case signing
+        case refresh
+        case codes
+        case audit
+    }
+
+    /// A key of the ring for one purpose.
+    package struct Subkey: Sendable {
+        package let keyID: String
+        package let bytes: [UInt8]
+    }
+
+    private let subkeys: [Purpose: [Subkey]]
+
+    package init(parsing text: String) throws(KeyRingError) {
+        var keys: [(id: String, bytes: [UInt8])] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard !fields.isEmpty else { continue }
+            let number = index + 1
+            guard fields.count == 2 else { throw KeyRingError.malformedLine(number) }
+            let id = String(fields[0])
+            guard (1...32).contains(id.utf8.count), id.utf8.allSatisfy(KeyRing.isIDByte) else {
+                throw KeyRingError.malformedID(number)
+            }
+            guard let data = Data(base64Encoded: String(fields[1])), data.count == 32 else {
+                throw KeyRingError.malformedKey(number)
+            }
+            guard !keys.contains(where: { $0.id == id || $0.bytes == Array(data) }) else {
+                throw KeyRingError.repeated(number)
+            }
+            keys.append((id, Array(data)))
+        }
+        guard !keys.isEmpty else { throw KeyRingError.empty }
+        var subkeys: [Purpose: [Subkey]] = [:]
+        for purpose in Purpose.allCases {
+            subkeys[purpose] = try keys.map { (key) throws(KeyRingError) in
+                do {
+                    let bytes = try HKDFSHA256.derive(from: key.bytes, label: purpose.rawValue, count: 32)
+                    return Subkey(keyID: key.id, bytes: bytes)
+                } catch {
+                    throw KeyRingError.derivationFailed
+                }
+            }
+        }
+        self.subkeys = subkeys
+    }
+
+    /// The subkey that writes.
+    package func current(for purpose: Purpose) -> Subkey {
+        // The initialiser refuses an empty ring and derives every purpose.
+        subkeys[purpose]?.first ?? Subkey(keyID: "", bytes: [])
+    }
+
+    /// The subkey of a key of the ring, if it is still in it.
+    package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
+        subkeys[purpose]?.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+    }
+
+    private static func isIDByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
+        default: false
+        }
+    }
+}
+
+/// A key ring that can't be used. Names the line, never what stands in it.
+package enum KeyRingError: Error, Sendable, CustomStringConvertible {
+    case empty
+    case malformedLine(Int)
+    case malformedID(Int)
+    case malformedKey(Int)
+    case repeated(Int)
+    case derivationFailed
+
+    package var description: String {
+        switch self {
+        case .empty: "the key ring holds no key"
+        case .malformedLine(let line): "line \(line) of the key ring is not \"id base64-of-32-bytes\""
+        case .malformedID(let line):
+            "line \(line) of the key ring: an id is 1 to 32 letters, digits, dots, hyphens or underscores"
+        case .malformedKey(let line): "line \(line) of the key ring: the key is not the base64 of 32 bytes"
+        case .repeated(let line): "line \(line) of the key ring repeats an id or a key"
+        case .derivationFailed: "a subkey of the key ring can't be derived"
+        }
+    }
+}

@@ -1,0 +1,257 @@
+package import Accounts
+package import Postgres
+
+/// What *create* came to.
+package enum CreateOutcome: Sendable {
+    case created(Account)
+    case ticketExpired
+    case emailTaken
+    case identityAlreadyLinked
+}
+
+/// What *bind* came to.
+package enum BindOutcome: Sendable {
+    case bound(Account)
+    case ticketExpired
+    case accountDisabled
+    case identityAlreadyLinked
+    /// The account has another identity of this provider and realm.
+    case providerAlreadyLinked(Identity)
+}
+
+/// `link_tickets`, and the two transactions that spend one.
+///
+/// A ticket is consumed by the first statement of the transaction that uses it up; whatever refuses later rolls that
+/// back, so a refused create or bind leaves the ticket good.
+package struct LinkStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func insert(_ ticket: LinkTicket, hash: [UInt8]) async throws(PostgresError) {
+        let identity = ticket.identity
+        let email = identity.email
+        _ = try await database.execute(
+            """
+            INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
+                is_private_email, email_authoritative, display_name, auth_time, created_at, expires_at)
+            VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
+                \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false), \(email?.isAuthoritative ?? false),
+                \(ticket.displayName?.text), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
+            """)
+    }
+
+    /// The ticket, if it can still be spent. Spends nothing: a proof is checked before the transaction that does.
+    package func open(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LinkTicket? {
+        let rows = try await database.query(
+            """
+            SELECT \(LinkStore.columns)
+            FROM link_tickets
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+        return rows.first ?? nil
+    }
+
+    /// Consumes the ticket without using it.
+    package func cancel(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            "UPDATE link_tickets SET consumed_at = \(now) WHERE ticket_hash = \(hash) AND consumed_at IS NULL")
+    }
+
+    /// Makes an account for the ticket's identity and signs it in.
+    package func create(
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        opening: SessionOpening
+    ) async throws -> CreateOutcome {
+        let now = opening.now
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                guard let ticket = try await consume(hash, at: now, in: transaction) else {
+                    throw Refusal.ticketExpired
+                }
+                let identity = ticket.identity
+                if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
+                var holder: EmailHolder?
+                if let email = identity.email, email.isVerified {
+                    holder = try await AccountStore.holder(
+                        of: email.address, provider: identity.key.provider, realm: identity.key.realm,
+                        in: transaction, locked: true)
+                }
+                let decision = Linking.decideCreate(identity.email, holder: holder)
+                let (email, isVerified) = try await execute(decision, at: now, in: transaction)
+                _ = try await transaction.execute(
+                    """
+                    INSERT INTO accounts (account_id, email, email_verified, display_name, created_at)
+                    VALUES (\(accountID), \(email?.text), \(isVerified), \((displayName ?? ticket.displayName)?.text),
+                        \(now))
+                    """)
+                return .created(
+                    try await link(identity, identityID, to: accountID, opening: opening, in: transaction))
+            }
+        } catch Refusal.ticketExpired {
+            return .ticketExpired
+        } catch Refusal.emailTaken {
+            return .emailTaken
+        } catch Refusal.identityAlreadyLinked {
+            return .identityAlreadyLinked
+        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
+            return .identityAlreadyLinked
+        } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
+            // Somebody took the address after it was looked up; perhaps the same person, on another device.
+            guard let ticket = try await open(hash, at: now) else { return .ticketExpired }
+            return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
+        }
+    }
+
+    /// Links the ticket's identity to an account whose owner has proven to be the same person, and signs them in.
+    package func bind(
+        _ hash: [UInt8], to accountID: AccountID, identityID: IdentityID, opening: SessionOpening
+    ) async throws -> BindOutcome {
+        let now = opening.now
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                guard let ticket = try await consume(hash, at: now, in: transaction) else {
+                    throw Refusal.ticketExpired
+                }
+                let identity = ticket.identity
+                let status = try await transaction.query(
+                    "SELECT status FROM accounts WHERE account_id = \(accountID) FOR NO KEY UPDATE"
+                ) { row throws(PostgresError) in try row.decode(String.self) }
+                guard status.first == Account.Status.active.rawValue else { throw Refusal.accountDisabled }
+                let account = try await AccountStore.account(accountID, in: transaction)
+                if account?.identities.contains(where: { $0.key == identity.key }) == true {
+                    throw Refusal.identityAlreadyLinked
+                }
+                if let existing = account?.identities.first(where: {
+                    $0.key.provider == identity.key.provider && $0.key.realm == identity.key.realm
+                }) {
+                    throw Refusal.providerAlreadyLinked(existing)
+                }
+                return .bound(
+                    try await link(identity, identityID, to: accountID, opening: opening, in: transaction))
+            }
+        } catch let refusal as Refusal {
+            switch refusal {
+            case .ticketExpired: return .ticketExpired
+            case .accountDisabled: return .accountDisabled
+            case .providerAlreadyLinked(let existing): return .providerAlreadyLinked(existing)
+            case .identityAlreadyLinked, .emailTaken: return .identityAlreadyLinked
+            }
+        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
+            return .identityAlreadyLinked
+        }
+    }
+
+    /// Rolls the transaction back, and with it the ticket's consumption.
+    private enum Refusal: Error {
+        case ticketExpired
+        case emailTaken
+        case accountDisabled
+        case identityAlreadyLinked
+        case providerAlreadyLinked(Identity)
+    }
+
+    private func consume(
+        _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) -> LinkTicket? {
+        let rows = try await transaction.query(
+            """
+            UPDATE link_tickets
+            SET consumed_at = \(now)
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            RETURNING \(LinkStore.columns)
+            """
+        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+        return rows.first ?? nil
+    }
+
+    private func isLinked(
+        _ key: IdentityKey, in session: some PostgresSession
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await session.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM identities
+                WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
+                    AND subject = \(key.subject.text))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
+    }
+
+    private func execute(
+        _ decision: CreateDecision, at now: Timestamp, in transaction: Transaction
+    ) async throws -> (EmailAddress?, Bool) {
+        switch decision {
+        case .create(let email, let isVerified):
+            return (email, isVerified)
+        case .refusedEmailTaken:
+            throw Refusal.emailTaken
+        case .createAndReclaim(let email, let loser, let disable):
+            try await SessionStore.end(
+                "s.account_id = \(loser)", reason: .emailReclaimed, at: now, in: transaction)
+            _ = try await transaction.execute(
+                """
+                UPDATE accounts
+                SET email = NULL, password_hash = NULL,
+                    status = CASE WHEN \(disable) THEN 'disabled' ELSE status END,
+                    disabled_reason = CASE WHEN \(disable) THEN 'email_reclaimed' ELSE disabled_reason END
+                WHERE account_id = \(loser)
+                """)
+            return (email, true)
+        }
+    }
+
+    private func link(
+        _ identity: VerifiedIdentity, _ identityID: IdentityID, to accountID: AccountID, opening: SessionOpening,
+        in transaction: Transaction
+    ) async throws -> Account {
+        let email = identity.email
+        _ = try await transaction.execute(
+            """
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
+                is_private_email, last_sign_in_at, created_at)
+            VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
+                \(email?.isPrivateRelay ?? false), \(opening.now), \(opening.now))
+            """)
+        _ = try await transaction.execute(
+            """
+            \(opening.insertion(accountID: "i.account_id", identityID: "i.identity_id"))
+            FROM identities i
+            WHERE i.identity_id = \(identityID)
+            """)
+        guard let account = try await AccountStore.account(accountID, in: transaction) else {
+            throw Refusal.accountDisabled
+        }
+        return account
+    }
+
+    private static let columns: SQL = """
+        provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
+        display_name, auth_time, created_at, expires_at
+        """
+
+    private static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket? {
+        let (
+            provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, authTime,
+            createdAt, expiresAt
+        ) = try row.decode(
+            String.self, String.self, String.self, String.self, String?.self, Bool.self, Bool.self, Bool.self,
+            String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
+        guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else { return nil }
+        let providerEmail = email.flatMap(EmailAddress.init).map {
+            ProviderEmail(
+                address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
+        }
+        let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+        return LinkTicket(
+            identity: VerifiedIdentity(
+                key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),
+            displayName: displayName.flatMap(DisplayName.init), createdAt: createdAt, expiresAt: expiresAt)
+    }
+}

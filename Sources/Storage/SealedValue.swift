@@ -1,0 +1,60 @@
+import OpenSSL
+
+/// Where a sealed value stands: bound into it as additional data, so that a ciphertext moved to another row, column or
+/// table no longer opens.
+package struct SealedLocation: Sendable {
+    package let table: String
+    package let row: String
+    package let column: String
+
+    package init(table: String, row: String, column: String) {
+        self.table = table
+        self.row = row
+        self.column = column
+    }
+
+    fileprivate func additionalData(keyID: String) -> [UInt8] {
+        // Length-prefixed, so that no two locations spell the same bytes.
+        [table, column, row, keyID].flatMap { (part: String) -> [UInt8] in
+            [UInt8(truncatingIfNeeded: part.utf8.count >> 8), UInt8(truncatingIfNeeded: part.utf8.count)]
+                + Array(part.utf8)
+        }
+    }
+}
+
+package enum SealError: Error, Sendable {
+    case malformed
+    /// The key ring no longer holds the key that sealed it.
+    case keyMissing
+    case notAuthentic
+}
+
+extension KeyRing {
+    private static let version: UInt8 = 1
+
+    /// AES-256-GCM: `version ‖ length of key id ‖ key id ‖ iv ‖ ciphertext ‖ tag`.
+    package func seal(
+        _ plaintext: [UInt8], for purpose: Purpose, at location: SealedLocation
+    ) throws(OpenSSLError) -> [UInt8] {
+        let subkey = current(for: purpose)
+        let box = try AES256GCM.seal(
+            plaintext, key: subkey.bytes, aad: location.additionalData(keyID: subkey.keyID))
+        return [KeyRing.version, UInt8(subkey.keyID.utf8.count)] + Array(subkey.keyID.utf8) + box
+    }
+
+    package func open(
+        _ sealed: [UInt8], for purpose: Purpose, at location: SealedLocation
+    ) throws(SealError) -> [UInt8] {
+        guard sealed.count > 2, sealed[0] == KeyRing.version else { throw .malformed }
+        let end = 2 + Int(sealed[1])
+        guard sealed.count > end else { throw .malformed }
+        let keyID = String(decoding: sealed[2..<end], as: UTF8.self)
+        guard let subkey = subkey(keyID, for: purpose) else { throw .keyMissing }
+        do {
+            return try AES256GCM.open(
+                Array(sealed[end...]), key: subkey.bytes, aad: location.additionalData(keyID: keyID))
+        } catch {
+            throw .notAuthentic
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import Accounts
+package import Postgres
+
+/// A session as each authenticated call needs it: the row, and whether its account may act.
+package struct LiveSession: Sendable {
+    package let session: Session
+    package let accountStatus: Account.Status
+    let lineage: RefreshLineage
+}
+
+/// What became of a refresh token whose authenticity has been checked.
+package enum RefreshOutcome: Sendable {
+    /// Answer with the token of `session.generation`.
+    case renewed(Session)
+    /// A dead token came back; the session has been ended.
+    case reused(AccountID)
+    case unknown
+}
+
+/// Which sessions of an account a revocation means, seen from one of them.
+package enum SessionScope: String, CaseIterable, Sendable {
+    case current
+    case others
+    case all
+}
+
+/// `sessions`: one row per signed-in device.
+package struct SessionStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// The session, if it lives.
+    package func live(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
+        try await read(id, at: now)
+    }
+
+    /// Opens a session of an active account that a password or a code proved.
+    ///
+    /// - Returns: `nil` when the account is gone or no longer active.
+    package func open(_ opening: SessionOpening, for accountID: AccountID) async throws(PostgresError) -> Account? {
+        let opened = try await database.execute(
+            """
+            \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
+            FROM accounts a
+            WHERE a.account_id = \(accountID) AND a.status = 'active'
+            """)
+        guard opened == 1 else { return nil }
+        return try await AccountStore.account(accountID, in: database)
+    }
+
+    /// Rotates, repeats, or ends on reuse, as ``RefreshLineage`` decides.
+    ///
+    /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
+    /// statements; who loses the race decides again on what the winner wrote.
+    package func refresh(
+        _ id: SessionID, generation presented: Int32, at now: Timestamp, expiresAt: Timestamp
+    ) async throws(PostgresError) -> RefreshOutcome {
+        // Each lost race ages the presented token by one generation, so this ends after a few rounds.
+        while let live = try await read(id, at: now), live.accountStatus == .active {
+            switch live.lineage.presented(presented, at: now) {
+            case .unknown:
+                return .unknown
+            case .reused:
+                try await SessionStore.end("s.session_id = \(id)", reason: .refreshReused, at: now, in: database)
+                return .reused(live.session.accountID)
+            case .renewed(live.lineage):
+                return .renewed(live.session)
+            case .renewed(let renewed):
+                let swapped = try await database.execute(
+                    """
+                    UPDATE sessions
+                    SET generation = \(renewed.generation), parent_generation = \(renewed.parent),
+                        rotated_at = \(renewed.rotatedAt), last_used_at = \(now), expires_at = \(expiresAt)
+                    WHERE session_id = \(id) AND generation = \(live.lineage.generation)
+                        AND parent_generation = \(live.lineage.parent) AND ended_at IS NULL
+                    """)
+                if swapped == 1 {
+                    return .renewed(live.session.renewed(generation: renewed.generation, expiresAt: expiresAt))
+                }
+            }
+        }
+        return .unknown
+    }
+
+    /// Ends sessions of the account that `session` belongs to.
+    package func end(_ scope: SessionScope, of session: Session, at now: Timestamp) async throws(PostgresError) {
+        let condition: SQL =
+            switch scope {
+            case .current: "s.session_id = \(session.id)"
+            case .others: "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
+            case .all: "s.account_id = \(session.accountID)"
+            }
+        try await SessionStore.end(condition, reason: .signedOut, at: now, in: database)
+    }
+
+    /// Why a session ended.
+    enum EndReason: String {
+        case signedOut = "signed_out"
+        case refreshReused = "refresh_reused"
+        case emailReclaimed = "email_reclaimed"
+    }
+
+    static func end(
+        _ condition: SQL, reason: EndReason, at now: Timestamp, in session: some PostgresSession
+    ) async throws(PostgresError) {
+        _ = try await session.execute(
+            """
+            UPDATE sessions s
+            SET ended_at = \(now), end_reason = \(reason.rawValue)
+            WHERE \(condition) AND s.ended_at IS NULL
+            """)
+    }
+
+    private func read(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
+        let rows = try await database.query(
+            """
+            SELECT s.account_id, s.identity_id, s.generation, s.parent_generation, s.rotated_at, s.auth_time, s.amr,
+                s.created_at, s.expires_at, a.status
+            FROM sessions s
+            JOIN accounts a ON a.account_id = s.account_id
+            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in
+            let (account, identity, generation, parent, rotated, authTime, amr, created, expires, status) =
+                try row.decode(
+                    AccountID.self, IdentityID?.self, Int32.self, Int32.self, Timestamp.self, Timestamp.self,
+                    [String].self, Timestamp.self, Timestamp.self, String.self)
+            let session = Session(
+                id: id, accountID: account, identityID: identity, authenticatedAt: authTime,
+                methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
+                generation: generation)
+            return LiveSession(
+                session: session, accountStatus: Account.Status(rawValue: status) ?? .disabled,
+                lineage: RefreshLineage(generation: generation, parent: parent, rotatedAt: rotated))
+        }
+        return rows.first
+    }
+}
+
+extension SessionOpening {
+    /// `INSERT INTO sessions … SELECT …`, to be followed by the `FROM` that the two expressions refer to.
+    func insertion(accountID: SQL, identityID: SQL) -> SQL {
+        """
+        INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, device_name,
+            device_platform, ip, created_at, last_used_at, expires_at)
+        SELECT \(id), \(accountID), \(identityID), \(now), \(authenticatedAt), \(methods.map(\.rawValue)),
+            \(device?.name), \(device?.platform), \(address), \(now), \(now), \(expiresAt)
+        """
+    }
+}

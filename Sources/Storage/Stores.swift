@@ -1,0 +1,34 @@
+package import Postgres
+
+/// Every group of our tables, over one database.
+package struct Stores: Sendable {
+    package let identities: IdentityStore
+    package let accounts: AccountStore
+    package let sessions: SessionStore
+    package let links: LinkStore
+    package let signingKeys: SigningKeyStore
+
+    package init(database: Database) {
+        self.identities = IdentityStore(database: database)
+        self.accounts = AccountStore(database: database)
+        self.sessions = SessionStore(database: database)
+        self.links = LinkStore(database: database)
+        self.signingKeys = SigningKeyStore(database: database)
+    }
+}
+
+/// Why a storage call failed, as far as a caller can act on it.
+package struct StorageFailure: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+    /// Whether the same call may succeed in a moment: the database is away, restarting, full, or busy.
+    package let isTemporary: Bool
+    private let cause: any Error
+
+    package init(_ error: any Error) {
+        self.isTemporary = (error as? PostgresError)?.isTemporary ?? (error is CancellationError)
+        self.cause = error
+    }
+
+    package var description: String { "a storage call failed" }
+    /// The SQLSTATE and where it happened; no parameter and no row.
+    package var debugDescription: String { String(reflecting: cause) }
+}

@@ -1,0 +1,95 @@
+import Accounts
+import Foundation
+import Testing
+
+@Suite struct TimestampTests {
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"), (1_767_225_600, "2026-01-01T00:00:00Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] as [(Int64, String)]) func `a time is written and read in one form`(seconds: Int64, text: String)
+    {
+        #expect(Timestamp(seconds: seconds).rfc3339 == text)
+        #expect(Timestamp(rfc3339: text) == Timestamp(seconds: seconds))
+    }
+
+    @Test(arguments: [
+        "", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00.5Z",
+        "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01t00:00:00Z",
+        "2026-01-01T00:60:00Z", "2025-02-29T00:00:00Z", "２026-01-01T00:00:0Z",
+    ]) func `no other form of a time is read`(text: String) {
+        #expect(Timestamp(rfc3339: text) == nil)
+    }
+
+    @Test func `time arithmetic saturates`() {
+        #expect(Timestamp(seconds: .max).microseconds == .max)
+        #expect(Timestamp(seconds: .min).microseconds == .min)
+        #expect(Timestamp(microseconds: .max).advanced(bySeconds: 1).microseconds == .max)
+        #expect(Timestamp(microseconds: -1).seconds == -1)
+    }
+}
+
+@Suite struct IdentifierTests {
+    @Test func `an id is a UUID of version 7 that grows with time`() throws {
+        let random: [UInt8] = [0xFF, 1, 0xFF, 3, 4, 5, 6, 7, 8, 9]
+        let early = AccountID(now: Timestamp(seconds: 1_767_225_600), random: random)
+        let late = AccountID(now: Timestamp(seconds: 1_767_225_601), random: [UInt8](repeating: 0, count: 10))
+        #expect(early.description == "019b76da-a800-7f01-bf03-040506070809")
+        #expect(early.description < late.description)
+        #expect(AccountID(early.description) == early)
+    }
+
+    @Test(arguments: [
+        "", "019B76DA-A800-7F01-BF03-040506070809", "{019b76da-a800-7f01-bf03-040506070809}",
+        "019b76daa8007f01bf03040506070809", "019b76da-a800-7f01-bf03-04050607080", "' OR 1=1 --",
+    ]) func `an id has one spelling`(text: String) {
+        #expect(AccountID(text) == nil)
+    }
+}
+
+@Suite struct SubjectTests {
+    @Test func `subjects that differ only by normalisation are two people`() throws {
+        let composed = try #require(ProviderSubject("caf\u{E9}"))
+        let decomposed = try #require(ProviderSubject("cafe\u{301}"))
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+
+    @Test(arguments: ["", "a\u{0}b", "a\nb", "\u{7F}", String(repeating: "s", count: 256)])
+    func `a subject is 1 to 255 bytes without controls`(text: String) {
+        #expect(ProviderSubject(text) == nil)
+    }
+}
+
+@Suite struct DisplayNameTests {
+    @Test(arguments: [
+        ("Kim Example", "Kim Example"),
+        ("  Kim \t\r\n Example ", "Kim Example"),
+        ("Kim\u{202E}elpmaxE", "KimelpmaxE"),
+        ("Kim\u{0}\u{1B}[31m", "Kim[31m"),
+        ("\u{FEFF}Kim\u{200B}", "Kim"),
+        ("Zoë 🇫🇷", "Zoë 🇫🇷"),
+    ]) func `a name loses what hides or reorders text`(input: String, expected: String) {
+        #expect(DisplayName(input)?.text == expected)
+    }
+
+    @Test func `a name is cut at 100 characters`() {
+        #expect(DisplayName(String(repeating: "é", count: 150))?.text.count == 100)
+    }
+
+    @Test func `a name of nothing visible is no name`() {
+        #expect(DisplayName(" \u{202E}\u{0} ") == nil)
+        #expect(DisplayName(givenName: nil, familyName: " ") == nil)
+    }
+
+    @Test func `a name of endless combining marks is no name`() {
+        #expect(DisplayName("a" + String(repeating: "\u{301}", count: 5000)) == nil)
+    }
+
+    @Test func `the two parts of a name are joined`() {
+        #expect(DisplayName(givenName: "Kim", familyName: "Example")?.text == "Kim Example")
+        #expect(DisplayName(givenName: nil, familyName: "Example")?.text == "Example")
+    }
+}

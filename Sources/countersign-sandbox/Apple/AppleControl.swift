@@ -1,0 +1,92 @@
+import Hummingbird
+import JOSE
+
+/// The controls of the Apple side, under `/control/apple`.
+struct AppleControl: Sendable {
+    let accounts: AppleAccounts
+    let authorizer: AppleAuthorizer
+    let seed: Seed
+
+    func add(to group: RouterGroup<SandboxContext>) {
+        group.post("persons") { request, _ in
+            let members = try await request.members(ApplePerson.memberNames)
+            let (person, isNew) = try accounts.update(members)
+            return Response.json(isNew ? .created : .ok) { write(person, &$0) }
+        }
+        group.get("persons") { _, _ in
+            Response.items(accounts.persons) { write($0, &$1) }
+        }
+        group.get("persons/{name}") { _, context in
+            let person = try accounts.person(context.parameters.require("name"))
+            return Response.json { write(person, &$0) }
+        }
+        group.post("clients") { request, _ in
+            let members = try await request.members(["clientId", "teamId"])
+            let clientID = try members.clientID()
+            let team = try members.identifier("teamId")
+            accounts.assign(clientID, to: team)
+            return Response.json { write((clientID, team), &$0) }
+        }
+        group.get("clients") { _, _ in
+            Response.items(accounts.clients) { write($0, &$1) }
+        }
+        group.post("authorize") { request, _ in
+            let members = try await request.members(AppleAuthorization.memberNames)
+            let credential = try await authorizer.authorize(AppleAuthorization(members))
+            return Response.json { write(credential, &$0) }
+        }
+        group.post("withdraw") { request, _ in
+            let members = try await request.members(["person", "clientId"])
+            try accounts.withdraw(members.text("person"), clientID: members.clientID())
+            return Response.done
+        }
+    }
+
+    private func write(_ person: ApplePerson, _ writer: inout JSONWriter) {
+        let teams = Set(accounts.clients.map(\.team)).union(person.subjects.keys).union([AppleAccounts.defaultTeam])
+        writer.beginObject()
+        writer.member("name", person.name)
+        writer.member("email", person.email)
+        writer.member("hidesEmail", person.hidesEmail)
+        writer.member("emailVerified", person.emailVerified)
+        writer.member("managed", person.isManaged)
+        writer.member("givenName", person.givenName)
+        writer.member("familyName", person.familyName)
+        writer.member("realUserStatus", person.realUserStatus)
+        writer.name("teams")
+        writer.beginObject()
+        for team in teams.sorted() {
+            writer.name(team)
+            writer.beginObject()
+            writer.member("subject", person.subject(team: team, seed: seed))
+            writer.member("email", person.address(team: team, seed: seed))
+            writer.endObject()
+        }
+        writer.endObject()
+        writer.endObject()
+    }
+
+    private func write(_ client: (clientID: String, team: String), _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("clientId", client.clientID)
+        writer.member("teamId", client.team)
+        writer.endObject()
+    }
+
+    private func write(_ credential: AppleAuthorizer.Credential, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("user", credential.user)
+        writer.member("identityToken", credential.identityToken)
+        writer.member("authorizationCode", credential.authorizationCode)
+        writer.member("email", credential.email)
+        if credential.givenName != nil || credential.familyName != nil {
+            writer.name("fullName")
+            writer.beginObject()
+            writer.member("givenName", credential.givenName)
+            writer.member("familyName", credential.familyName)
+            writer.endObject()
+        }
+        if let status = credential.realUserStatus { writer.member("realUserStatus", status) }
+        writer.endObject()
+    }
+}

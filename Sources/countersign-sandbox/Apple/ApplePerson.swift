@@ -1,0 +1,54 @@
+import JOSE
+
+/// Somebody with an Apple Account.
+struct ApplePerson: Sendable {
+    /// What tests and developers call this person; Apple never shows it.
+    let name: String
+    var email: String?
+    /// Chose "Hide My Email": every team sees a relay address of its own.
+    var hidesEmail = false
+    var emailVerified = true
+    /// An account managed by a school or company.
+    var isManaged = false
+    var givenName: String?
+    var familyName: String?
+    /// 0 unsupported, 1 unknown, 2 likely real.
+    var realUserStatus: Int64 = 2
+    /// Subjects that a test wants to choose, by team; every other team's is derived.
+    var subjects: [String: String] = [:]
+
+    static let memberNames = [
+        "name", "email", "hidesEmail", "emailVerified", "managed", "givenName", "familyName", "realUserStatus",
+        "subjects",
+    ]
+
+    init(name: String) {
+        self.name = name
+    }
+
+    /// Takes over the members that are there; the others stay as they are.
+    mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
+        try members.change(&email, "email")
+        hidesEmail = try members.flag("hidesEmail", else: hidesEmail)
+        emailVerified = try members.flag("emailVerified", else: emailVerified)
+        isManaged = try members.flag("managed", else: isManaged)
+        try members.change(&givenName, "givenName")
+        try members.change(&familyName, "familyName")
+        realUserStatus = try members.integer("realUserStatus", in: 0...2) ?? realUserStatus
+        for (team, subject) in try members.textObject("subjects") { subjects[team] = subject }
+    }
+
+    /// The subject that this team knows the person by: six digits, 32 hexadecimal ones and four digits, as Apple's are.
+    func subject(team: String, seed: Seed) -> String {
+        if let chosen = subjects[team] { return chosen }
+        return "00" + seed.digits(4, for: "apple.sub.head", name, team) + "."
+            + seed.hexadecimal(32, for: "apple.sub.body", name, team) + "."
+            + seed.digits(4, for: "apple.sub.tail", name)
+    }
+
+    /// What this team may know as the person's address: the relay's, the real one or none.
+    func address(team: String, seed: Seed) -> String? {
+        guard hidesEmail else { return email }
+        return seed.lowercase(10, for: "apple.relay", name, team) + "@privaterelay.appleid.com"
+    }
+}

@@ -1,0 +1,31 @@
+import HTTPTypes
+import Hummingbird
+import JOSE
+
+/// Why a control request was not done: a status, a word for programs and a sentence for the person who wrote it.
+struct ControlRefusal: Error, HTTPResponseError {
+    let status: HTTPResponse.Status
+    let code: String
+    let message: String
+
+    static func invalid(_ message: String) -> ControlRefusal {
+        ControlRefusal(status: .badRequest, code: "invalid_request", message: message)
+    }
+
+    static func notFound(_ message: String) -> ControlRefusal {
+        ControlRefusal(status: .notFound, code: "not_found", message: message)
+    }
+
+    static func conflict(_ message: String) -> ControlRefusal {
+        ControlRefusal(status: .conflict, code: "conflict", message: message)
+    }
+
+    func response(from request: Request, context: some RequestContext) -> Response {
+        .json(status) { writer in
+            writer.beginObject()
+            writer.member("error", code)
+            writer.member("message", message)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Hummingbird
+import JOSE
+
+/// The controls of the history, under `/control/history`.
+struct HistoryControl: Sendable {
+    let history: RequestHistory
+
+    func add(to group: RouterGroup<SandboxContext>) {
+        group.get("history") { request, _ in
+            let query = try HistoryQuery(request.uri.query ?? "")
+            let entries = try await history.entries(
+                query.filter, count: query.count, within: .seconds(query.waitSeconds))
+            return listing(entries)
+        }
+        group.post("history/clear") { request, _ in
+            _ = try await request.members([])
+            history.clear()
+            return Response.done
+        }
+    }
+
+    private func listing(_ entries: [RequestHistory.Entry]) -> Response {
+        .json { writer in
+            writer.beginObject()
+            writer.name("items")
+            writer.beginArray()
+            for entry in entries { write(entry, &writer) }
+            writer.endArray()
+            writer.member("dropped", history.dropped)
+            writer.endObject()
+        }
+    }
+
+    private func write(_ entry: RequestHistory.Entry, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("id", entry.id)
+        writer.member("time", Timestamp.text(entry.time))
+        writer.member("elapsedMilliseconds", entry.elapsed)
+        writer.member("method", entry.method)
+        writer.member("path", entry.path)
+        write("query", entry.query, &writer)
+        write("headers", entry.headers, &writer)
+        switch entry.body {
+        case .none: break
+        case .form(let fields): write("form", fields, &writer)
+        case .other(let bytes, let fingerprint):
+            writer.name("body")
+            writer.beginObject()
+            writer.member("bytes", bytes)
+            writer.member("fingerprint", fingerprint)
+            writer.endObject()
+        }
+        if let status = entry.status { writer.member("status", status) }
+        writer.member("fault", entry.fault)
+        writer.endObject()
+    }
+
+    private func write(_ name: String, _ fields: [(name: String, value: String)], _ writer: inout JSONWriter) {
+        writer.name(name)
+        writer.beginArray()
+        for field in fields {
+            writer.beginObject()
+            writer.member("name", field.name)
+            writer.member("value", field.value)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
+
+/// The query of `GET /control/history`, as strict as the bodies of the other controls.
+struct HistoryQuery: Sendable {
+    var filter = RequestHistory.Filter()
+    var count: Int64 = 0
+    var waitSeconds: Int64 = 0
+
+    init(_ text: String) throws(ControlRefusal) {
+        guard let fields = FormFields(Array(text.utf8))?.fields else { throw .invalid("The query is not one.") }
+        for (name, value) in fields {
+            switch name {
+            case "path": filter.path = value
+            case "method": filter.method = value
+            case "status": filter.status = try Self.number(name, value, in: 100...599)
+            case "after": filter.after = try Self.number(name, value, in: 0...Int64.max)
+            case "count": count = try Self.number(name, value, in: 0...10_000)
+            case "wait": waitSeconds = try Self.number(name, value, in: 0...60)
+            default:
+                throw .invalid("Unknown parameter \(name). Known here: path, method, status, after, count, wait.")
+            }
+        }
+    }
+
+    private static func number(
+        _ name: String, _ text: String, in range: ClosedRange<Int64>
+    ) throws(ControlRefusal) -> Int64 {
+        guard let number = Int64(text), range.contains(number) else {
+            throw .invalid("\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+}

@@ -1,0 +1,71 @@
+import HTTPTypes
+import Hummingbird
+import JOSE
+import NIOCore
+
+extension Request {
+    /// The largest control request: enough for any key set or page that a fault shall answer.
+    static let maximumControlBytes = 1 << 20
+
+    /// The body as a JSON object with these members at most; an empty body is an empty object. The content type is not
+    /// looked at, so that `curl -d` works without a header.
+    func members(_ allowed: [String]) async throws -> ControlMembers {
+        var copy = self
+        let body: ByteBuffer
+        do {
+            body = try await copy.collectBody(upTo: Self.maximumControlBytes)
+        } catch is NIOTooManyBytesError {
+            throw ControlRefusal(
+                status: .contentTooLarge, code: "too_large",
+                message: "A control request has at most \(Self.maximumControlBytes) bytes.")
+        }
+        let bytes = body.readableBytes == 0 ? Array("{}".utf8) : Array(body.readableBytesView)
+        var limits = JSONLimits.standard
+        limits.maximumBytes = Self.maximumControlBytes
+        limits.maximumStringBytes = Self.maximumControlBytes
+        limits.maximumDepth = 32
+        limits.allowsControlCharacters = true
+        let value: JSONValue
+        do {
+            value = try JSONValue(parsing: bytes, limits: limits)
+        } catch {
+            throw ControlRefusal.invalid("The body is not a JSON object (RFC 8259, UTF-8, no duplicate members).")
+        }
+        return try ControlMembers(value, allowed: allowed)
+    }
+}
+
+extension Response {
+    static func json(
+        _ status: HTTPResponse.Status = .ok, _ write: (inout JSONWriter) -> Void
+    ) -> Response {
+        var writer = JSONWriter()
+        write(&writer)
+        return json(status, document: writer.bytes)
+    }
+
+    static func json(_ status: HTTPResponse.Status = .ok, document bytes: [UInt8]) -> Response {
+        Response(
+            status: status, headers: [.contentType: "application/json;charset=UTF-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    static func items<Item>(_ items: [Item], _ write: (Item, inout JSONWriter) -> Void) -> Response {
+        .json { writer in
+            writer.beginObject()
+            writer.name("items")
+            writer.beginArray()
+            for item in items { write(item, &writer) }
+            writer.endArray()
+            writer.endObject()
+        }
+    }
+
+    /// The answer of a control request that has nothing to say.
+    static var done: Response {
+        .json { writer in
+            writer.beginObject()
+            writer.endObject()
+        }
+    }
+}

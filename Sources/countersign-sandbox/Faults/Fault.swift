@@ -1,0 +1,135 @@
+import HTTPTypes
+
+/// What shall go wrong with the requests to one path.
+struct Fault: Sendable {
+    enum Effect: Sendable {
+        /// Nothing but the delay.
+        case none
+        /// This answer in place of the real one.
+        case answer(status: Int, headers: [(name: String, value: String)], body: [UInt8])
+        /// A redirect, which a server-to-server client must not follow.
+        case redirect(status: Int, location: String)
+        /// A body of so many bytes of JSON white space.
+        case oversized(bytes: Int)
+        /// The real head with the whole length, half of the body, then the end of the connection.
+        case truncated
+        /// The real answer, so many bytes a second.
+        case slow(bytesPerSecond: Int)
+        /// The connection is reset before anything was done.
+        case reset
+        /// Everything is done, then the connection is reset: the answer is lost.
+        case lost
+    }
+
+    /// The wire names of the effects.
+    enum Name: String, CaseIterable, Sendable {
+        case delay
+        case status
+        case html
+        case redirect
+        case oversized
+        case truncated
+        case slow
+        case reset
+        case lost
+    }
+
+    let name: Name
+    let effect: Effect
+    let path: String
+    let method: String?
+    let delay: Duration
+    /// Requests that it will still hit; nil until cleared.
+    var remaining: Int?
+
+    static let page = """
+        <!DOCTYPE html>
+        <html><head><title>Sorry</title></head><body><h1>We will be back soon.</h1></body></html>
+
+        """
+
+    init(_ members: ControlMembers) throws(ControlRefusal) {
+        guard let name = try members.choice("effect", of: Name.self) else { throw .invalid("effect is missing.") }
+        self.name = name
+        path = try members.text("path")
+        guard path.hasPrefix("/"), !path.hasPrefix("/control") else {
+            throw .invalid(
+                "path must be one of the provider side, such as /apple/auth/keys, or end in * as /google/* does.")
+        }
+        method = try members.optionalText("method")
+        delay = .milliseconds(try members.integer("delayMilliseconds", in: 0...600_000) ?? 0)
+        remaining = try members.integer("times", in: 1...1_000_000).map(Int.init)
+        effect = try Self.effect(name, members)
+    }
+
+    /// The members that every fault may have.
+    private static let common: Set = ["effect", "path", "method", "delayMilliseconds", "times"]
+
+    static let memberNames = [
+        "effect", "path", "method", "times", "delayMilliseconds", "status", "headers", "body", "location", "bytes",
+        "bytesPerSecond",
+    ]
+
+    private static func effect(_ name: Name, _ members: ControlMembers) throws(ControlRefusal) -> Effect {
+        func only(_ own: String...) throws(ControlRefusal) {
+            for member in members.names where !common.contains(member) && !own.contains(member) {
+                throw .invalid("\(member) has no meaning for the effect \(name.rawValue).")
+            }
+        }
+        switch name {
+        case .delay:
+            try only()
+            return .none
+        case .status:
+            try only("status", "headers", "body")
+            guard let status = try members.integer("status", in: 200...599) else {
+                throw .invalid("status is missing.")
+            }
+            let body = try members.optionalText("body") ?? ""
+            return .answer(status: Int(status), headers: try headers(members), body: Array(body.utf8))
+        case .html:
+            try only("status", "headers", "body")
+            let status = try members.integer("status", in: 200...599) ?? 200
+            let body = try members.optionalText("body") ?? page
+            let headers = [("Content-Type", "text/html;charset=UTF-8")] + (try headers(members))
+            return .answer(status: Int(status), headers: headers, body: Array(body.utf8))
+        case .redirect:
+            try only("status", "location")
+            let status = try members.integer("status", in: 300...399) ?? 302
+            return .redirect(status: Int(status), location: try members.text("location"))
+        case .oversized:
+            try only("bytes")
+            return .oversized(bytes: Int(try members.integer("bytes", in: 1...1_000_000_000) ?? 1_048_576))
+        case .truncated:
+            try only()
+            return .truncated
+        case .slow:
+            try only("bytesPerSecond")
+            return .slow(bytesPerSecond: Int(try members.integer("bytesPerSecond", in: 1...1000) ?? 1))
+        case .reset:
+            try only()
+            return .reset
+        case .lost:
+            try only()
+            return .lost
+        }
+    }
+
+    private static func headers(
+        _ members: ControlMembers
+    ) throws(ControlRefusal) -> [(name: String, value: String)] {
+        let headers = try members.textObject("headers")
+        for (name, value) in headers {
+            guard HTTPField.Name(name) != nil, HTTPField.isValidValue(value) else {
+                throw .invalid("headers.\(name) is not a header field.")
+            }
+        }
+        return headers
+    }
+
+    func matches(method: String, path: String) -> Bool {
+        if let wanted = self.method, wanted != method { return false }
+        if self.path.hasSuffix("*") { return path.hasPrefix(self.path.dropLast()) }
+        return self.path == path
+    }
+}

@@ -1,0 +1,60 @@
+import Synchronization
+
+/// The faults that are set. The oldest one that matches a request acts; a counted one goes when it is used up.
+final class FaultPlan: Sendable {
+    struct Entry: Sendable {
+        let id: Int64
+        var fault: Fault
+        var hits = 0
+    }
+
+    private struct State {
+        var entries: [Entry] = []
+        var lastID: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    var entries: [Entry] { state.withLock { $0.entries } }
+
+    func add(_ fault: Fault) -> Entry {
+        state.withLock { state in
+            state.lastID += 1
+            let entry = Entry(id: state.lastID, fault: fault)
+            state.entries.append(entry)
+            return entry
+        }
+    }
+
+    /// The fault that this request meets, counted as a hit.
+    func strike(method: String, path: String) -> Fault? {
+        state.withLock { state in
+            guard let index = state.entries.firstIndex(where: { $0.fault.matches(method: method, path: path) }) else {
+                return nil
+            }
+            state.entries[index].hits += 1
+            let fault = state.entries[index].fault
+            if let remaining = fault.remaining {
+                if remaining > 1 {
+                    state.entries[index].fault.remaining = remaining - 1
+                } else {
+                    state.entries.remove(at: index)
+                }
+            }
+            return fault
+        }
+    }
+
+    func clear(id: Int64) throws(ControlRefusal) {
+        let known = state.withLock { state in
+            let index = state.entries.firstIndex { $0.id == id }
+            if let index { state.entries.remove(at: index) }
+            return index != nil
+        }
+        guard known else { throw .notFound("There is no fault \(id), or it is used up.") }
+    }
+
+    func clear() {
+        state.withLock { $0.entries = [] }
+    }
+}

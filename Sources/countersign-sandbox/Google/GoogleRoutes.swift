@@ -1,0 +1,41 @@
+import Hummingbird
+import JOSE
+
+/// What accounts.google.com, www.googleapis.com and oauth2.googleapis.com serve, under `/google`.
+struct GoogleRoutes: Sendable {
+    let keys: ProviderKeys
+    let issuer: String
+
+    func add(to group: RouterGroup<SandboxContext>) {
+        group.get("oauth2/v3/certs") { _, _ in
+            try await KeySetResponse(keys: keys.fetch(), cacheControl: keys.cacheControl).response()
+        }
+        group.get(".well-known/openid-configuration") { request, _ in
+            discovery(at: request.origin + "/google")
+        }
+    }
+
+    private func discovery(at base: String) -> Response {
+        .json { writer in
+            writer.beginObject()
+            writer.member("issuer", issuer)
+            writer.member("authorization_endpoint", base + "/o/oauth2/v2/auth")
+            writer.member("token_endpoint", base + "/token")
+            writer.member("revocation_endpoint", base + "/revoke")
+            writer.member("jwks_uri", base + "/oauth2/v3/certs")
+            writer.member("response_types_supported", ["code", "id_token", "code id_token"])
+            writer.member("subject_types_supported", ["public"])
+            writer.member("id_token_signing_alg_values_supported", ["RS256"])
+            writer.member("scopes_supported", ["openid", "email", "profile"])
+            writer.member("token_endpoint_auth_methods_supported", ["client_secret_post", "client_secret_basic"])
+            writer.member(
+                "claims_supported",
+                [
+                    "aud", "email", "email_verified", "exp", "family_name", "given_name", "iat", "iss", "name",
+                    "picture", "sub",
+                ])
+            writer.member("code_challenge_methods_supported", ["plain", "S256"])
+            writer.endObject()
+        }
+    }
+}

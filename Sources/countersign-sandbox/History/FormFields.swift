@@ -1,0 +1,39 @@
+/// `application/x-www-form-urlencoded` in the order in which it came, duplicates and all.
+struct FormFields: Sendable {
+    let fields: [(name: String, value: String)]
+
+    /// nil when it is not one: a broken percent sign, or octets that are not UTF-8.
+    init?(_ octets: [UInt8]) {
+        var fields: [(name: String, value: String)] = []
+        for pair in octets.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let first = parts.first, let name = Self.decode(first) else { return nil }
+            guard let value = parts.count > 1 ? Self.decode(parts[1]) : "" else { return nil }
+            fields.append((name, value))
+        }
+        self.fields = fields
+    }
+
+    private static func decode(_ octets: ArraySlice<UInt8>) -> String? {
+        var decoded: [UInt8] = []
+        var rest = octets
+        while let octet = rest.popFirst() {
+            switch octet {
+            case UInt8(ascii: "+"):
+                decoded.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                    return nil
+                }
+                decoded.append(high << 4 | low)
+            default:
+                decoded.append(octet)
+            }
+        }
+        return String(validating: decoded, as: UTF8.self)
+    }
+
+    private static func digit(_ octet: UInt8) -> UInt8? {
+        Character(UnicodeScalar(octet)).hexDigitValue.flatMap(UInt8.init(exactly:))
+    }
+}

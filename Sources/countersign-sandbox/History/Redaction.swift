@@ -1,0 +1,33 @@
+import OpenSSL
+
+/// What the history shows in the place of a secret: enough of its digest to see that two requests brought the same one,
+/// and that it was the one a test expected, but not the secret.
+enum Redaction {
+    /// Form and query fields that carry a credential (RFC 6749, RFC 7009, RFC 7521, RFC 7636).
+    static let secretFields: Set = [
+        "access_token", "assertion", "client_assertion", "client_secret", "code", "code_verifier", "id_token",
+        "password", "refresh_token", "token",
+    ]
+
+    static let secretHeaders: Set = ["authorization", "cookie", "proxy-authorization"]
+
+    static func fingerprint(_ secret: String) -> String {
+        fingerprint(Array(secret.utf8))
+    }
+
+    static func fingerprint(_ octets: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef")
+        return SHA256.hash(octets).prefix(8).reduce(into: "sha256:") { text, octet in
+            text.append(digits[Int(octet >> 4)])
+            text.append(digits[Int(octet & 15)])
+        }
+    }
+
+    static func field(_ name: String, _ value: String) -> String {
+        secretFields.contains(name) && !value.isEmpty ? fingerprint(value) : value
+    }
+
+    static func header(_ name: String, _ value: String) -> String {
+        secretHeaders.contains(name.lowercased()) ? fingerprint(value) : value
+    }
+}

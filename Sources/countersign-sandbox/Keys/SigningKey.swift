@@ -1,0 +1,28 @@
+import Dispatch
+import OpenSSL
+
+/// One RSA-2048 key of a provider. It is generated in the background, because a prime search takes as long as the
+/// sandbox may take to start; whoever needs the key first waits for it.
+struct SigningKey: Sendable {
+    let id: String
+    private let generation: Task<RSAPrivateKey, any Error>
+
+    /// One queue for all generations: they come ready in the order in which they were asked for, so the key that signs
+    /// is there before the keys that are only published.
+    private static let queue = DispatchQueue(label: "countersign-sandbox.keys", qos: .userInitiated)
+
+    init(id: String) {
+        self.id = id
+        generation = Task {
+            try await withCheckedThrowingContinuation { continuation in
+                Self.queue.async {
+                    continuation.resume(with: Result { try RSAPrivateKey(bits: 2048) })
+                }
+            }
+        }
+    }
+
+    var material: RSAPrivateKey {
+        get async throws { try await generation.value }
+    }
+}

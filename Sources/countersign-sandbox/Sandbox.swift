@@ -1,0 +1,100 @@
+import HTTPTypes
+import Hummingbird
+import JOSE
+import Logging
+import NIOCore
+
+/// Everything of the stand-in, built once: two providers, one clock, one plan of faults, one history.
+struct Sandbox: Sendable {
+    struct Configuration: Sendable {
+        var seed: String
+        var appleIssuer: String
+        var googleIssuer: String
+    }
+
+    let configuration: Configuration
+    let clock = SandboxClock()
+    let faults = FaultPlan()
+    let history: RequestHistory
+    let appleKeys: ProviderKeys
+    let appleAccounts = AppleAccounts()
+    let googleKeys: ProviderKeys
+    let googleAccounts = GoogleAccounts()
+    private let seed: Seed
+
+    init(_ configuration: Configuration) {
+        let seed = Seed(text: configuration.seed)
+        self.configuration = configuration
+        self.seed = seed
+        history = RequestHistory(clock: clock)
+        appleKeys = ProviderKeys(
+            habit: ProviderKeys.Habit(
+                initialCount: 3, rotationLimit: 4, shuffles: true,
+                // Apple documents no cache headers; an hour is what its verifiers commonly assume.
+                cacheControl: "public, max-age=3600",
+                makeID: { seed.alphanumeric(10, for: "apple.kid", String($0)) }))
+        googleKeys = ProviderKeys(
+            habit: ProviderKeys.Habit(
+                initialCount: 2, rotationLimit: 3, shuffles: false,
+                cacheControl: "public, max-age=21600, must-revalidate, no-transform",
+                makeID: { seed.hexadecimal(40, for: "google.kid", String($0)) }))
+    }
+
+    /// Back to the start: nobody known, no fault, no history, the first keys, the system's time.
+    func reset() {
+        clock.followSystem()
+        faults.clear()
+        history.clear()
+        appleKeys.reset()
+        appleAccounts.reset()
+        googleKeys.reset()
+        googleAccounts.reset()
+    }
+
+    var router: Router<SandboxContext> {
+        let router = Router(context: SandboxContext.self)
+        router.add(middleware: HistoryMiddleware(history: history))
+        router.add(middleware: FaultMiddleware(plan: faults, history: history))
+        AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: router.group("apple"))
+        GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: router.group("google"))
+        addControls(to: router.group("control"))
+        return router
+    }
+
+    private func addControls(to control: RouterGroup<SandboxContext>) {
+        control.get { _, _ in overview() }
+        control.post("reset") { request, _ in
+            _ = try await request.members([])
+            reset()
+            return Response.done
+        }
+        ClockControl(clock: clock).add(to: control)
+        FaultControl(plan: faults).add(to: control)
+        HistoryControl(history: history).add(to: control)
+
+        let apple = control.group("apple")
+        KeyControl(keys: appleKeys).add(to: apple)
+        let appleAuthorizer = AppleAuthorizer(
+            accounts: appleAccounts, mint: TokenMint(keys: appleKeys, type: nil), issuer: configuration.appleIssuer,
+            seed: seed, clock: clock)
+        AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, seed: seed).add(to: apple)
+
+        let google = control.group("google")
+        KeyControl(keys: googleKeys).add(to: google)
+        let googleAuthorizer = GoogleAuthorizer(
+            accounts: googleAccounts, mint: TokenMint(keys: googleKeys, type: "JWT"),
+            issuer: configuration.googleIssuer, seed: seed, clock: clock)
+        GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, seed: seed).add(to: google)
+    }
+
+    private func overview() -> Response {
+        .json { writer in
+            writer.beginObject()
+            writer.member("seed", configuration.seed)
+            writer.member("now", Timestamp.text(clock.now))
+            writer.member("appleIssuer", configuration.appleIssuer)
+            writer.member("googleIssuer", configuration.googleIssuer)
+            writer.endObject()
+        }
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import ServiceLifecycle
+import UnixSignals
+
+@main
+struct SandboxCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "countersign-sandbox",
+        abstract: "Stands in for Apple and Google: key sets, identity tokens, faults and a request history.",
+        discussion: """
+            Prints one line with its address when it is ready and serves until SIGTERM or SIGINT. The provider side is \
+            under /apple and /google, the controls are under /control; docs/sandbox.md describes them with examples. \
+            Everything is kept in memory. Whoever reaches the port can sign in as anybody: this is for tests and \
+            development only.
+            """)
+
+    @Option(help: "The address to listen on. Anything but a loopback address needs --allow-remote.")
+    var host = "127.0.0.1"
+
+    @Option(help: "The port to listen on; 0 takes a free one.")
+    var port: UInt16 = 8090
+
+    @Flag(help: "Permit a host that other machines can reach.")
+    var allowRemote = false
+
+    @Option(help: "The same seed gives the same subjects, addresses, codes and key ids. Default: a new one each time.")
+    var seed: String?
+
+    @Option(help: "The iss of Apple's tokens.")
+    var appleIssuer = "https://appleid.apple.com"
+
+    @Option(help: "The iss of Google's tokens.")
+    var googleIssuer = "https://accounts.google.com"
+
+    @Flag(help: "Also end when standard input closes, so that it cannot outlive the program that started it.")
+    var untilInputEnds = false
+
+    func validate() throws {
+        guard allowRemote || isLoopback else {
+            throw ValidationError("\(host) may be reached from other machines; say --allow-remote if that is meant.")
+        }
+    }
+
+    private var isLoopback: Bool {
+        if host.lowercased() == "localhost" { return true }
+        guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
+        return switch address {
+        case .v4(let address): UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
+        case .v6: host == "::1"
+        case .unixDomainSocket: false
+        }
+    }
+
+    func run() async throws {
+        let sandbox = Sandbox(
+            .init(
+                seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,
+                googleIssuer: googleIssuer))
+        var logger = Logger(label: "countersign-sandbox", factory: { StreamLogHandler.standardError(label: $0) })
+        logger.logLevel = .error
+        let application = Application(
+            router: sandbox.router,
+            configuration: .init(address: .hostname(host, port: Int(port))),
+            onServerRunning: { channel in
+                guard let address = channel.localAddress, let port = address.port else { return }
+                announce(port: port)
+            },
+            logger: logger)
+        if untilInputEnds { endWithInput() }
+        var services = ServiceGroupConfiguration(
+            services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // A slow fault may have minutes to go; nobody waits for it.
+        services.maximumGracefulShutdownDuration = .seconds(1)
+        try await ServiceGroup(configuration: services).run()
+    }
+
+    /// The one line on standard output, unbuffered, because a program waits for it at the other end of a pipe.
+    private func announce(port: Int) {
+        let host = host.contains(":") ? "[\(host)]" : host
+        FileHandle.standardOutput.write(Data("countersign-sandbox ready at http://\(host):\(port)\n".utf8))
+    }
+
+    private func endWithInput() {
+        Thread.detachNewThread {
+            while !FileHandle.standardInput.availableData.isEmpty {}
+            kill(getpid(), SIGTERM)
+        }
+    }
+}

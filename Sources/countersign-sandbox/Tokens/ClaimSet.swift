@@ -1,0 +1,55 @@
+import JOSE
+
+/// The claims of a token that is being minted, in the order in which they will be written.
+struct ClaimSet {
+    enum Value {
+        case string(String)
+        case integer(Int64)
+        case bool(Bool)
+        /// Whatever the control request said, well-shaped or not.
+        case json(JSONValue)
+    }
+
+    private(set) var members: [(name: String, value: Value)] = []
+
+    /// Sets a claim; nil leaves the set as it is.
+    mutating func set(_ name: String, _ value: Value?) {
+        guard let value else { return }
+        if let index = members.firstIndex(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+            members[index].value = value
+        } else {
+            members.append((name, value))
+        }
+    }
+
+    mutating func set(_ name: String, _ text: String?) {
+        set(name, text.map { .string($0) })
+    }
+
+    mutating func remove(_ name: String) {
+        members.removeAll { $0.name.utf8.elementsEqual(name.utf8) }
+    }
+
+    /// Booleans become the strings "true" and "false", as Apple's tokens had them before 2022 and its events still do.
+    mutating func spellBooleans() {
+        for index in members.indices {
+            if case .bool(let flag) = members[index].value { members[index].value = .string(flag ? "true" : "false") }
+        }
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for (name, value) in members {
+            writer.name(name)
+            switch value {
+            case .string(let text): writer.string(text)
+            case .integer(let number): writer.integer(number)
+            case .bool(let flag): writer.bool(flag)
+            case .json(let value): writer.value(value)
+            }
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}

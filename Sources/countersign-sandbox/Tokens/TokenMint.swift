@@ -1,0 +1,65 @@
+import JOSE
+import OpenSSL
+
+/// Signs the tokens of one provider, soundly or as unsoundly as the control request asks.
+struct TokenMint: Sendable {
+    let keys: ProviderKeys
+    /// The `typ` of the header; Apple's tokens have none.
+    let type: String?
+
+    /// A key that never belongs to any provider.
+    private static let stranger = SigningKey(id: "stranger")
+
+    func mint(_ issued: ClaimSet, overrides: TokenOverrides) async throws -> String {
+        var claims = issued
+        if overrides.spellsBooleans { claims.spellBooleans() }
+        for (name, value) in overrides.claims { claims.set(name, .json(value)) }
+        for name in overrides.withoutClaims { claims.remove(name) }
+
+        let key = try signingKey(overrides)
+        var header = ClaimSet()
+        header.set("kid", key.id)
+        header.set("alg", overrides.algorithm ?? "RS256")
+        header.set("typ", type)
+        for (name, value) in overrides.header { header.set(name, .json(value)) }
+        for name in overrides.withoutHeader { header.remove(name) }
+
+        let input = Base64URL.encode(header.json) + "." + Base64URL.encode(claims.json)
+        let signature = try await sign(Array(input.utf8), key: key, overrides: overrides)
+        return input + "." + Base64URL.encode(signature)
+    }
+
+    private func signingKey(_ overrides: TokenOverrides) throws(ControlRefusal) -> SigningKey {
+        do {
+            guard let id = overrides.keyID else { return try keys.signing() }
+            return try keys.key(id: id)
+        } catch {
+            throw .notFound("There is no key \(overrides.keyID ?? ""); GET /control/…/keys lists them.")
+        }
+    }
+
+    private func sign(_ input: [UInt8], key: SigningKey, overrides: TokenOverrides) async throws -> [UInt8] {
+        let material = try await (overrides.signature == .otherKey ? Self.stranger : key).material
+        var signature: [UInt8]
+        switch overrides.algorithm {
+        case "none": signature = []
+        case "HS256": signature = try HMACSHA256.authenticationCode(for: input, key: material.modulus)
+        case "ES256": signature = try P256PrivateKey().sign(input.span.bytes)
+        default: signature = try material.sign(input.span.bytes)
+        }
+        switch overrides.signature {
+        case .absent: signature = []
+        case .forged:
+            if let middle = signature.indices.dropFirst(signature.count / 2).first { signature[middle] ^= 1 }
+        case .valid, .otherKey: break
+        }
+        return signature
+    }
+}
+
+/// `c_hash` and `at_hash`: the left half of the SHA-256 of the code or access token (OpenID Connect Core §3.3.2.11).
+enum HalfHash {
+    static func text(of value: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(Array(value.utf8)).prefix(16)))
+    }
+}

@@ -11,8 +11,8 @@ enum PEM {
     /// the terminal. `PEM_read_bio` only takes the armour off; the rest is refused here.
     static func decode(_ text: [UInt8], label: StaticString) throws(OpenSSLError) -> [UInt8] {
         ERR_clear_error()
-        let armour = "-----BEGIN \(label)-----".utf8
-        guard text.drop(while: isSpace).starts(with: armour) else {
+        let text = text.drop(while: isSpace)
+        guard text.starts(with: "-----BEGIN \(label)-----".utf8) else {
             throw OpenSSLError("PEM", refused: "does not begin with the expected block")
         }
         var block = Block()

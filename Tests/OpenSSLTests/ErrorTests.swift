@@ -1,0 +1,83 @@
+import COpenSSL
+import Testing
+
+@testable import OpenSSL
+
+struct `Errors` {
+    /// Each refusal that reaches OpenSSL, so that its error queue has something to leave behind.
+    static let failures: [(String, @Sendable () throws -> Void)] = [
+        ("off-curve point", { _ = try PublicKey(p256X: Array(1...32), y: Array(1...32)) }),
+        ("even modulus", { _ = try PublicKey(rsaModulus: [UInt8](repeating: 0xAA, count: 256), exponent: [3]) }),
+        ("spoilt PEM", { _ = try P256PrivateKey(pem: Array("-----BEGIN PRIVATE KEY-----\n!\n".utf8)) }),
+        ("spoilt DER", { _ = try P256PrivateKey(der: [0x30, 0x01]) }),
+        ("spoilt public DER", { _ = try PublicKey(pem: armour([0x30, 0x01], "PUBLIC KEY")) }),
+        ("encrypted PEM", { _ = try P256PrivateKey(pem: RefusedKey.privateKeys[0].pem) }),
+        (
+            "scrypt cost",
+            {
+                _ = try Scrypt.derive(password: [], salt: [], cost: Scrypt.Cost(n: 1000, r: 8, p: 1), count: 1)
+            }
+        ),
+        ("HKDF length", { _ = try HKDFSHA256.derive(from: [1], label: "", count: 100_000) }),
+        (
+            "spoilt box",
+            {
+                _ = try AES256GCM.open([UInt8](repeating: 0, count: 40), key: [UInt8](repeating: 0, count: 32), aad: [])
+            }
+        ),
+    ]
+
+    @Test(arguments: failures.indices) func `a failure leaves the error queue empty`(index: Int) {
+        let (name, fail) = Self.failures[index]
+        #expect(throws: OpenSSLError.self, "\(name)") { try fail() }
+        #expect(ERR_peek_error() == 0, "\(name)")
+    }
+
+    @Test func `a signature that does not hold leaves the error queue empty`() throws {
+        let rsa = try rsaKey.get()
+        let p256 = try P256PrivateKey()
+        #expect(!rsa.publicKey.verifies([UInt8](repeating: 1, count: 256), of: [1]))
+        #expect(ERR_peek_error() == 0)
+        #expect(!rsa.publicKey.verifies([UInt8](repeating: 0xFF, count: 256), of: [1]))
+        #expect(ERR_peek_error() == 0)
+        #expect(!p256.publicKey.verifies([UInt8](repeating: 0, count: 64), of: [1]))
+        #expect(ERR_peek_error() == 0)
+        #expect(!p256.publicKey.verifies([UInt8](repeating: 0xFF, count: 64), of: [1]))
+        #expect(ERR_peek_error() == 0)
+    }
+
+    @Test func `success leaves the error queue empty`() throws {
+        let p256 = try P256PrivateKey()
+        #expect(ERR_peek_error() == 0)
+        _ = try P256PrivateKey(pem: p256.pem())
+        #expect(ERR_peek_error() == 0)
+        _ = try RSAPrivateKey(pem: rsaKey.get().pem())
+        #expect(ERR_peek_error() == 0)
+        _ = try PublicKey(pem: armour(p256.publicKey.der, "PUBLIC KEY"))
+        #expect(ERR_peek_error() == 0)
+        #expect(try p256.publicKey.verifies(p256.sign([1]), of: [1]))
+        #expect(ERR_peek_error() == 0)
+    }
+
+    /// Another library on this thread may have left its error where ours is looked for.
+    @Test func `an error that was there before is not taken for ours`() throws {
+        #expect(unsafe EVP_MD_fetch(nil, "no such digest", nil) == nil)
+        let foreign = ERR_peek_error()
+        #expect(foreign != 0)
+        let error = try #require(throws: OpenSSLError.self) { try P256PrivateKey(der: [0x30, 0x01]) }
+        #expect(error.code != 0)
+        #expect(error.code != foreign)
+    }
+
+    @Test func `the description says nothing, the debug description says where and why`() throws {
+        let error = try #require(throws: OpenSSLError.self) {
+            try PublicKey(p256X: Array(1...32), y: Array(1...32))
+        }
+        #expect("\(error)" == "A cryptographic operation failed.")
+        #expect(error.debugDescription.contains("EVP_PKEY_fromdata"))
+        #expect(error.debugDescription.contains(error.reason))
+        #expect(error.location.hasPrefix("OpenSSL/"))
+        #expect(error.code != 0)
+        #expect(error.reason == "point is not on curve")
+    }
+}

@@ -31,11 +31,12 @@ package final class CurlFetcher: Fetcher {
     deinit { loop.stop() }
 
     package func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
+        guard !Task.isCancelled else { throw FetchError(.cancelled) }
         let transfer = try Transfer(request, configuration: configuration)
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 loop.submit(transfer, answering: continuation)
-                // A cancellation that came before the submission found nothing to cancel.
+                // A cancellation that came just before the submission found nothing to cancel.
                 if Task.isCancelled { loop.cancel(transfer) }
             }
         } onCancel: {

@@ -25,6 +25,10 @@ struct EasyHandle: ~Copyable {
         try check(unsafe value.withCString { unsafe ccurl_easy_set_string(pointer, option, $0) })
     }
 
+    func clear(_ option: CURLoption) throws(FetchError) {
+        try check(unsafe ccurl_easy_set_string(pointer, option, nil))
+    }
+
     /// libcurl keeps the pointer: what it points to must outlive this handle.
     @unsafe
     func set(_ option: CURLoption, context: UnsafeMutableRawPointer) throws(FetchError) {

@@ -52,6 +52,6 @@ struct RequestURL: ~Copyable {
     private static func isLoopback(_ host: String) -> Bool {
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         let isAddress = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
-        return host == "localhost" || host == "[::1]" || (isAddress && parts[0] == "127")
+        return host.isEqualWithoutCase(to: "localhost") || host == "[::1]" || (isAddress && parts[0] == "127")
     }
 }

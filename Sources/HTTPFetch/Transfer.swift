@@ -84,7 +84,10 @@ final class Transfer: @unchecked Sendable {
             try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
             try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
             try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-            if let path = configuration.caBundlePath { try easy.set(CURLOPT_CAINFO, path) }
+            if let path = configuration.caBundlePath {
+                try easy.set(CURLOPT_CAINFO, path)
+                try easy.clear(CURLOPT_CAPATH)
+            }
             try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             // A burst waits for the first handshake and shares its connection instead of opening one for each.
             try easy.set(CURLOPT_PIPEWAIT, 1)
@@ -174,6 +177,8 @@ final class Transfer: @unchecked Sendable {
             let code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
             return fail(code, detail: unsafe String(cString: curl_easy_strerror(status)))
         }
+        // libcurl holds a connection that ends among the header lines to be a response without a body.
+        guard headersAreComplete else { return fail(.closed, detail: "the headers were cut off") }
         let status = easy.number(CURLINFO_RESPONSE_CODE)
         resume(.success(FetchResponse(status: status, headers: headers, body: body)))
     }

@@ -1,0 +1,108 @@
+import Foundation
+
+/// A TLS server of OpenSSL's command, with a certificate made for it. It ends, and its files with it, on release.
+///
+/// Sendable because nothing of it changes after `init` but the two pipes, and `exchange` alone uses those.
+final class TLSPeer: @unchecked Sendable {
+    enum Certificate {
+        /// For 127.0.0.1, issued by the peer's own authority.
+        case issued
+        case issuedForAnotherHost
+        /// For 127.0.0.1, its own authority.
+        case selfSigned
+        case selfSignedExpired
+    }
+
+    enum Mode {
+        /// Each request is answered with the prepared response.
+        case respond(String)
+        /// One connection, whose decrypted bytes are left to `exchange`.
+        case raw
+    }
+
+    let directory: URL
+    let port: Int
+    private let process: Process
+    private let input = Pipe()
+    private let output = Pipe()
+
+    init(_ certificate: Certificate, _ mode: Mode, protocols: String? = nil) throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "tls-peer-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        try Self.makeCertificates(certificate, in: directory)
+        var arguments = ["s_server", "-accept", "127.0.0.1:0", "-cert", "peer.pem", "-key", "peer.key"]
+        if let protocols { arguments += ["-alpn", protocols] }
+        if case .respond(let response) = mode {
+            try Data(response.utf8).write(to: directory.appending(path: "page"))
+            arguments.append("-HTTP")
+        }
+        process = Self.openssl(arguments, in: directory)
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        var banner = ""
+        while banner.firstMatch(of: /ACCEPT .*:(\d+)\n/) == nil {
+            let bytes = output.fileHandleForReading.availableData
+            guard !bytes.isEmpty else { throw CocoaError(.fileReadUnknown) }
+            banner += String(decoding: bytes, as: UTF8.self)
+        }
+        port = banner.firstMatch(of: /ACCEPT .*:(\d+)\n/).flatMap { Int($0.1) } ?? 0
+    }
+
+    deinit {
+        // Not `terminate()`: the child inherits the signal mask of the thread that started it, and dispatch's threads
+        // block SIGTERM.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    var url: String { "https://127.0.0.1:\(port)/page" }
+    /// The authority that vouches for the peer, if any does.
+    var authority: String { directory.appending(path: "authority.pem").path }
+
+    /// Reads until `isEnough`, writes the answer, returns what was read. Blocks: for a thread of its own.
+    func exchange(answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool) -> [UInt8] {
+        var received: [UInt8] = []
+        while !isEnough(received) {
+            let bytes = output.fileHandleForReading.availableData
+            if bytes.isEmpty { break }
+            received += bytes
+        }
+        input.fileHandleForWriting.write(Data(answer))
+        return received
+    }
+
+    private static func makeCertificates(_ certificate: Certificate, in directory: URL) throws {
+        func make(_ arguments: String) throws {
+            let process = openssl(arguments.split(separator: " ").map(String.init), in: directory)
+            try process.run()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+        }
+        let request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=peer"
+        let host = certificate == .issuedForAnotherHost ? "DNS:other.example" : "IP:127.0.0.1"
+        let peer = "-keyout peer.key -out peer.pem -addext subjectAltName=\(host)"
+        switch certificate {
+        case .issued, .issuedForAnotherHost:
+            try make("\(request) -keyout authority.key -out authority.pem")
+            try make("\(request) \(peer) -CA authority.pem -CAkey authority.key")
+        case .selfSigned:
+            try make("\(request) \(peer)")
+            try make("x509 -in peer.pem -out authority.pem")
+        case .selfSignedExpired:
+            try make("\(request) \(peer)")
+            try make("x509 -in peer.pem -signkey peer.key -days -1 -out authority.pem")
+            try make("x509 -in authority.pem -out peer.pem")
+        }
+    }
+
+    private static func openssl(_ arguments: [String], in directory: URL) -> Process {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = arguments
+        process.currentDirectoryURL = directory
+        process.standardError = FileHandle.nullDevice
+        return process
+    }
+}

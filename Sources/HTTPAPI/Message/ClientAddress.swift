@@ -1,0 +1,52 @@
+import Glibc
+
+/// An IP address, with IPv4 as the IPv4-mapped part of IPv6 (RFC 4291 §2.5.5.2), so that one address has one value however
+/// it is written.
+package struct ClientAddress: Hashable, Sendable {
+    let bits: UInt128
+
+    static let unspecified = ClientAddress(bits: 0)
+
+    init(bits: UInt128) { self.bits = bits }
+
+    /// Reads the text form of one address, without port, brackets or zone.
+    package init?(_ text: String) {
+        var ipv4 = in_addr()
+        var ipv6 = in6_addr()
+        if inet_pton(AF_INET, text, &ipv4) == 1 {
+            bits = 0xFFFF << 32 | withUnsafeBytes(of: ipv4, Self.integer)
+        } else if inet_pton(AF_INET6, text, &ipv6) == 1 {
+            bits = withUnsafeBytes(of: ipv6, Self.integer)
+        } else {
+            return nil
+        }
+    }
+
+    private static func integer(_ bytes: UnsafeRawBufferPointer) -> UInt128 {
+        bytes.reduce(0) { $0 << 8 | UInt128($1) }
+    }
+
+    var isIPv4: Bool { bits >> 32 == 0xFFFF }
+
+    /// The network that one party usually has to itself: `198.51.100.0/24`, `2001:db8:1:2::/64`.
+    package var network: String {
+        let hostBits = isIPv4 ? 8 : 64
+        let prefix = ClientAddress(bits: (bits >> hostBits) << hostBits)
+        return "\(prefix)/\(isIPv4 ? 24 : 64)"
+    }
+}
+
+extension ClientAddress: CustomStringConvertible {
+    package var description: String { text }
+
+    package var text: String {
+        let octets = (0..<16).map { UInt8(truncatingIfNeeded: bits >> (120 - 8 * $0)) }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        if isIPv4 {
+            inet_ntop(AF_INET, Array(octets.suffix(4)), &text, socklen_t(text.count))
+        } else {
+            inet_ntop(AF_INET6, octets, &text, socklen_t(text.count))
+        }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,123 @@
+import Logging
+import NIOHTTP1
+
+/// Answers what comes up from a connection: request id, admission, route, handler, map of errors, headers, log line.
+struct Responder: Sendable {
+    let routes: RouteTable
+    let traffic: Traffic
+    let trustedProxies: TrustedProxies
+    let logger: Logger
+    let observe: @Sendable (Exchange) -> Void
+    private let date = HTTPDate()
+
+    init(
+        routes: RouteTable, traffic: Traffic, trustedProxies: TrustedProxies, logger: Logger,
+        observe: @escaping @Sendable (Exchange) -> Void
+    ) {
+        self.routes = routes
+        self.traffic = traffic
+        self.trustedProxies = trustedProxies
+        self.logger = logger
+        self.observe = observe
+    }
+
+    private struct Outcome {
+        var response: Response
+        var route = "-"
+        var problem: Problem?
+    }
+
+    func reply(to arrival: Arrival, peer: ClientAddress) async -> Reply {
+        let start = ContinuousClock.now
+        let id: String
+        let method: String
+        let outcome: Outcome
+        var closes = true
+        switch arrival {
+        case .request(let received):
+            id = Self.id(received.head.headers.first(name: "X-Request-Id"))
+            method = received.head.method.rawValue
+            outcome = await self.outcome(of: received, id: id, peer: peer)
+            closes = received.closes || traffic.isDraining || outcome.problem?.endsConnection == true
+        case .refusal(let problem, let requestID):
+            id = Self.id(requestID)
+            method = "-"
+            outcome = Outcome(response: problem.response(requestID: id), problem: problem)
+        }
+        let reply = outcome.response.reply(
+            Response.Framing(requestID: id, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
+        let exchange = Exchange(
+            method: method, route: outcome.route, status: outcome.response.status.rawValue,
+            duration: ContinuousClock.now - start, requestID: id, code: outcome.problem?.code,
+            reason: outcome.problem?.reason)
+        exchange.log(to: logger)
+        observe(exchange)
+        return reply
+    }
+
+    private static func id(_ incoming: String?) -> String {
+        incoming.flatMap(RequestID.accepted) ?? RequestID.fresh()
+    }
+
+    private func outcome(of received: ReceivedRequest, id: String, peer: ClientAddress) async -> Outcome {
+        guard traffic.enter() else {
+            let problem = Problem(.temporarilyUnavailable, reason: "overload")
+            return Outcome(response: problem.response(requestID: id), problem: problem)
+        }
+        defer { traffic.leave() }
+        let target = RequestTarget(received.head.uri)
+        var route = "-"
+        do {
+            switch routes.resolve(Route.Method(received.head.method), path: target.path) {
+            case .notFound: throw Problem(.notFound)
+            case .methodNotAllowed(let allow): throw Problem.methodNotAllowed(allow: allow)
+            case .found(let match, let parameters):
+                route = match.template
+                let request = Request(
+                    id: id, received: received, target: target, parameters: parameters,
+                    client: client(peer, received.head.headers), logger: logger)
+                return Outcome(response: try await match.handler(request), route: route)
+            }
+        } catch {
+            let problem = Problem(error) ?? unforeseen(error, id: id, route: route)
+            return Outcome(response: problem.response(requestID: id), route: route, problem: problem)
+        }
+    }
+
+    private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {
+        guard trustedProxies.contains(peer) else { return peer }
+        return trustedProxies.client(of: peer, forwardedFor: headers["X-Forwarded-For"])
+    }
+
+    /// Clients learn the request id and nothing else. The log gets what the error says for debugging, which for the errors
+    /// of this project never holds what a client sent; control characters of any other don't reach the line.
+    private func unforeseen(_ error: any Error, id: String, route: String) -> Problem {
+        let text = String(
+            String(reflecting: error).unicodeScalars.prefix(1000).map { $0.value < 0x20 ? " " : Character($0) })
+        logger.error(
+            "unforeseen error", metadata: ["error": .string(text), "route": .string(route), "requestId": .string(id)])
+        return Problem(.internalError)
+    }
+}
+
+extension Route.Method {
+    /// The method under which a request is looked up: HEAD is answered by the route of GET (RFC 9110 §9.3.2).
+    init?(_ method: HTTPMethod) {
+        switch method {
+        case .GET, .HEAD: self = .get
+        case .POST: self = .post
+        case .PUT: self = .put
+        case .PATCH: self = .patch
+        case .DELETE: self = .delete
+        default: return nil
+        }
+    }
+}
+
+extension Problem {
+    static func methodNotAllowed(allow: String) -> Problem {
+        var problem = Problem(.methodNotAllowed)
+        problem.allow = allow
+        return problem
+    }
+}

@@ -55,6 +55,7 @@ struct Sandbox: Sendable {
         let router = Router(context: SandboxContext.self)
         router.add(middleware: HistoryMiddleware(history: history))
         router.add(middleware: FaultMiddleware(plan: faults, history: history))
+        router.add(middleware: UnknownControl())
         AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: router.group("apple"))
         GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: router.group("google"))
         addControls(to: router.group("control"))

@@ -23,7 +23,8 @@ extension Request {
         var limits = JSONLimits.standard
         limits.maximumBytes = Self.maximumControlBytes
         limits.maximumStringBytes = Self.maximumControlBytes
-        limits.maximumDepth = 32
+        limits.maximumDepth = 600
+        limits.maximumMembers = 20_000
         limits.allowsControlCharacters = true
         let value: JSONValue
         do {

@@ -1,0 +1,178 @@
+import JOSE
+
+extension Sandbox {
+    /// What `ASAuthorizationAppleIDCredential` brings an app.
+    package struct AppleCredential: Sendable {
+        package let user: String
+        package let identityToken: String
+        package let authorizationCode: String
+        /// These four come with the first consent only.
+        package let email: String?
+        package let givenName: String?
+        package let familyName: String?
+        package let realUserStatus: Int64?
+    }
+
+    /// What `GIDSignInResult` or the Credential Manager brings an app.
+    package struct GoogleCredential: Sendable {
+        package let userID: String
+        package let idToken: String
+        package let serverAuthCode: String
+        package let accessToken: String
+        package let email: String?
+        package let name: String?
+    }
+
+    /// How a token differs from what the provider would issue.
+    package struct TokenChanges: Sendable {
+        package enum Signature: String, Sendable {
+            case valid
+            case forged
+            case otherKey
+            case absent
+        }
+
+        /// JSON text of an object: claims to set, to whatever value.
+        package var claims = "{}"
+        package var withoutClaims: [String] = []
+        /// JSON text of an object: header members to set.
+        package var header = "{}"
+        package var withoutHeader: [String] = []
+        package var expired = false
+        package var lifetime: Int64?
+        package var keyID: String?
+        package var signature = Signature.valid
+        package var algorithm: String?
+        package var booleansAsStrings = false
+
+        package init(
+            claims: String = "{}", withoutClaims: [String] = [], header: String = "{}", withoutHeader: [String] = [],
+            expired: Bool = false, lifetime: Int64? = nil, keyID: String? = nil, signature: Signature = .valid,
+            algorithm: String? = nil, booleansAsStrings: Bool = false
+        ) {
+            self.claims = claims
+            self.withoutClaims = withoutClaims
+            self.header = header
+            self.withoutHeader = withoutHeader
+            self.expired = expired
+            self.lifetime = lifetime
+            self.keyID = keyID
+            self.signature = signature
+            self.algorithm = algorithm
+            self.booleansAsStrings = booleansAsStrings
+        }
+
+        fileprivate func write(_ writer: inout JSONWriter) throws {
+            var limits = JSONLimits.standard
+            limits.maximumDepth = 600
+            limits.maximumMembers = 20_000
+            writer.name("token")
+            writer.beginObject()
+            writer.member("claims", try JSONValue(parsing: Array(claims.utf8), limits: limits))
+            writer.member("withoutClaims", withoutClaims)
+            writer.member("header", try JSONValue(parsing: Array(header.utf8), limits: limits))
+            writer.member("withoutHeader", withoutHeader)
+            writer.member("expired", expired)
+            if let lifetime { writer.member("lifetime", lifetime) }
+            writer.member("keyId", keyID)
+            writer.member("signature", signature.rawValue)
+            writer.member("algorithm", algorithm)
+            writer.member("booleansAsStrings", booleansAsStrings)
+            writer.endObject()
+        }
+    }
+
+    /// Creates or changes an Apple person; `members` is the JSON text of an object with the members of `docs/sandbox.md`
+    /// other than `name`. Gives the subject by which the default team knows the person.
+    @discardableResult
+    package func addApplePerson(_ name: String, _ members: String = "{}") async throws -> String {
+        let person = try await addPerson("apple", name, members)
+        return try Self.text(person["teams"]?["SANDBOX001"] ?? person, "subject")
+    }
+
+    /// As `addApplePerson`, at Google. Gives the subject.
+    @discardableResult
+    package func addGooglePerson(_ name: String, _ members: String = "{}") async throws -> String {
+        try Self.text(try await addPerson("google", name, members), "subject")
+    }
+
+    private func addPerson(_ provider: String, _ name: String, _ members: String) async throws -> JSONValue {
+        let members = try JSONValue(parsing: Array(members.utf8)).members ?? []
+        return try await control("\(provider)/persons") { writer in
+            writer.member("name", name)
+            for member in members { writer.member(member.name, member.value) }
+        }
+    }
+
+    /// Puts a client under a team, which then knows every person by another subject than the default team does.
+    package func assignAppleClient(_ clientID: String, team: String) async throws {
+        try await control("apple/clients") { writer in
+            writer.member("clientId", clientID)
+            writer.member("teamId", team)
+        }
+    }
+
+    /// The person signs in to an app with Apple.
+    package func authorizeApple(
+        _ person: String, clientID: String, nonce: String? = nil, audience: String? = nil, scopes: [String]? = nil,
+        repeatEmail: Bool = false, token: TokenChanges = TokenChanges()
+    ) async throws -> AppleCredential {
+        let answer = try await control("apple/authorize") { writer in
+            writer.member("person", person)
+            writer.member("clientId", clientID)
+            writer.member("nonce", nonce)
+            writer.member("audience", audience)
+            if let scopes { writer.member("scopes", scopes) }
+            writer.member("repeatEmail", repeatEmail)
+            try token.write(&writer)
+        }
+        return AppleCredential(
+            user: try Self.text(answer, "user"), identityToken: try Self.text(answer, "identityToken"),
+            authorizationCode: try Self.text(answer, "authorizationCode"), email: answer["email"]?.string,
+            givenName: answer["fullName"]?["givenName"]?.string, familyName: answer["fullName"]?["familyName"]?.string,
+            realUserStatus: answer["realUserStatus"]?.integer)
+    }
+
+    /// The person stops using Apple's sign-in for this client: the next time is the first one again.
+    package func withdrawApple(_ person: String, clientID: String) async throws {
+        try await control("apple/withdraw") { writer in
+            writer.member("person", person)
+            writer.member("clientId", clientID)
+        }
+    }
+
+    /// The person signs in to an app with Google. `clientID` is the one the token is for; `authorizedParty` is the
+    /// app's own, the same one by default, and `.some(nil)` leaves the claim out.
+    package func authorizeGoogle(
+        _ person: String, clientID: String, authorizedParty: String?? = nil, nonce: String? = nil,
+        audience: String? = nil, scopes: [String]? = nil, token: TokenChanges = TokenChanges()
+    ) async throws -> GoogleCredential {
+        let answer = try await control("google/authorize") { writer in
+            writer.member("person", person)
+            writer.member("clientId", clientID)
+            switch authorizedParty {
+            case .none: break
+            case .some(.none):
+                writer.name("azp")
+                writer.null()
+            case .some(.some(let party)): writer.member("azp", party)
+            }
+            writer.member("nonce", nonce)
+            writer.member("audience", audience)
+            if let scopes { writer.member("scopes", scopes) }
+            try token.write(&writer)
+        }
+        return GoogleCredential(
+            userID: try Self.text(answer, "userId"), idToken: try Self.text(answer, "idToken"),
+            serverAuthCode: try Self.text(answer, "serverAuthCode"),
+            accessToken: try Self.text(answer, "accessToken"), email: answer["email"]?.string,
+            name: answer["name"]?.string)
+    }
+
+    static func text(_ object: JSONValue, _ name: String) throws -> String {
+        guard let text = object[name]?.string else {
+            throw Failure(description: "countersign-sandbox answered without \(name).")
+        }
+        return text
+    }
+}

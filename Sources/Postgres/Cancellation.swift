@@ -1,0 +1,48 @@
+/// The stopping of one statement: a request, and another one when the first came before the statement had begun.
+///
+///     request ──delivered──▶ pause 50 ms ──still running──▶ request … until 5 s are over: give the connection up
+///         └──────────── statement answered and no request under way ────▶ over
+struct Cancellation {
+    enum Step {
+        case wait
+        case request
+        case over
+        case giveUp
+    }
+
+    private static let pause = Duration.milliseconds(50)
+    /// A server that does not answer a cancel for so long is out of reach, and so are those waiting behind it.
+    private static let patience = Duration.seconds(5)
+
+    private var target: Statement
+    private var retryAt: ContinuousClock.Instant
+    private var giveUpAt: ContinuousClock.Instant
+    /// The request under way, if any.
+    var request: CancelRequest?
+
+    init(of statement: Statement, at now: ContinuousClock.Instant) {
+        target = statement
+        retryAt = now
+        giveUpAt = now + Self.patience
+    }
+
+    /// When to look again; a request under way raises the signal when it is done.
+    var deadline: ContinuousClock.Instant { request == nil ? min(retryAt, giveUpAt) : giveUpAt }
+
+    /// - Parameter current: The statement that is to be stopped now, nil when none is.
+    mutating func step(towards current: Statement?, at now: ContinuousClock.Instant) -> Step {
+        if let request {
+            guard request.isDelivered else { return now >= giveUpAt ? .giveUp : .wait }
+            self.request = nil
+            retryAt = now + Self.pause
+        }
+        guard let current else { return .over }
+        if current !== target {
+            target = current
+            retryAt = now
+            giveUpAt = now + Self.patience
+        }
+        if now >= giveUpAt { return .giveUp }
+        return now >= retryAt ? .request : .wait
+    }
+}

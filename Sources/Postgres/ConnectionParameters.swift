@@ -1,0 +1,59 @@
+import CPostgres
+
+/// What libpq is told when it connects: our defaults, over them what the URL says, over that what must not differ.
+struct ConnectionParameters: Sendable {
+    private(set) var pairs: [(key: String, value: String)] = []
+
+    /// nil when libpq cannot read the URL. Its message is not kept, for it may quote the password.
+    init?(_ configuration: Database.Configuration) {
+        guard let given = Self.parse(configuration.url) else { return nil }
+        // A peer that vanished without a word is noticed within half a minute, idle or not.
+        var merged = [
+            "tcp_user_timeout": "30000", "keepalives_idle": "20", "keepalives_interval": "5", "keepalives_count": "3",
+            "application_name": configuration.applicationName,
+        ]
+        merged.merge(given) { _, theirs in theirs }
+        let options = Self.options(configuration, given["options"])
+        if !options.isEmpty { merged["options"] = options }
+        merged["client_encoding"] = "UTF8"
+        pairs = merged.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
+    }
+
+    /// The time-outs are settings of the start-up packet and not statements, so that they are not state which a pooler in
+    /// transaction mode would have to carry. The operator's own options come last and win.
+    private static func options(_ configuration: Database.Configuration, _ given: String?) -> String {
+        let limits = [
+            ("statement_timeout", configuration.statementTimeout),
+            ("lock_timeout", configuration.lockTimeout),
+            ("idle_in_transaction_session_timeout", configuration.idleInTransactionTimeout),
+        ]
+        var options: [String] = []
+        for (name, limit) in limits {
+            guard let limit else { continue }
+            let (seconds, attoseconds) = limit.components
+            // At least 1: PostgreSQL reads 0 as "no limit".
+            let milliseconds = max(1, min(seconds, 2_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
+            options.append("-c \(name)=\(milliseconds)")
+        }
+        if let given { options.append(given) }
+        return options.joined(separator: " ")
+    }
+
+    static func parse(_ url: String) -> [String: String]? {
+        guard !url.utf8.contains(0) else { return nil }
+        var problem: UnsafeMutablePointer<CChar>?
+        let parsed = unsafe PQconninfoParse(url, &problem)
+        unsafe PQfreemem(problem)
+        guard let parsed = unsafe parsed else { return nil }
+        defer { unsafe PQconninfoFree(parsed) }
+        var given: [String: String] = [:]
+        var option = unsafe parsed
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                unsafe given[String(cString: keyword)] = String(cString: value)
+            }
+            unsafe option += 1
+        }
+        return given
+    }
+}

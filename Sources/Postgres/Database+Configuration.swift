@@ -1,0 +1,64 @@
+extension Database {
+    package struct Configuration: Sendable {
+        /// A libpq URI or connection string, several hosts included.
+        package var url: String
+        package var poolSize: Int
+        /// How long a statement or a transaction may wait for a connection.
+        package var acquireTimeout: Duration
+        package var connectTimeout: Duration
+        /// Limits that the server keeps; nil leaves them to the server's and the role's own settings. They travel in the
+        /// start-up packet's `options`, which PgBouncer must be told to ignore (`ignore_startup_parameters`) or not get.
+        package var statementTimeout: Duration?
+        package var lockTimeout: Duration?
+        package var idleInTransactionTimeout: Duration?
+        /// False behind a pooler in transaction mode: every statement is then parsed anew and leaves nothing behind.
+        package var preparedStatements: Bool
+        package var applicationName: String
+        /// How many statements one connection has on their way. More wait where any connection can take them.
+        package var pipelineDepth: Int
+        /// How many may wait before the next one is refused.
+        package var maximumWaiting: Int
+
+        package init(
+            url: String, poolSize: Int = 8, acquireTimeout: Duration = .seconds(2),
+            connectTimeout: Duration = .seconds(5), statementTimeout: Duration? = .seconds(10),
+            lockTimeout: Duration? = .seconds(5), idleInTransactionTimeout: Duration? = .seconds(10),
+            preparedStatements: Bool = true, applicationName: String = "countersign", pipelineDepth: Int = 8,
+            maximumWaiting: Int = 10_000
+        ) {
+            self.url = url
+            self.poolSize = poolSize
+            self.acquireTimeout = acquireTimeout
+            self.connectTimeout = connectTimeout
+            self.statementTimeout = statementTimeout
+            self.lockTimeout = lockTimeout
+            self.idleInTransactionTimeout = idleInTransactionTimeout
+            self.preparedStatements = preparedStatements
+            self.applicationName = applicationName
+            self.pipelineDepth = pipelineDepth
+            self.maximumWaiting = maximumWaiting
+        }
+
+        /// Whether libpq can read the URL; says nothing about the server behind it.
+        package static func isValid(url: String) -> Bool {
+            ConnectionParameters.parse(url) != nil
+        }
+    }
+
+    package struct Statistics: Sendable, Equatable {
+        /// Connected with nothing to do.
+        package var idle = 0
+        /// With statements on their way, or leased.
+        package var busy = 0
+        /// Requests that no connection has taken yet.
+        package var waiting = 0
+    }
+}
+
+package enum IsolationLevel: String, Sendable {
+    case readCommitted = "READ COMMITTED"
+    case repeatableRead = "REPEATABLE READ"
+    case serializable = "SERIALIZABLE"
+
+    var beginStatement: String { "BEGIN ISOLATION LEVEL \(rawValue)" }
+}

@@ -1,0 +1,96 @@
+package import Logging
+
+/// A PostgreSQL database: a pool of connections that statements and transactions are run on.
+///
+/// Connections are made when they are needed. A statement goes to the least loaded one and shares it with others, each
+/// being a transaction by itself; a transaction has a connection for itself. The state machines are drawn in `README.md`.
+package final class Database: PostgresSession {
+    private let pool: Pool
+
+    package init(configuration: Configuration, logger: Logger) {
+        pool = Pool(configuration, logger: logger)
+        pool.start()
+    }
+
+    deinit {
+        pool.close()
+    }
+
+    package var configuration: Configuration { pool.configuration }
+
+    package var statistics: Statistics { pool.statistics }
+
+    package func query<T: Sendable>(
+        _ sql: SQL, at location: CodeLocation,
+        as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
+    ) async throws(PostgresError) -> [T] {
+        try await pool.perform(Query.rows(sql, at: location, as: decode), submit: pool.submit)
+    }
+
+    package func execute(_ sql: SQL, at location: CodeLocation) async throws(PostgresError) -> Int {
+        try await pool.perform(Query.effect(sql, at: location), submit: pool.submit)
+    }
+
+    /// Runs `body` in a transaction, which is committed when it returns and rolled back when it throws or its task was
+    /// cancelled. What `body` throws passes through.
+    ///
+    /// A failed COMMIT throws `PostgresError` with the operation `commit`; only with the code `connectionLost` is it
+    /// unknown whether the transaction took effect.
+    ///
+    /// - Parameter retries: How often the whole of `body` is run again after a serialization failure or a deadlock.
+    package func transaction<T: Sendable>(
+        _ isolation: IsolationLevel = .readCommitted, retries: Int = 0,
+        file: StaticString = #fileID, line: UInt = #line,
+        _ body: @Sendable (Transaction) async throws -> T
+    ) async throws -> T {
+        let location = CodeLocation(file: file, line: line)
+        var attempt = 0
+        while true {
+            let transaction = try await Transaction(pool, isolation, location)
+            do {
+                let value = try await body(transaction)
+                try await transaction.commit()
+                return value
+            } catch {
+                await transaction.rollBack()
+                guard transaction.hasLostRace, attempt < retries, !Task.isCancelled else { throw error }
+            }
+            attempt += 1
+            // The others that lost the same race come back too, but not all at once.
+            let pause = Duration.milliseconds(Double.random(in: 1...10) * Double(attempt))
+            try? await Task.sleep(for: pause)
+        }
+    }
+
+    /// Lends a connection outside of a transaction, for scripts and for statements that must not be in one. It is closed
+    /// afterwards, so that nothing set on it reaches anybody else.
+    package func withConnection<T: Sendable>(
+        file: StaticString = #fileID, line: UInt = #line,
+        _ body: @Sendable (LeasedConnection) async throws -> T
+    ) async throws -> T {
+        let request = LeaseRequest(nil, CodeLocation(file: file, line: line))
+        let lease = try await pool.perform(request, submit: pool.submit)
+        defer { pool.release(lease, isSpent: true) }
+        return try await body(LeasedConnection(pool: pool, lease: lease))
+    }
+
+    /// Throws when the database keeps its texts in another encoding than UTF8. What we send is always UTF-8: such a
+    /// database would convert it, refuse what it cannot convert, or (SQL_ASCII) not look at it at all.
+    package func requireUTF8() async throws(PostgresError) {
+        let location = CodeLocation(file: #fileID, line: #line)
+        let encodings = try await query("SELECT current_setting('server_encoding')", at: location) {
+            row throws(PostgresError) in try row.decode(String.self)
+        }
+        guard encodings == ["UTF8"] else {
+            throw PostgresError(
+                .serverEncoding(encodings.first ?? ""), operation: .query, location: location.description)
+        }
+    }
+
+    /// Refuses what comes from now on with `closed`, waits for everything before it, transactions included, and closes
+    /// the connections.
+    package func shutdown() async {
+        pool.close()
+        await pool.waitUntilClosed()
+    }
+}

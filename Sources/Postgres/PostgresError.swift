@@ -1,0 +1,107 @@
+/// Why the database did not do what it was asked.
+///
+/// `description` is one fixed sentence, because errors reach logs and clients by accident. What an operator needs is in
+/// `debugDescription`; neither ever holds a bound value, nor a server message that could quote one.
+package struct PostgresError: Error, Sendable {
+    package enum Code: Sendable, Hashable {
+        /// The server refused the statement and rolled it back. The SQLSTATE is of PostgreSQL's appendix A.
+        case server(sqlState: String)
+        /// The connection ended before the answer came. Whether the statement took effect is unknown, and so it was not
+        /// repeated; with `Operation.commit` the whole transaction is either there or not.
+        case connectionLost
+        /// No connection could be made within the acquire timeout. Nothing was sent.
+        case connectFailed
+        /// Every connection was taken for the whole acquire timeout. Nothing was sent.
+        case acquireTimedOut
+        /// Too many statements wait already. Nothing was sent.
+        case queueFull
+        /// The task was cancelled. The statement did not take effect.
+        case cancelled
+        /// A value has no form that PostgreSQL takes, such as a text with U+0000. Nothing was sent.
+        case encoding
+        /// A result has not the type, the number of columns or the NULL-ness that was asked for.
+        case decoding
+        /// The database was shut down, or the transaction was over. Nothing was sent.
+        case closed
+        /// The server's encoding is not UTF8, so that texts could be changed or refused on their way.
+        case serverEncoding(String)
+        /// The server said something that this client cannot follow. The connection was given up.
+        case protocolViolation
+    }
+
+    package enum Operation: String, Sendable {
+        case connect, query, execute, script, lease, begin, commit, rollback
+    }
+
+    package let code: Code
+    package var operation: Operation
+    /// The line of our source that asked, as `Storage/Sessions.swift:42`.
+    package var location: String
+    /// The SQLSTATE where the server gave one; a lost connection may have one too (57P01: shut down by an administrator).
+    package var sqlState: String?
+    package var constraint: String?
+    package var table: String?
+    /// The server's or libpq's own words where they cannot quote a value.
+    package var message: String?
+
+    package init(
+        _ code: Code, operation: Operation, location: String, sqlState: String? = nil, constraint: String? = nil,
+        table: String? = nil, message: String? = nil
+    ) {
+        self.code = code
+        self.operation = operation
+        self.location = location
+        self.constraint = constraint
+        self.table = table
+        self.message = message
+        if case .server(let state) = code { self.sqlState = state } else { self.sqlState = sqlState }
+    }
+}
+
+extension PostgresError {
+    package func isUniqueViolation(of constraint: String) -> Bool {
+        code == .server(sqlState: "23505") && self.constraint == constraint
+    }
+
+    /// The transaction lost against another one and may win when it is run again: serialization failure or deadlock.
+    package var isSerializationFailure: Bool {
+        code == .server(sqlState: "40001") || code == .server(sqlState: "40P01")
+    }
+
+    /// The same request may succeed later without anyone changing anything: answer 503, not 500.
+    package var isTemporary: Bool {
+        switch code {
+        case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull: true
+        case .server(let state):
+            state.hasPrefix("08") || state.hasPrefix("53") || state.hasPrefix("57P0") || state == "25006"
+        case .cancelled, .encoding, .decoding, .closed, .serverEncoding, .protocolViolation: false
+        }
+    }
+}
+
+extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String { "The database could not do what it was asked." }
+
+    package var debugDescription: String {
+        var text = "PostgresError \(code) during \(operation.rawValue)"
+        if !location.isEmpty { text += " at \(location)" }
+        if let sqlState { text += ", SQLSTATE \(sqlState)" }
+        if let constraint { text += ", constraint \(constraint)" }
+        if let table { text += ", table \(table)" }
+        if let message { text += ": \(message)" }
+        return text
+    }
+}
+
+/// The line of source that asked for an operation; written out only when an error needs it.
+package struct CodeLocation: Sendable, CustomStringConvertible {
+    let file: StaticString
+    let line: UInt
+
+    package init(file: StaticString, line: UInt) {
+        self.file = file
+        self.line = line
+    }
+
+    package var description: String { "\(file):\(line)" }
+}

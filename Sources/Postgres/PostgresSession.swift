@@ -1,0 +1,66 @@
+/// Whatever runs statements: the database (any connection, each statement a transaction by itself), a transaction, or a
+/// leased connection.
+package protocol PostgresSession: Sendable {
+    func query<T: Sendable>(
+        _ sql: SQL, at location: CodeLocation,
+        as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
+    ) async throws(PostgresError) -> [T]
+
+    func execute(_ sql: SQL, at location: CodeLocation) async throws(PostgresError) -> Int
+}
+
+extension PostgresSession {
+    /// Runs a statement and reads each row on the connection's thread; `decode` must not block it.
+    package func query<T: Sendable>(
+        _ sql: SQL, file: StaticString = #fileID, line: UInt = #line,
+        as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
+    ) async throws(PostgresError) -> [T] {
+        try await query(sql, at: CodeLocation(file: file, line: line), as: decode)
+    }
+
+    /// Runs a statement. Returns the number of rows it touched.
+    @discardableResult
+    package func execute(
+        _ sql: SQL, file: StaticString = #fileID, line: UInt = #line
+    ) async throws(PostgresError) -> Int {
+        try await execute(sql, at: CodeLocation(file: file, line: line))
+    }
+}
+
+extension Query {
+    /// A statement whose rows are wanted.
+    static func rows<T: Sendable>(
+        _ sql: SQL, at location: CodeLocation,
+        as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
+    ) throws(PostgresError) -> Query<[T]> where Output == [T] {
+        let query = Query<[T]>(sql, .query, location) { result throws(PostgresError) in
+            var rows: [T] = []
+            rows.reserveCapacity(result.rowCount)
+            for index in 0..<result.rowCount {
+                rows.append(try decode(PostgresRow(result: result, index: index)))
+            }
+            return rows
+        }
+        return try query.checked()
+    }
+
+    /// A statement whose effect is wanted.
+    static func effect(
+        _ sql: SQL, at location: CodeLocation
+    ) throws(PostgresError) -> Query<Int> where Output == Int {
+        let query = Query<Int>(sql, .execute, location) { $0.affectedRows }
+        return try query.checked()
+    }
+
+    static func script(
+        _ text: String, at location: CodeLocation
+    ) throws(PostgresError) -> Query<Void> where Output == Void {
+        let query = Query<Void>(SQL(unsafeSQL: text), isScript: true, .script, location) { _ in }
+        return try query.checked()
+    }
+
+    private func checked() throws(PostgresError) -> Query<Output> {
+        if let fault = sql.fault { throw error(.encoding, message: fault) }
+        return self
+    }
+}

@@ -1,0 +1,103 @@
+import CPostgres
+
+/// One `PGresult`: the answer to one command. It frees it at the end, and rows and values keep it alive.
+@safe
+final class ServerResult {
+    private let handle: OpaquePointer
+    let status: Status
+    let rowCount: Int
+    let columnCount: Int
+
+    enum Status {
+        case commandOK
+        case tuplesOK
+        case emptyQuery
+        case error
+        /// A command behind a failed one of the same implicit transaction; it did nothing.
+        case pipelineAborted
+        case pipelineSync
+        /// COPY and what else no statement of ours does.
+        case unsupported
+
+        init(_ status: ExecStatusType) {
+            switch status {
+            case PGRES_COMMAND_OK: self = .commandOK
+            case PGRES_TUPLES_OK: self = .tuplesOK
+            case PGRES_EMPTY_QUERY: self = .emptyQuery
+            case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE: self = .error
+            case PGRES_PIPELINE_ABORTED: self = .pipelineAborted
+            case PGRES_PIPELINE_SYNC: self = .pipelineSync
+            default: self = .unsupported
+            }
+        }
+    }
+
+    init(adopting handle: OpaquePointer) {
+        unsafe self.handle = unsafe handle
+        status = Status(unsafe PQresultStatus(handle))
+        rowCount = Int(unsafe PQntuples(handle))
+        columnCount = Int(unsafe PQnfields(handle))
+    }
+
+    deinit {
+        unsafe PQclear(handle)
+    }
+
+    /// The row and column must exist: libpq answers NULL pointers otherwise, which would read as a NULL value.
+    func value(row: Int, column: Int) -> PostgresValue? {
+        guard (0..<rowCount).contains(row), (0..<columnCount).contains(column) else { return nil }
+        let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
+        let isNull = unsafe PQgetisnull(handle, row, column) != 0
+        let start = isNull ? nil : unsafe UnsafeRawPointer(PQgetvalue(handle, row, column))
+        return unsafe PostgresValue(
+            holding: self, start: start, count: Int(PQgetlength(handle, row, column)), type: PQftype(handle, column))
+    }
+
+    /// The rows that a command touched or returned; 0 where its tag counts none.
+    var affectedRows: Int {
+        guard let count = unsafe PQcmdTuples(handle) else { return 0 }
+        return Int(unsafe String(cString: count)) ?? 0
+    }
+
+    /// What was done, such as `COMMIT`, or `ROLLBACK` for the `COMMIT` of a failed transaction.
+    var commandTag: String {
+        guard let tag = unsafe PQcmdStatus(handle) else { return "" }
+        return unsafe String(cString: tag)
+    }
+
+    private func field(_ code: Int32) -> String? {
+        guard let text = unsafe PQresultErrorField(handle, code) else { return nil }
+        return unsafe String(cString: text)
+    }
+
+    var sqlState: String { field(countersign_diag_sqlstate) ?? "" }
+    var severity: String { field(countersign_diag_severity) ?? "" }
+    var primaryMessage: String { field(countersign_diag_message_primary) ?? "" }
+
+    /// The server ends the connection after an error of this severity.
+    var isFatal: Bool { severity == "FATAL" || severity == "PANIC" }
+
+    /// The plan or the name of a prepared statement is no more: a migration changed a result type, or somebody between us
+    /// and the server forgot the statement. Nothing was done.
+    var isStalePreparation: Bool {
+        let state = sqlState
+        return state == "26000"
+            || state == "0A000" && field(countersign_diag_source_function) == "RevalidateCachedQuery"
+    }
+
+    func error(_ operation: PostgresError.Operation, at location: CodeLocation) -> PostgresError {
+        let state = sqlState
+        let code: PostgresError.Code = state.isEmpty ? .protocolViolation : .server(sqlState: state)
+        return PostgresError(
+            isFatal ? .connectionLost : code, operation: operation, location: location.description,
+            sqlState: state.isEmpty ? nil : state, constraint: field(countersign_diag_constraint_name),
+            table: field(countersign_diag_table_name),
+            message: Self.quotesNoValue(state) ? primaryMessage : nil)
+    }
+
+    /// Messages of these classes name objects of the schema or of the server. The others may quote a value, as
+    /// `invalid input syntax for type uuid: "…"` of class 22 does; DETAIL and CONTEXT do so in any class and are never read.
+    static func quotesNoValue(_ sqlState: String) -> Bool {
+        ["08", "0A", "23", "25", "26", "28", "3D", "40", "42", "53", "55", "57", "58"].contains(sqlState.prefix(2))
+    }
+}

@@ -1,0 +1,52 @@
+import OpenSSL
+
+/// One step of the schema: how to take it and how to take it back.
+package struct Migration: Sendable, Equatable {
+    /// 1, 2, 3 … without a gap.
+    package let version: Int
+    /// `verb_object`, as in the file name.
+    package let name: String
+    package let up: MigrationScript
+    package let down: MigrationScript
+    /// SHA-256 over the name and both scripts, lower-case hex. An edit of either direction, or a new name, changes it.
+    package let checksum: String
+
+    package init(version: Int, name: String, up: String, down: String) {
+        self.version = version
+        self.name = name
+        self.up = MigrationScript(text: up)
+        self.down = MigrationScript(text: down)
+        // NUL can't occur in a name or in SQL, so it separates the three without ambiguity.
+        checksum = SHA256.hash([UInt8](name.utf8) + [0] + [UInt8](up.utf8) + [0] + [UInt8](down.utf8)).hexadecimal
+    }
+
+    /// Whether each direction lands whole or not at all. The two are alike: a migration that was cut off half-way, be it up
+    /// or down, has to be finished by going either way.
+    package var isTransactional: Bool { up.isTransactional && down.isTransactional }
+
+    /// `0004_create_sessions`, as operators see it on disk.
+    package var label: String {
+        Migration.label(version: version, name: name)
+    }
+
+    static func label(version: Int, name: String) -> String {
+        fourDigits(version) + "_" + name
+    }
+
+    static func fourDigits(_ version: Int) -> String {
+        let digits = String(version)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
+    package static func == (left: Migration, right: Migration) -> Bool {
+        left.version == right.version && left.checksum == right.checksum
+    }
+}
+
+extension [UInt8] {
+    fileprivate var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

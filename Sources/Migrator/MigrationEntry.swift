@@ -1,0 +1,13 @@
+/// A line of `migrate status`.
+package struct MigrationEntry: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
+        case pending
+        case applied(at: String)
+        case interrupted
+        case edited
+        case unknown
+    }
+
+    package let label: String
+    package let state: State
+}

@@ -1,0 +1,55 @@
+/// The text of one direction of a migration.
+package struct MigrationScript: Sendable {
+    package let text: String
+
+    /// False when the first line begins with `-- no-transaction`: PostgreSQL refuses some statements, above all
+    /// `CREATE INDEX CONCURRENTLY`, inside a transaction block. Such a script may be cut off anywhere and is then run
+    /// again from its start, so each of its statements has to be repeatable (`IF NOT EXISTS`, `IF EXISTS`).
+    package var isTransactional: Bool {
+        !text.prefix { $0 != "\n" }.hasPrefix("-- no-transaction")
+    }
+
+    /// The statements, one by one. Outside a transaction they are sent singly, because the server runs a message of
+    /// several statements as one transaction.
+    package var statements: [SQLStatement] {
+        SQLStatement.split(text)
+    }
+
+    /// The first word of a statement that would end the transaction around the script, and with it the promise that
+    /// a script and its bookkeeping land together.
+    var transactionControl: String? {
+        for statement in statements {
+            let words = statement.tokens.map { $0.uppercased() }
+            switch words.first {
+            case "ABORT", "BEGIN", "COMMIT", "END", "START":
+                return words.first
+            case "ROLLBACK" where !words.contains("TO"):  // ROLLBACK TO a savepoint stays inside
+                return words.first
+            case "PREPARE" where words.dropFirst().first == "TRANSACTION":
+                return "PREPARE TRANSACTION"
+            default:
+                continue
+            }
+        }
+        return nil
+    }
+
+    /// Names, as written, of the indexes that this script builds concurrently. An interrupted build leaves such an
+    /// index behind, invalid: never used by a query, yet paid for by every write, and `IF NOT EXISTS` is content with it.
+    var concurrentIndexes: [String] {
+        statements.compactMap { statement in
+            var words = statement.tokens[...]
+            func skip(_ word: String) -> Bool {
+                guard words.first?.uppercased() == word else { return false }
+                words.removeFirst()
+                return true
+            }
+            guard skip("CREATE") else { return nil }
+            _ = skip("UNIQUE")
+            guard skip("INDEX"), skip("CONCURRENTLY") else { return nil }
+            if skip("IF") { guard skip("NOT"), skip("EXISTS") else { return nil } }
+            // Without a name the server chooses one that is free, so nothing stands in the way of a second build.
+            return words.first?.uppercased() == "ON" ? nil : words.first
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Logging
+import Postgres
+
+/// One connection at work on the schema. The lock belongs to it, so whoever loses the connection loses the lock and the
+/// unfinished transaction with it, and nobody else.
+struct MigrationSession {
+    let connection: LeasedConnection
+    let logger: Logger
+
+    /// "counters" in ASCII. Advisory locks are per database, so nothing more is needed to tell two services apart.
+    private static let lockKey: Int64 = 0x636F_756E_7465_7273
+
+    /// How often a transaction is tried again that could not get a table lock in time.
+    private static let lockAttempts = 10
+
+    // MARK: - The lock
+
+    /// Waits for the other runners. It asks again and again rather than waiting inside one statement: a waiting statement
+    /// holds a snapshot, the concurrent index build of the runner that works waits for all snapshots, and the two would
+    /// wait for each other.
+    func lock() async throws {
+        var waited = 0
+        while try await !connection.query("SELECT pg_try_advisory_lock(\(Self.lockKey))", as: MigrationHistory.flag)
+            .contains(true)
+        {
+            if waited % 50 == 0 { logger.notice("Another migration runs on this database; waiting for it") }
+            waited += 1
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        // A migration may take its time. A runner that died in the middle of a statement is noticed by its server process
+        // within a second (PostgreSQL 14 on; older ones finish the statement first), so that the lock comes free.
+        try await connection.executeScript(
+            unsafeSQL: """
+                SET statement_timeout = 0;
+                SET lock_timeout = 0;
+                SET idle_in_transaction_session_timeout = 0;
+                SELECT set_config(name, '1s', false) FROM pg_settings WHERE name = 'client_connection_check_interval';
+                """)
+    }
+
+    /// Closing the connection would do it as well, a little later.
+    func unlock() async throws {
+        try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
+    }
+
+    // MARK: - The bookkeeping
+
+    private func prepareBookkeeping() async throws {
+        guard try await !MigrationHistory.hasBookkeeping(connection) else { return }
+        try await connection.executeScript(
+            unsafeSQL: """
+                CREATE TABLE schema_migrations (
+                    version integer PRIMARY KEY CHECK (version > 0),
+                    name text NOT NULL,
+                    checksum text NOT NULL,
+                    started_at timestamptz NOT NULL DEFAULT now(),
+                    finished_at timestamptz
+                );
+                COMMENT ON TABLE schema_migrations IS
+                    'What `countersign migrate` did. Not for editing: the migrator refuses what it did not write.';
+                """)
+    }
+
+    // MARK: - Up and down
+
+    func apply(_ migration: Migration) async throws {
+        try await prepareBookkeeping()
+        if migration.isTransactional {
+            try await inTransaction(migration, .up) {
+                // First the row: another runner that got past the lock (a pooler may hand a lock around) stops here.
+                try await record(migration, isFinished: true)
+                try await connection.executeScript(unsafeSQL: migration.up.text)
+            }
+        } else {
+            try await record(migration, isFinished: false)
+            try await runSingly(migration, .up)
+            try await connection.execute(
+                "UPDATE schema_migrations SET finished_at = now() WHERE version = \(Int32(migration.version))")
+        }
+    }
+
+    func revert(_ migration: Migration) async throws {
+        if migration.isTransactional {
+            try await inTransaction(migration, .down) {
+                try await connection.executeScript(unsafeSQL: migration.down.text)
+                try await forget(migration)
+            }
+        } else {
+            try await connection.execute(
+                "UPDATE schema_migrations SET finished_at = NULL WHERE version = \(Int32(migration.version))")
+            try await runSingly(migration, .down)
+            try await forget(migration)
+        }
+    }
+
+    private func record(_ migration: Migration, isFinished: Bool) async throws {
+        // A row without an end is one that was interrupted, and this is its next try.
+        try await connection.execute(
+            """
+            INSERT INTO schema_migrations (version, name, checksum, finished_at)
+            VALUES (\(Int32(migration.version)), \(migration.name), \(migration.checksum),
+                    CASE WHEN \(isFinished) THEN clock_timestamp() END)
+            ON CONFLICT (version) DO UPDATE SET started_at = now() WHERE schema_migrations.finished_at IS NULL
+            """)
+    }
+
+    private func forget(_ migration: Migration) async throws {
+        try await connection.execute("DELETE FROM schema_migrations WHERE version = \(Int32(migration.version))")
+    }
+
+    /// The script and its row, both or neither.
+    private func inTransaction(
+        _ migration: Migration, _ direction: MigrationStep.Direction, _ body: () async throws -> Void
+    ) async throws {
+        for attempt in 1... {
+            do {
+                // A DDL statement that waits for a table lock makes everybody after it wait as well: better to step back
+                // and let the traffic pass.
+                try await connection.executeScript(unsafeSQL: "BEGIN; SET LOCAL lock_timeout = '3s'")
+                try await body()
+                try await connection.executeScript(unsafeSQL: "COMMIT")
+                return
+            } catch let error as PostgresError {
+                try? await connection.executeScript(unsafeSQL: "ROLLBACK")
+                guard error.sqlState == "55P03", attempt < Self.lockAttempts else {
+                    throw MigrationFault.failed(migration.label, direction, isTransactional: true, error)
+                }
+                logger.notice("Migration \(migration.label) can't lock a table; trying again")
+                try await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    /// Statement by statement, each for itself. An interrupted run leaves the row without an end, and the next one starts
+    /// over.
+    private func runSingly(_ migration: Migration, _ direction: MigrationStep.Direction) async throws {
+        let script = direction == .up ? migration.up : migration.down
+        do {
+            for index in script.concurrentIndexes where try await isInvalid(index) {
+                logger.notice("Dropping the invalid index \(index) that an interrupted build left")
+                try await connection.executeScript(unsafeSQL: "DROP INDEX CONCURRENTLY IF EXISTS \(index)")
+            }
+            for statement in script.statements {
+                try await connection.executeScript(unsafeSQL: statement.text)
+            }
+        } catch let error as PostgresError {
+            throw MigrationFault.failed(migration.label, direction, isTransactional: false, error)
+        }
+        for index in script.concurrentIndexes where try await isInvalid(index) {
+            throw MigrationFault.invalidIndex(migration.label, index: index)
+        }
+    }
+
+    private func isInvalid(_ index: String) async throws -> Bool {
+        try await connection.query(
+            "SELECT NOT indisvalid FROM pg_index WHERE indexrelid = to_regclass(\(index))", as: MigrationHistory.flag
+        ).contains(true)
+    }
+}

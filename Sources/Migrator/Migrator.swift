@@ -1,0 +1,112 @@
+package import Logging
+package import Postgres
+
+/// Brings the schema up and down. See this directory's README for the rules.
+package struct Migrator: Sendable {
+    private let database: Database
+    private let migrations: [Migration]
+    private let service: ServiceRole?
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - database: reached as the owner of the tables. Its statement timeout doesn't apply to migrations.
+    ///   - service: the role that is granted what the service needs, when it is not the owner.
+    package init(
+        database: Database, migrations: [Migration] = Migration.embedded, service: ServiceRole? = nil, logger: Logger
+    ) {
+        self.database = database
+        self.migrations = migrations
+        self.service = service
+        self.logger = logger
+    }
+
+    /// Applies everything up to `version`, or everything, and grants the service role its privileges.
+    ///
+    /// Any number of runners may do so at once: one works, the others wait and then find nothing to do. Killing one at any
+    /// moment leaves a database on which the next carries on.
+    package func up(
+        to version: Int? = nil, onStep: @Sendable (MigrationStep) -> Void = { _ in }
+    ) async throws -> [MigrationStep] {
+        try refuseTransactionControl()
+        return try await locked { session in
+            if let service { try await session.requireRole(service) }
+            var steps: [MigrationStep] = []
+            for migration in try await MigrationHistory.read(of: migrations, from: session.connection).pending(
+                to: version)
+            {
+                try await session.apply(migration)
+                steps.append(MigrationStep(label: migration.label, direction: .up))
+                onStep(steps[steps.count - 1])
+            }
+            if let service { try await session.grant(to: service) }
+            return steps
+        }
+    }
+
+    /// What `up` would do. Takes no lock and writes nothing, not even the bookkeeping table.
+    package func plan(to version: Int? = nil) async throws -> [MigrationStep] {
+        try refuseTransactionControl()
+        return try await history().pending(to: version).map { MigrationStep(label: $0.label, direction: .up) }
+    }
+
+    /// Takes back the latest `steps` migrations, all of them if there are fewer.
+    package func down(
+        steps: Int = 1, onStep: @Sendable (MigrationStep) -> Void = { _ in }
+    ) async throws -> [MigrationStep] {
+        try refuseTransactionControl()
+        return try await locked { session in
+            var taken: [MigrationStep] = []
+            for migration in try await MigrationHistory.read(of: migrations, from: session.connection).reversible(
+                steps: steps)
+            {
+                try await session.revert(migration)
+                taken.append(MigrationStep(label: migration.label, direction: .down))
+                onStep(taken[taken.count - 1])
+            }
+            return taken
+        }
+    }
+
+    /// Every migration that the binary or the database knows.
+    package func status() async throws -> [MigrationEntry] {
+        try await history().entries
+    }
+
+    /// Everything in which database and binary differ; empty when the service may start.
+    package func verify() async throws -> [MigrationFault] {
+        try await history().faultsOfService
+    }
+
+    /// Refuses unless the database has exactly the schema of this binary: the one check that `serve` makes. The service
+    /// role may do it.
+    package func requireCurrentSchema() async throws {
+        if let fault = try await verify().first { throw fault }
+    }
+
+    private func history() async throws -> MigrationHistory {
+        try await MigrationHistory.read(of: migrations, from: database)
+    }
+
+    /// Runs `body` on a connection that holds the lock, and that is closed afterwards.
+    private func locked<Result: Sendable>(
+        _ body: @Sendable (MigrationSession) async throws -> Result
+    ) async throws -> Result {
+        try await database.requireUTF8()
+        return try await database.withConnection { connection in
+            let session = MigrationSession(connection: connection, logger: logger)
+            try await session.lock()
+            let result = try await body(session)
+            try await session.unlock()
+            return result
+        }
+    }
+
+    private func refuseTransactionControl() throws(MigrationFault) {
+        for migration in migrations {
+            for (script, direction) in [(migration.up, MigrationStep.Direction.up), (migration.down, .down)] {
+                guard let word = script.transactionControl else { continue }
+                throw .endsTransaction(migration.label, direction, word: word)
+            }
+        }
+    }
+}

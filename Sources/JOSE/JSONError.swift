@@ -20,6 +20,11 @@ package struct JSONError: Error, Equatable, Sendable {
     package let kind: Kind
     /// Where it was noticed, in bytes from the start.
     package let offset: Int
+
+    package init(kind: Kind, offset: Int) {
+        self.kind = kind
+        self.offset = offset
+    }
 }
 
 extension JSONError: CustomStringConvertible, CustomDebugStringConvertible {

@@ -34,7 +34,10 @@ package struct KeySet: Sendable {
             do throws(RejectedKey.Reason) {
                 usable.append(try JSONWebKey(entry))
             } catch {
-                rejected.append(RejectedKey(keyID: entry["kid"]?.string, reason: error))
+                let id = entry["kid"]?.stringBytes.flatMap {
+                    KeyID.isValid($0) ? String(decoding: $0, as: UTF8.self) : nil
+                }
+                rejected.append(RejectedKey(keyID: id, reason: error))
             }
         }
         self.init(keys: usable, rejected: rejected)
@@ -105,8 +108,14 @@ package struct RejectedKey: Equatable, Sendable {
         case ambiguousKeyID = "ambiguous_key_id"
     }
 
+    /// `nil` when there is none that could stand in a log.
     package let keyID: String?
     package let reason: Reason
+
+    package init(keyID: String?, reason: Reason) {
+        self.keyID = keyID
+        self.reason = reason
+    }
 }
 
 /// Why a document is not used as key set.

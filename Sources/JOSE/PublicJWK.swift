@@ -17,7 +17,14 @@ package struct PublicJWK: Sendable {
 
     /// - Parameter keyID: the `kid`; the thumbprint of the key without one.
     package init(_ key: RSAPrivateKey, keyID: String? = nil) {
-        self.init(.rsa(modulus: key.modulus, exponent: key.exponent), keyID: keyID)
+        self.init(rsaModulus: key.modulus, exponent: key.exponent, keyID: keyID)
+    }
+
+    /// - Parameters:
+    ///   - rsaModulus: big-endian, in the fewest octets, as is the exponent.
+    ///   - keyID: the `kid`; the thumbprint of the key without one.
+    package init(rsaModulus: [UInt8], exponent: [UInt8], keyID: String? = nil) {
+        self.init(.rsa(modulus: rsaModulus, exponent: exponent), keyID: keyID)
     }
 
     private init(_ material: Material, keyID: String?) {

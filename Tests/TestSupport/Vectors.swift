@@ -14,6 +14,7 @@ package enum Vectors {
         package let expiresAt: Int64
         /// Files under `jwks` that hold its key.
         package let keySets: [String]
+        package let claims: Claims
         package let token: String
 
         package var description: String { name }
@@ -26,7 +27,15 @@ package enum Vectors {
             case issuedAt = "iat"
             case expiresAt = "exp"
             case keySets = "verified_with"
+            case claims
             case token
+        }
+
+        /// What another decoder read in it.
+        package struct Claims: Decodable, Sendable {
+            package let sub: String?
+            package let email: String?
+            package let jti: String?
         }
     }
 

@@ -22,7 +22,12 @@ package struct FetchHeaders: Sendable {
 
     /// The value of the first field with this name; names compare as RFC 9110 §5.1 says, without case.
     package func first(_ name: String) -> String? {
-        fields.first { $0.name.isEqualWithoutCase(to: name) }?.value
+        all(name).first
+    }
+
+    /// The values of every field with this name, in order: a list may be spread over several (RFC 9110 §5.3).
+    package func all(_ name: String) -> [String] {
+        fields.filter { $0.name.isEqualWithoutCase(to: name) }.map(\.value)
     }
 
     /// Takes one line as libcurl hands it over; a line without a colon is no field and is dropped.

@@ -1,0 +1,100 @@
+package import Accounts
+package import HTTPFetch
+import JOSE
+package import Logging
+import OpenSSL
+
+/// Sign in with Apple: what an identity token must say.
+package struct AppleProvider: IdentityProvider {
+    package struct Configuration: Sendable {
+        /// A developer team. A subject means something within one team only, so each has a realm of its own.
+        package struct Team: Sendable {
+            package var realm: Realm
+            /// Bundle IDs and Services IDs. Without one, nothing is accepted.
+            package var clientIDs: [String]
+
+            package init(realm: Realm = .main, clientIDs: [String]) {
+                self.realm = realm
+                self.clientIDs = clientIDs
+            }
+        }
+
+        /// A client ID belongs to one of them.
+        package var teams: [Team]
+        package var issuers: [String]
+        package var keysURL: String
+        package var nonceForm: NonceForm
+
+        package init(
+            teams: [Team], issuers: [String] = ["https://appleid.apple.com"],
+            keysURL: String = "https://appleid.apple.com/auth/keys", nonceForm: NonceForm = .sha256Hex
+        ) {
+            self.teams = teams
+            self.issuers = issuers
+            self.keysURL = keysURL
+            self.nonceForm = nonceForm
+        }
+    }
+
+    package let configuration: Configuration
+    package let keys: KeySource
+    private let rules: ClaimRules
+
+    package init(configuration: Configuration, keys: KeySource) {
+        self.configuration = configuration
+        self.keys = keys
+        rules = ClaimRules(
+            issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs),
+            audienceArray: .everyMemberOurs)
+    }
+
+    /// With a cache of its own for Apple's keys; somebody has to `run()` it.
+    package init(configuration: Configuration, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
+        let cache = KeySetCache(
+            provider: .apple, url: configuration.keysURL, fetcher: fetcher, clock: clock, logger: logger)
+        self.init(configuration: configuration, keys: .cache(cache))
+    }
+
+    package func credential(
+        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+    ) async throws(CredentialRefusal) -> VerifiedCredential {
+        // Apple's keys say RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
+        let token = try await signedToken(token, algorithms: [.rs256, .es256])
+        return try refusing { () throws(TokenRejection) in
+            // Notifications share issuer, keys and audience with identity tokens; `events`, which the rules refuse,
+            // tells them apart.
+            let checked = try rules.check(token, at: now.seconds)
+            let claims = token.claims
+            let team = try team(of: claims, audience: checked.audience)
+            try checkNonce(of: claims, posted: postedNonce)
+            if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
+            let identity = VerifiedIdentity(
+                key: IdentityKey(provider: .apple, realm: team.realm, subject: try claims.subject("sub")),
+                email: ClaimedEmail(claims)?.atApple, clientID: checked.audience,
+                authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
+                nonce: claims["nonce"]?.string,
+                transferSubject: claims["transfer_sub"] == nil ? nil : try claims.subject("transfer_sub"))
+            return VerifiedCredential(identity: identity, claims: claims)
+        }
+    }
+
+    /// The realm is the subject's meaning: a token for clients of two teams would have two.
+    private func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
+        let team = configuration.teams.first { team in
+            team.clientIDs.contains { $0.utf8.elementsEqual(audience.utf8) }
+        }
+        guard let team,
+            claims["aud"]?.elements?.allSatisfy({ name in team.clientIDs.contains(where: name.isString) }) ?? true
+        else { throw .audienceRejected }
+        return team
+    }
+
+    /// Apple puts a nonce in only if the app gave one: one that nobody posts belongs to another sign-in.
+    private func checkNonce(of claims: JSONValue, posted: String?) throws(TokenRejection) {
+        if let posted {
+            try claims.checkNonce(posted: posted, form: configuration.nonceForm)
+        } else if claims["nonce"] != nil {
+            throw .nonceMissing
+        }
+    }
+}

@@ -1,0 +1,95 @@
+package import Accounts
+package import HTTPFetch
+import JOSE
+package import Logging
+import OpenSSL
+
+/// Sign in with Google: what an ID token must say.
+package struct GoogleProvider: IdentityProvider {
+    package struct Configuration: Sendable {
+        /// Of the server, iOS and Android clients. Without one, nothing is accepted.
+        package var clientIDs: [String]
+        /// When not empty, `azp` must be there and be one of these.
+        package var authorizedParties: [String]
+        /// When not empty, `hd` must be there and be one of these.
+        package var hostedDomains: [String]
+        package var issuers: [String]
+        package var keysURL: String
+        package var nonceForm: NonceForm
+
+        package init(
+            clientIDs: [String], authorizedParties: [String] = [], hostedDomains: [String] = [],
+            issuers: [String] = ["https://accounts.google.com", "accounts.google.com"],
+            keysURL: String = "https://www.googleapis.com/oauth2/v3/certs", nonceForm: NonceForm = .raw
+        ) {
+            self.clientIDs = clientIDs
+            self.authorizedParties = authorizedParties
+            self.hostedDomains = hostedDomains
+            self.issuers = issuers
+            self.keysURL = keysURL
+            self.nonceForm = nonceForm
+        }
+    }
+
+    package let configuration: Configuration
+    package let keys: KeySource
+    private let rules: ClaimRules
+
+    package init(configuration: Configuration, keys: KeySource) {
+        self.configuration = configuration
+        self.keys = keys
+        rules = ClaimRules(
+            issuers: configuration.issuers, audiences: configuration.clientIDs, audienceArray: .everyMemberOurs)
+    }
+
+    /// With a cache of its own for Google's keys; somebody has to `run()` it.
+    package init(configuration: Configuration, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
+        let cache = KeySetCache(
+            provider: .google, url: configuration.keysURL, fetcher: fetcher, clock: clock, logger: logger)
+        self.init(configuration: configuration, keys: .cache(cache))
+    }
+
+    package func credential(
+        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+    ) async throws(CredentialRefusal) -> VerifiedCredential {
+        // The one algorithm of Google's discovery document.
+        let token = try await signedToken(token, algorithms: [.rs256])
+        return try refusing { () throws(TokenRejection) in
+            // Security event tokens come from the same issuer to the same audiences; `events`, which the rules refuse,
+            // tells them apart.
+            let checked = try rules.check(token, at: now.seconds)
+            let claims = token.claims
+            try checkParty(of: claims)
+            // The SDKs make up a nonce of their own when the app gives none, so one that nobody posts means nothing.
+            if let postedNonce { try claims.checkNonce(posted: postedNonce, form: configuration.nonceForm) }
+            try checkDomain(of: claims)
+            if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
+            let identity = VerifiedIdentity(
+                key: IdentityKey(provider: .google, realm: .main, subject: try claims.subject("sub")),
+                email: ClaimedEmail(claims)?.atGoogle(isHosted: hostedDomain(of: claims) != nil),
+                clientID: checked.audience,
+                authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
+                nonce: claims["nonce"]?.string)
+            return VerifiedCredential(identity: identity, claims: claims)
+        }
+    }
+
+    /// Who asked for the token: the app, when the audience is the server (OpenID Connect Core 1.0 §2).
+    private func checkParty(of claims: JSONValue) throws(TokenRejection) {
+        let parties = configuration.authorizedParties
+        guard parties.isEmpty || parties.contains(where: { claims["azp"]?.isString(equalTo: $0) == true }) else {
+            throw .partyRejected
+        }
+    }
+
+    private func checkDomain(of claims: JSONValue) throws(TokenRejection) {
+        guard !configuration.hostedDomains.isEmpty else { return }
+        guard let claim = claims["hd"] else { throw .claimMissing }
+        guard configuration.hostedDomains.contains(where: claim.isString) else { throw .partyRejected }
+    }
+
+    /// The Workspace domain of the account; never to be inferred from the address.
+    private func hostedDomain(of claims: JSONValue) -> String? {
+        claims["hd"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

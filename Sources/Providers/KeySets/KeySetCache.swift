@@ -1,0 +1,226 @@
+package import Accounts
+package import HTTPFetch
+package import JOSE
+package import Logging
+import Synchronization
+
+/// One provider's published keys: fetched ahead of need, read without waiting.
+///
+/// - A key that is in the set is handed out at once, whatever is being fetched and however it ends.
+/// - There is never more than one fetch at a time; who needs its result waits for that one.
+/// - A set is fetched anew when four fifths of its lifetime have passed, in the background.
+/// - A failed fetch, and a document without a usable key is one, changes nothing but the time of the next try. After 24
+///   hours without a good one the keys are no longer believed, and then every token is `keysUnavailable`: a key that the
+///   provider has withdrawn must stop working some time.
+/// - A `kid` that isn't in the set may be a new key's, so it brings forward a fetch, but once a minute at most: anybody
+///   can make up a `kid`. Between two of those it is `keyUnknown` at once.
+///
+/// Fetches are tasks of their own and end by the fetcher's timeout or its shutdown.
+package final class KeySetCache: Sendable {
+    /// How long a set is believed after the fetch that brought it, in seconds.
+    package static let longestOutage: Int64 = 86_400
+    /// Seconds between two fetches on behalf of unknown `kid`s.
+    package static let unknownKeyInterval: Int64 = 60
+
+    private struct State {
+        var snapshot: KeySetSnapshot?
+        var fetch: Task<Void, Never>?
+        var forcedAt: Int64?
+        var failedAt: Int64?
+        var failuresInARow = 0
+        var lastError: String?
+        var fetches = 0
+        var failures = 0
+
+        /// Seconds until a fetch may be tried after the ones that failed: 1, 2, 4 and so on, at most five minutes. At
+        /// most four seconds without keys that can be used, because then nobody can sign in.
+        func pause(at now: Int64) -> Int64 {
+            guard let failedAt else { return 0 }
+            let longest: Int64 = snapshot?.isBelieved(at: now) == true ? 300 : 4
+            return remaining(of: min(1 << min(max(0, failuresInARow - 1), 16), longest), since: failedAt, at: now)
+        }
+    }
+
+    private enum Step {
+        case use(KeySet)
+        case wait(Task<Void, Never>)
+        case refuse(CredentialRefusal)
+    }
+
+    private let request: FetchRequest
+    private let fetcher: any Fetcher
+    private let clock: any WallClock
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    package init(provider: Provider, url: String, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
+        self.fetcher = fetcher
+        self.clock = clock
+        request = FetchRequest(
+            url: url, headers: [("Accept", "application/json")], timeout: .seconds(5), connectTimeout: .seconds(3),
+            maximumBodyBytes: KeySet.maximumBytes)
+        var logger = logger
+        logger[metadataKey: "provider"] = "\(provider.rawValue)"
+        self.logger = logger
+    }
+
+    // MARK: Reading
+
+    /// A set in which `keyID` is.
+    package func keys(for keyID: [UInt8]) async throws(CredentialRefusal) -> KeySet {
+        // Ends: each turn waits for one whole fetch, and no turn starts a second one within its interval.
+        while true {
+            let now = clock.now().seconds
+            switch state.withLock({ step(to: keyID, at: now, in: &$0) }) {
+            case .use(let keys): return keys
+            case .wait(let fetch): await fetch.value
+            case .refuse(let refusal): throw refusal
+            }
+        }
+    }
+
+    private func step(to keyID: [UInt8], at now: Int64, in state: inout State) -> Step {
+        guard let snapshot = state.snapshot, snapshot.isBelieved(at: now) else {
+            if let fetch = state.fetch { return .wait(fetch) }
+            let pause = state.pause(at: now)
+            guard pause == 0 else { return .refuse(CredentialRefusal(.keysUnavailable, retryAfter: pause)) }
+            // What this one brings is new enough for the `kid` that asked for it.
+            state.forcedAt = now
+            return .wait(start(in: &state))
+        }
+        if state.fetch == nil, snapshot.isDue(at: now), state.pause(at: now) == 0 { _ = start(in: &state) }
+        if snapshot.keys.key(id: keyID) != nil { return .use(snapshot.keys) }
+        if let fetch = state.fetch { return .wait(fetch) }
+        let bar = state.forcedAt.map { remaining(of: Self.unknownKeyInterval, since: $0, at: now) } ?? 0
+        guard bar == 0 else { return .refuse(CredentialRefusal(.keyUnknown, retryAfter: bar)) }
+        state.forcedAt = now
+        return .wait(start(in: &state))
+    }
+
+    // MARK: Fetching
+
+    /// Keeps the set fresh until the task is cancelled. Without it the set is still fetched, by the first request that
+    /// finds it missing or due.
+    ///
+    /// It looks every `interval`: due times are seconds of a wall clock that may be set, so there is no moment to sleep
+    /// until.
+    package func run(every interval: Duration = .seconds(1)) async {
+        while !Task.isCancelled {
+            await refresh()
+            // Throws for a cancellation alone, and then the loop ends.
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// Fetches if it is time to, or waits for the fetch that is under way.
+    package func refresh() async {
+        let now = clock.now().seconds
+        let fetch = state.withLock { state -> Task<Void, Never>? in
+            if let fetch = state.fetch { return fetch }
+            guard state.snapshot?.isDue(at: now) ?? true, state.pause(at: now) == 0 else { return nil }
+            return start(in: &state)
+        }
+        await fetch?.value
+    }
+
+    private func start(in state: inout State) -> Task<Void, Never> {
+        state.fetches += 1
+        let fetch = Task { await self.fetch() }
+        state.fetch = fetch
+        return fetch
+    }
+
+    private func fetch() async {
+        // The age of a set counts from the question, not from the answer.
+        let now = clock.now().seconds
+        do throws(KeySetFetchFailure) {
+            let snapshot = try await download(at: now)
+            let before = state.withLock { state in
+                defer {
+                    state.snapshot = snapshot
+                    state.fetch = nil
+                    state.failedAt = nil
+                    state.failuresInARow = 0
+                    state.lastError = nil
+                }
+                return state.snapshot?.keys
+            }
+            report(snapshot, after: before)
+        } catch {
+            let retryAfter = state.withLock { state in
+                state.fetch = nil
+                state.failedAt = now
+                state.failuresInARow += 1
+                state.failures += 1
+                state.lastError = error.reason
+                return state.pause(at: now)
+            }
+            logger.warning(
+                "key set not refreshed",
+                metadata: ["reason": "\(error.reason)", "retryAfterSeconds": "\(retryAfter)"])
+        }
+    }
+
+    private func download(at now: Int64) async throws(KeySetFetchFailure) -> KeySetSnapshot {
+        let response: FetchResponse
+        do {
+            response = try await fetcher.fetch(request)
+        } catch {
+            throw .request(error.code)
+        }
+        guard response.status == 200 else { throw .status(response.status) }
+        do {
+            return KeySetSnapshot(
+                keys: try KeySet(parsing: response.body), fetchedAt: now,
+                lifetime: KeySetLifetime.stated(in: response.headers))
+        } catch {
+            throw .document(error)
+        }
+    }
+
+    private func report(_ snapshot: KeySetSnapshot, after before: KeySet?) {
+        let keys = snapshot.keys
+        let isChanged = keys.keyIDs != before?.keyIDs
+        logger.log(
+            level: isChanged ? .info : .debug, "key set fetched",
+            metadata: ["keys": "\(keys.count)", "refreshInSeconds": "\(snapshot.refreshAt - snapshot.fetchedAt)"])
+        guard isChanged else { return }
+        for rejected in keys.rejected {
+            // A published private key lets anybody sign in as anybody, until the provider withdraws it.
+            logger.log(
+                level: rejected.reason == .privateKeyPublished ? .critical : .warning, "key left out",
+                metadata: ["kid": "\(rejected.keyID ?? "")", "reason": "\(rejected.reason.rawValue)"])
+        }
+    }
+}
+
+/// Seconds of `interval` that are still to go. A clock that was set back ends the wait.
+private func remaining(of interval: Int64, since start: Int64, at now: Int64) -> Int64 {
+    now < start ? 0 : max(0, interval - (now - start))
+}
+
+// MARK: For health and metrics
+
+extension KeySetCache {
+    package struct Status: Sendable, Equatable {
+        /// Of the set in use; 0 when there is none, or none that is still believed.
+        package let keyCount: Int
+        /// Seconds since the last good fetch.
+        package let age: Int64?
+        /// Why the last fetch failed; nil when it was good.
+        package let lastError: String?
+        package let fetches: Int
+        package let failures: Int
+    }
+
+    package var status: Status {
+        let now = clock.now().seconds
+        return state.withLock { state in
+            let snapshot = state.snapshot
+            return Status(
+                keyCount: snapshot?.isBelieved(at: now) == true ? snapshot?.keys.count ?? 0 : 0,
+                age: snapshot.map { max(0, now - $0.fetchedAt) }, lastError: state.lastError, fetches: state.fetches,
+                failures: state.failures)
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import HTTPFetch
+import JOSE
+
+/// A fetched key set and its times, in seconds since 1970. Never changed: the next one takes its place.
+struct KeySetSnapshot: Sendable {
+    let keys: KeySet
+    let fetchedAt: Int64
+    let refreshAt: Int64
+
+    /// - Parameter lifetime: in seconds, as the provider states it.
+    init(keys: KeySet, fetchedAt: Int64, lifetime: Int64) {
+        self.keys = keys
+        self.fetchedAt = fetchedAt
+        refreshAt = fetchedAt + lifetime / 5 * 4
+    }
+
+    /// Also when the clock was set back to before the fetch: nothing is known about the set's age then.
+    func isDue(at now: Int64) -> Bool { now >= refreshAt || now < fetchedAt }
+
+    func isBelieved(at now: Int64) -> Bool { now - fetchedAt < KeySetCache.longestOutage }
+}
+
+/// Why a fetch brought no key set.
+enum KeySetFetchFailure: Error {
+    case request(FetchError.Code)
+    case status(Int)
+    case document(KeySetError)
+
+    /// For logs and the health page; names nothing that came over the wire.
+    var reason: String {
+        switch self {
+        case .request(let code): code.rawValue
+        case .status(let status): "status \(status)"
+        case .document(.tooLarge): FetchError.Code.tooLarge.rawValue
+        case .document(.malformed): "malformed"
+        case .document(.notAKeySet): "not a key set"
+        case .document(.tooManyKeys): "too many keys"
+        case .document(.noUsableKey): "no usable key"
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Logging
+package import Postgres
+
+/// A database for one test, dropped when the test ends, however it ends.
+///
+/// It is a copy of a template, which is made once for each `key` and stays in the cluster: copying a migrated database
+/// takes a fraction of the time of migrating one. The cluster is what `COUNTERSIGN_TEST_DATABASE_URL` names; its user
+/// must be allowed to create databases.
+package struct ScratchDatabase: Sendable {
+    package let url: String
+
+    /// - Parameters:
+    ///   - key: Names what `prepareTemplate` does, such as a hash over the migrations; a different content needs a different key.
+    ///   - prepareTemplate: Gets the URL of an empty UTF8 database and fills it. It must leave no connection behind.
+    package static func withFresh<T: Sendable>(
+        key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
+        _ body: (ScratchDatabase) async throws -> T
+    ) async throws -> T {
+        let cluster = try TestCluster.shared.get()
+        let template = key.isEmpty ? nil : try await cluster.template(key, prepare: prepareTemplate)
+        return try await cluster.withDatabase("TEMPLATE \(template ?? "template0 ENCODING 'UTF8'")", body)
+    }
+
+    /// An empty database that keeps its texts in `encoding`.
+    package static func withFresh<T: Sendable>(
+        encoding: String, _ body: (ScratchDatabase) async throws -> T
+    ) async throws -> T {
+        try await TestCluster.shared.get()
+            .withDatabase("TEMPLATE template0 ENCODING '\(encoding)' LOCALE 'C'", body)
+    }
+
+    /// The same with a pool on it, which is shut down before the database goes.
+    package static func withFreshPool<T: Sendable>(
+        key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
+        configure: (inout Database.Configuration) -> Void = { _ in },
+        _ body: (Database) async throws -> T
+    ) async throws -> T {
+        try await withFresh(key: key, prepareTemplate: prepareTemplate) { scratch in
+            try await scratch.withPool(configure: configure, body)
+        }
+    }
+
+    /// A pool on this database; of four connections, since many tests run at a time.
+    package func withPool<T: Sendable>(
+        configure: (inout Database.Configuration) -> Void = { _ in },
+        _ body: (Database) async throws -> T
+    ) async throws -> T {
+        // A test waits rather than fails when the machine is busy.
+        var configuration = Database.Configuration(url: url, poolSize: 4, acquireTimeout: .seconds(30))
+        configure(&configuration)
+        let database = Database(configuration: configuration, logger: TestCluster.quiet)
+        do {
+            let value = try await body(database)
+            await database.shutdown()
+            return value
+        } catch {
+            await database.shutdown()
+            throw error
+        }
+    }
+}
+
+/// The cluster of this test run, with two connections to it for all tests together.
+private actor TestCluster {
+    struct Missing: Error, CustomStringConvertible {
+        let description = "COUNTERSIGN_TEST_DATABASE_URL names no PostgreSQL cluster. Scripts/test starts one."
+    }
+
+    static let shared = Result {
+        guard let url = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_DATABASE_URL"] else { throw Missing() }
+        return TestCluster(url: url)
+    }
+
+    static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+
+    private let url: String
+    private let admin: Database
+    private var templates: [String: Task<String, any Error>] = [:]
+
+    private init(url: String) {
+        self.url = url
+        admin = Database(
+            configuration: Database.Configuration(
+                url: url, poolSize: 2, acquireTimeout: .seconds(300), connectTimeout: .seconds(60),
+                statementTimeout: nil, lockTimeout: nil, applicationName: "countersign-tests"),
+            logger: Self.quiet)
+    }
+
+    nonisolated func withDatabase<T: Sendable>(
+        _ source: String, _ body: (ScratchDatabase) async throws -> T
+    ) async throws -> T {
+        let name = "scratch_" + UUID().uuidString.replacing("-", with: "").lowercased()
+        try await admin.execute("CREATE DATABASE \(unsafeSQL: name) \(unsafeSQL: source)")
+        do {
+            let value = try await body(ScratchDatabase(url: url(of: name)))
+            try await drop(name)
+            return value
+        } catch {
+            try? await drop(name)
+            throw error
+        }
+    }
+
+    /// In a task of its own: a test whose time ran out is cancelled, and its database must go nevertheless.
+    private nonisolated func drop(_ name: String) async throws {
+        try await Task { [admin] in
+            _ = try await admin.execute("DROP DATABASE IF EXISTS \(unsafeSQL: name) WITH (FORCE)")
+        }.value
+    }
+
+    /// The name of the template for `key`, made when there is none.
+    func template(_ key: String, prepare: @Sendable (String) async throws -> Void) async throws -> String {
+        if let known = templates[key] { return try await known.value }
+        return try await withoutActuallyEscaping(prepare) { prepare in
+            let making = Task { try await make("template_\(fingerprint(of: key))", prepare) }
+            templates[key] = making
+            return try await making.value
+        }
+    }
+
+    /// Test runs that share a cluster meet here, so it works under a lock, and under another name until all is done.
+    private nonisolated func make(
+        _ name: String, _ prepare: @Sendable (String) async throws -> Void
+    ) async throws -> String {
+        let unfinished = name + "_unfinished"
+        try await admin.withConnection { [url = url(of: unfinished)] connection in
+            try await connection.execute("SELECT pg_advisory_lock(hashtext(\(name)))")
+            let existing = try await connection.query("SELECT 1::int4 FROM pg_database WHERE datname = \(name)") {
+                row throws(PostgresError) in try row.decode(Int32.self)
+            }
+            guard existing.isEmpty else { return }
+            try await connection.execute("DROP DATABASE IF EXISTS \(unsafeSQL: unfinished) WITH (FORCE)")
+            try await connection.execute(
+                "CREATE DATABASE \(unsafeSQL: unfinished) TEMPLATE template0 ENCODING 'UTF8'")
+            try await prepare(url)
+            try await connection.execute("ALTER DATABASE \(unsafeSQL: unfinished) RENAME TO \(unsafeSQL: name)")
+        }
+        return name
+    }
+
+    /// FNV-1a, 64 bits.
+    private nonisolated func fingerprint(of key: String) -> String {
+        let hash = key.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
+    }
+
+    /// The URL of another database of the cluster.
+    private nonisolated func url(of name: String) -> String {
+        guard let scheme = url.range(of: "://") else { return url + " dbname=\(name)" }
+        let (rest, query) = url[scheme.upperBound...].cut(before: "?")
+        let (authority, _) = rest.cut(before: "/")
+        return url[..<scheme.upperBound] + authority + "/" + name + query
+    }
+}
+
+extension Substring {
+    fileprivate func cut(before separator: Character) -> (Substring, Substring) {
+        let index = firstIndex(of: separator) ?? endIndex
+        return (self[..<index], self[index...])
+    }
+}

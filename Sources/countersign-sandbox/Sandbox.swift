@@ -10,6 +10,7 @@ struct Sandbox: Sendable {
         var seed: String
         var appleIssuer: String
         var googleIssuer: String
+        var keyStore: KeyStore
     }
 
     let configuration: Configuration
@@ -29,15 +30,17 @@ struct Sandbox: Sendable {
         history = RequestHistory(clock: clock)
         appleKeys = ProviderKeys(
             habit: ProviderKeys.Habit(
-                initialCount: 3, rotationLimit: 4, shuffles: true,
+                storeName: "apple", initialCount: 3, rotationLimit: 4, shuffles: true,
                 // Apple documents no cache headers; an hour is what its verifiers commonly assume.
                 cacheControl: "public, max-age=3600",
-                makeID: { seed.alphanumeric(10, for: "apple.kid", String($0)) }))
+                makeID: { seed.alphanumeric(10, for: "apple.kid", String($0)) }),
+            store: configuration.keyStore)
         googleKeys = ProviderKeys(
             habit: ProviderKeys.Habit(
-                initialCount: 2, rotationLimit: 3, shuffles: false,
+                storeName: "google", initialCount: 2, rotationLimit: 3, shuffles: false,
                 cacheControl: "public, max-age=21600, must-revalidate, no-transform",
-                makeID: { seed.hexadecimal(40, for: "google.kid", String($0)) }))
+                makeID: { seed.hexadecimal(40, for: "google.kid", String($0)) }),
+            store: configuration.keyStore)
     }
 
     /// Back to the start: nobody known, no fault, no history, the first keys, the system's time.
@@ -55,7 +58,7 @@ struct Sandbox: Sendable {
         let router = Router(context: SandboxContext.self)
         router.add(middleware: HistoryMiddleware(history: history))
         router.add(middleware: FaultMiddleware(plan: faults, history: history))
-        router.add(middleware: UnknownControl())
+        router.add(middleware: RefusalMiddleware())
         AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: router.group("apple"))
         GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: router.group("google"))
         addControls(to: router.group("control"))
@@ -76,14 +79,15 @@ struct Sandbox: Sendable {
         let apple = control.group("apple")
         KeyControl(keys: appleKeys).add(to: apple)
         let appleAuthorizer = AppleAuthorizer(
-            accounts: appleAccounts, mint: TokenMint(keys: appleKeys, type: nil), issuer: configuration.appleIssuer,
+            accounts: appleAccounts, mint: TokenMint(keys: appleKeys, type: nil, store: configuration.keyStore),
+            issuer: configuration.appleIssuer,
             seed: seed, clock: clock)
         AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, seed: seed).add(to: apple)
 
         let google = control.group("google")
         KeyControl(keys: googleKeys).add(to: google)
         let googleAuthorizer = GoogleAuthorizer(
-            accounts: googleAccounts, mint: TokenMint(keys: googleKeys, type: "JWT"),
+            accounts: googleAccounts, mint: TokenMint(keys: googleKeys, type: "JWT", store: configuration.keyStore),
             issuer: configuration.googleIssuer, seed: seed, clock: clock)
         GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, seed: seed).add(to: google)
     }

@@ -30,6 +30,10 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "The same seed gives the same subjects, addresses, codes and key ids. Default: a new one each time.")
     var seed: String?
 
+    @Option(
+        help: "A directory that keeps the private keys, so that a restart has the same. Default: new ones each time.")
+    var keys: String?
+
     @Option(help: "The iss of Apple's tokens.")
     var appleIssuer = "https://appleid.apple.com"
 
@@ -59,7 +63,7 @@ struct SandboxCommand: AsyncParsableCommand {
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,
-                googleIssuer: googleIssuer))
+                googleIssuer: googleIssuer, keyStore: try KeyStore(path: keys)))
         var logger = Logger(label: "countersign-sandbox", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = .error
         let application = Application(
@@ -68,9 +72,9 @@ struct SandboxCommand: AsyncParsableCommand {
             onServerRunning: { channel in
                 guard let address = channel.localAddress, let port = address.port else { return }
                 announce(port: port)
+                if untilInputEnds { endWithInput() }
             },
             logger: logger)
-        if untilInputEnds { endWithInput() }
         var services = ServiceGroupConfiguration(
             services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // A slow fault may have minutes to go; nobody waits for it.
@@ -84,6 +88,7 @@ struct SandboxCommand: AsyncParsableCommand {
         FileHandle.standardOutput.write(Data("countersign-sandbox ready at http://\(host):\(port)\n".utf8))
     }
 
+    /// Once the server runs: before, nobody would take the signal for what it is.
     private func endWithInput() {
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}

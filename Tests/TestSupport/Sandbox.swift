@@ -53,8 +53,11 @@ package final class Sandbox: Sendable {
         let process = Process()
         let lifeline = Pipe()
         let output = Pipe()
-        process.executableURL = try executable()
-        process.arguments = ["--port", "0", "--seed", seed, "--until-input-ends"] + arguments
+        let executable = try executable()
+        process.executableURL = executable
+        // Kept beside the build, the keys cost their prime search once instead of in every test.
+        let keys = executable.deletingLastPathComponent().appending(path: "countersign-sandbox-keys").path
+        process.arguments = ["--port", "0", "--seed", seed, "--keys", keys, "--until-input-ends"] + arguments
         process.standardInput = lifeline
         process.standardOutput = output
         try process.run()

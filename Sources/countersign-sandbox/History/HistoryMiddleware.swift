@@ -6,6 +6,9 @@ import NIOCore
 struct HistoryMiddleware: RouterMiddleware {
     let history: RequestHistory
 
+    /// More than any provider takes; a larger request is refused and not noted.
+    static let maximumBytes = 1 << 20
+
     func handle(
         _ request: Request, context: SandboxContext,
         next: (Request, SandboxContext) async throws -> Response
@@ -13,7 +16,12 @@ struct HistoryMiddleware: RouterMiddleware {
         let path = request.uri.path
         guard path != "/control", !path.hasPrefix("/control/") else { return try await next(request, context) }
         var request = request
-        let body = Array(try await request.collectBody(upTo: Request.maximumControlBytes).readableBytesView)
+        let body: [UInt8]
+        do {
+            body = Array(try await request.collectBody(upTo: Self.maximumBytes).readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw HTTPError(.contentTooLarge)
+        }
         let entry = history.begin(
             method: request.method.rawValue, path: path,
             query: Self.redacted(FormFields(Array((request.uri.query ?? "").utf8))?.fields ?? []),
@@ -23,15 +31,9 @@ struct HistoryMiddleware: RouterMiddleware {
             body: Self.body(body, type: request.headers[.contentType]))
         var context = context
         context.historyEntry = entry
-        do {
-            let response = try await next(request, context)
-            history.finish(entry, status: response.status.code)
-            return response
-        } catch let error as any HTTPResponseError {
-            let response = try error.response(from: request, context: context)
-            history.finish(entry, status: response.status.code)
-            return response
-        }
+        let response = try await next(request, context)
+        history.finish(entry, status: response.status.code)
+        return response
     }
 
     private static func body(_ octets: [UInt8], type: String?) -> RequestHistory.Entry.Body {

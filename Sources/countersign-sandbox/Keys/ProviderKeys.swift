@@ -6,6 +6,8 @@ import Synchronization
 final class ProviderKeys: Sendable {
     /// What differs between the providers in how they show their keys.
     struct Habit: Sendable {
+        /// Before the hyphen and the number in the store's names.
+        var storeName: String
         /// Published keys at the start.
         var initialCount: Int
         /// Published keys at most after a rotation; the oldest goes.
@@ -14,6 +16,10 @@ final class ProviderKeys: Sendable {
         var shuffles: Bool
         var cacheControl: String?
         var makeID: @Sendable (_ ordinal: Int) -> String
+
+        fileprivate func makeKey(_ ordinal: Int, id: String? = nil, from store: KeyStore) -> SigningKey {
+            SigningKey(id: id ?? makeID(ordinal), name: "\(storeName)-\(ordinal)", from: store)
+        }
     }
 
     struct Listing: Sendable {
@@ -42,12 +48,14 @@ final class ProviderKeys: Sendable {
     }
 
     private let habit: Habit
+    private let store: KeyStore
     private let initial: State
     private let state: Mutex<State>
 
-    init(habit: Habit) {
+    init(habit: Habit, store: KeyStore) {
         self.habit = habit
-        let keys = (0..<habit.initialCount).map { SigningKey(id: habit.makeID($0)) }
+        self.store = store
+        let keys = (0..<habit.initialCount).map { habit.makeKey($0, from: store) }
         initial = State(
             keys: keys, published: keys.map(\.id), signing: keys.first?.id ?? "", ordinal: habit.initialCount,
             cacheControl: habit.cacheControl)
@@ -101,7 +109,7 @@ final class ProviderKeys: Sendable {
     func rotate() throws(Failure) -> SigningKey {
         let result: Result<SigningKey, Failure> = state.withLock { state in
             guard state.keys.count < Self.capacity else { return .failure(.full) }
-            let key = SigningKey(id: habit.makeID(state.ordinal))
+            let key = habit.makeKey(state.ordinal, from: store)
             state.ordinal += 1
             state.keys.append(key)
             state.published.append(key.id)
@@ -118,7 +126,7 @@ final class ProviderKeys: Sendable {
             guard state.keys.count < Self.capacity else { return .failure(.full) }
             let id = id ?? habit.makeID(state.ordinal)
             guard !state.keys.contains(where: { $0.id == id }) else { return .failure(.taken) }
-            let key = SigningKey(id: id)
+            let key = habit.makeKey(state.ordinal, id: id, from: store)
             state.ordinal += 1
             state.keys.append(key)
             if published { state.published.append(id) }

@@ -11,12 +11,15 @@ struct SigningKey: Sendable {
     /// is there before the keys that are only published.
     private static let queue = DispatchQueue(label: "countersign-sandbox.keys", qos: .userInitiated)
 
-    init(id: String) {
+    /// - Parameters:
+    ///   - id: the `kid`.
+    ///   - name: what the store calls it.
+    init(id: String, name: String, from store: KeyStore) {
         self.id = id
         generation = Task {
             try await withCheckedThrowingContinuation { continuation in
                 Self.queue.async {
-                    continuation.resume(with: Result { try RSAPrivateKey(bits: 2048) })
+                    continuation.resume(with: Result { try store.key(name) })
                 }
             }
         }

@@ -6,9 +6,8 @@ struct TokenMint: Sendable {
     let keys: ProviderKeys
     /// The `typ` of the header; Apple's tokens have none.
     let type: String?
-
-    /// A key that never belongs to any provider.
-    private static let stranger = SigningKey(id: "stranger")
+    /// Makes the key that never belongs to any provider.
+    let store: KeyStore
 
     func mint(_ issued: ClaimSet, overrides: TokenOverrides) async throws -> String {
         var claims = issued
@@ -38,8 +37,10 @@ struct TokenMint: Sendable {
         }
     }
 
+    private var stranger: SigningKey { SigningKey(id: "stranger", name: "stranger", from: store) }
+
     private func sign(_ input: [UInt8], key: SigningKey, overrides: TokenOverrides) async throws -> [UInt8] {
-        let material = try await (overrides.signature == .otherKey ? Self.stranger : key).material
+        let material = try await (overrides.signature == .otherKey ? stranger : key).material
         var signature: [UInt8]
         switch overrides.algorithm {
         case "none": signature = []

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A control path that does not exist says so, as every other refusal under `/control` does.
-struct UnknownControl: RouterMiddleware {
+/// Turns the errors that have an answer into that answer, inside of faults and history, so that both see every response.
+struct RefusalMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: SandboxContext,
         next: (Request, SandboxContext) async throws -> Response
@@ -11,7 +11,10 @@ struct UnknownControl: RouterMiddleware {
             return try await next(request, context)
         } catch let error as HTTPError where error.status == .notFound && context.historyEntry == nil {
             let known = "GET reads, POST does; docs/sandbox.md lists the paths."
-            throw ControlRefusal.notFound("There is no \(request.method) \(request.uri.path). \(known)")
+            let refusal = ControlRefusal.notFound("There is no \(request.method) \(request.uri.path). \(known)")
+            return refusal.response(from: request, context: context)
+        } catch let error as any HTTPResponseError {
+            return try error.response(from: request, context: context)
         }
     }
 }

@@ -1,0 +1,101 @@
+import Foundation
+import HTTPFetch
+import JOSE
+import Testing
+
+@testable import TestSupport
+
+@Suite struct ProcessTests {
+    /// Runs the executable to its end: exit status, standard output and standard error.
+    private func run(_ arguments: String...) throws -> (status: Int32, output: String, error: String) {
+        let process = Process()
+        let (output, error) = (Pipe(), Pipe())
+        process.executableURL = try Sandbox.executable()
+        process.arguments = arguments
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = error
+        try process.run()
+        let texts = [output, error].map {
+            String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        }
+        process.waitUntilExit()
+        return (process.terminationStatus, texts[0], texts[1])
+    }
+
+    @Test func `SIGTERM ends it with success, also while an answer trickles`() async throws {
+        let quiet = try await Sandbox.start()
+        #expect(quiet.end() == 0)
+        await quiet.stop()
+
+        let busy = try await Sandbox.start()
+        try await busy.fail("/apple/*", .slow(bytesPerSecond: 1))
+        async let answer: Void = {
+            await #expect(throws: FetchError.self) { try await busy.get("/apple/auth/keys") }
+        }()
+        #expect(try await busy.history(count: 1).count == 1)
+        #expect(busy.end() == 0)
+        await answer
+        await busy.stop()
+    }
+
+    @Test func `It ends when the program that started it is gone`() throws {
+        // Standard input that is at its end from the beginning: it comes up, sees that, and ends.
+        let result = try run("--port", "0", "--until-input-ends")
+        #expect(result.status == 0)
+        #expect(result.error == "")
+    }
+
+    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example", "127.0.0.1.example"])
+    func `A host that others can reach is refused unless it is allowed`(_ host: String) throws {
+        let result = try run("--host", host, "--port", "0")
+        #expect(result.status != 0)
+        #expect(result.error.contains("--allow-remote"))
+        #expect(result.output == "")
+    }
+
+    @Test(arguments: [["--host", "0.0.0.0", "--allow-remote"], ["--host", "localhost"], ["--host", "127.0.0.2"]])
+    func `An allowed host and every loopback address are served`(_ arguments: [String]) async throws {
+        try await Sandbox.run(arguments: arguments) { sandbox in
+            #expect(sandbox.url.hasPrefix("http://\(arguments[1]):"))
+        }
+    }
+
+    @Test func `Help names every option and a wrong one is refused`() throws {
+        let help = try run("--help")
+        #expect(help.status == 0)
+        let options = [
+            "--host", "--port", "--allow-remote", "--seed", "--apple-issuer", "--google-issuer", "--until-input-ends",
+        ]
+        for option in options { #expect(help.output.contains(option)) }
+        #expect(try run("--prot", "1").status == 64)
+        #expect(try run("--port", "65536").status == 64)
+    }
+
+    @Test func `Keys are new each time unless a directory keeps them`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "sandbox-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        func moduli(_ arguments: [String]) async throws -> Set<String> {
+            try await Sandbox.run(arguments: arguments) { sandbox in
+                let set = try JSONValue(parsing: try await sandbox.get("/google/oauth2/v3/certs").body)
+                return Set(set["keys"]?.elements?.compactMap { $0["n"]?.string } ?? [])
+            }
+        }
+        let kept = try await moduli(["--keys", directory.path])
+        #expect(kept.count == 2)
+        #expect(try await moduli(["--keys", directory.path]) == kept)
+        let file = directory.appending(path: "google-0.pem")
+        let permissions = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(permissions == 0o600)
+        #expect(try await moduli(["--keys", directory.appending(path: "other").path]).isDisjoint(with: kept))
+    }
+
+    @Test func `A port that is taken is an error and no silence`() async throws {
+        try await Sandbox.run { sandbox in
+            let port = try #require(sandbox.url.split(separator: ":").last)
+            let result = try run("--port", String(port))
+            #expect(result.status != 0)
+            #expect(result.error.contains("in use"))
+        }
+    }
+}

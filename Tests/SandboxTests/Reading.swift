@@ -1,0 +1,49 @@
+import HTTPFetch
+import JOSE
+import TestSupport
+import Testing
+
+/// A token that is taken apart without being checked, to look at what the sandbox wrote.
+struct TokenParts {
+    let header: JSONValue
+    let claims: JSONValue
+    let signature: [UInt8]
+
+    init(_ token: String) throws {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false).map { Base64URL.decode(String($0)) }
+        try #require(parts.count == 3)
+        header = try JSONValue(parsing: try #require(parts[0]))
+        claims = try JSONValue(parsing: try #require(parts[1]))
+        signature = try #require(parts[2])
+    }
+
+    var claimNames: [String] { claims.members?.map(\.name) ?? [] }
+}
+
+extension Sandbox {
+    func get(_ path: String) async throws -> FetchResponse {
+        try await fetcher.fetch(FetchRequest(url: url + path, timeout: .seconds(60), maximumBodyBytes: 1 << 20))
+    }
+
+    func keySet(_ provider: Provider) async throws -> KeySet {
+        try KeySet(parsing: try await get(provider == .apple ? "/apple/auth/keys" : "/google/oauth2/v3/certs").body)
+    }
+
+    /// A control request in whatever shape, and its answer: status, error word and message.
+    func refusal(_ path: String, _ body: String) async throws -> (status: Int, error: String?, message: String?) {
+        let response = try await fetcher.fetch(
+            FetchRequest(.post, url: "\(url)/control/\(path)", body: Array(body.utf8), timeout: .seconds(60)))
+        let answer = try JSONValue(parsing: response.body)
+        return (response.status, answer["error"]?.string, answer["message"]?.string)
+    }
+}
+
+/// How the check of a token against a published key set comes out: nil when it holds.
+func rejection(of token: String, by keys: KeySet) -> TokenRejection? {
+    do throws(TokenRejection) {
+        _ = try UnverifiedToken(Array(token.utf8)).verified(by: keys)
+        return nil
+    } catch {
+        return error
+    }
+}

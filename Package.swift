@@ -15,9 +15,13 @@ let boundary: [SwiftSetting] = habits + [.strictMemorySafety()]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
@@ -55,7 +59,9 @@ let package = Package(
         .target(
             name: "Migrator", dependencies: ["Postgres", "OpenSSL", log], swiftSettings: habits,
             plugins: ["EmbedMigrationsPlugin"]),
-        .plugin(name: "EmbedMigrationsPlugin", capability: .buildTool(), dependencies: ["embed-migrations"]),
+        .plugin(
+            name: "EmbedMigrationsPlugin", capability: .buildTool(), dependencies: ["embed-migrations"],
+            path: "Sources/EmbedMigrationsPlugin"),
         .executableTarget(name: "embed-migrations", swiftSettings: habits),
 
         // Layer 3
@@ -72,7 +78,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "SignIn", "Accounts", "JOSE", hummingbird, nioCore, nioHTTPTypes, httpTypes, log, lifecycle,
+                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, httpTypes, log,
+                lifecycle,
             ],
             swiftSettings: habits),
 
@@ -81,12 +88,12 @@ let package = Package(
             name: "countersign",
             dependencies: [
                 "HTTPAPI", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "JOSE", "HTTPFetch", "Postgres",
-                "OpenSSL", arguments, configuration, log, lifecycle,
+                "OpenSSL", arguments, configuration, log, lifecycle, signals,
             ],
             swiftSettings: habits),
         .executableTarget(
             name: "countersign-sandbox",
-            dependencies: ["JOSE", "OpenSSL", hummingbird, httpTypes, arguments, log, lifecycle],
+            dependencies: ["JOSE", "OpenSSL", hummingbird, nioCore, httpTypes, arguments, log, lifecycle, signals],
             swiftSettings: habits),
 
         // Tests

@@ -56,6 +56,13 @@ package struct Session: Hashable, Sendable {
     }
 }
 
+/// Which sessions of an account a revocation means, seen from one of them.
+package enum RevocationScope: String, CaseIterable, Sendable {
+    case current
+    case others
+    case all
+}
+
 /// What the client said of the device; shown to the account's owner in the list of sessions.
 package struct Device: Hashable, Sendable {
     package let name: String?

@@ -115,7 +115,7 @@ package final class AccessTokens: Sendable {
                 return fresh.keySet
             }
         } catch let failure as StorageFailure {
-            throw .storage(failure)
+            throw SignInFailure(failure)
         } catch {
             throw .fault(operation: "open signing keys")
         }

@@ -1,5 +1,5 @@
 import JOSE
-import OpenSSL
+package import OpenSSL
 
 /// A secret of 256 random bits that only its bearer keeps: base64url outside, SHA-256 in the database.
 package struct OpaqueSecret: Sendable {

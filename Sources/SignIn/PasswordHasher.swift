@@ -1,6 +1,6 @@
 import Dispatch
 import JOSE
-import OpenSSL
+package import OpenSSL
 import Synchronization
 
 /// Hashes passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded number

@@ -1,7 +1,7 @@
 package import Accounts
 import Foundation
 import JOSE
-import OpenSSL
+package import OpenSSL
 package import Storage
 
 /// Refresh tokens are derived, not stored: a key id of the ring, the session, the generation, and an HMAC-SHA-256 over

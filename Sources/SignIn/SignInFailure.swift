@@ -1,6 +1,6 @@
 package import Accounts
 package import JOSE
-package import Storage
+import Storage
 
 /// Everything a use case can refuse or fail with. The HTTP layer maps each case to one status and code; which credential
 /// check failed never leaves the log.
@@ -11,8 +11,9 @@ package enum SignInFailure: Error, Sendable {
     case providerUnavailable(retryAfter: Int64)
     /// This deployment does not offer the provider.
     case providerDisabled
-    /// A member of the request can't be accepted: its name, and why.
-    case invalidField(String, reason: String)
+    /// The request brought nothing to sign in with: the member that would.
+    case missingCredential(String)
+    case malformedEmail
     case weakPassword
     case invalidCredentials
     case invalidSession
@@ -27,7 +28,14 @@ package enum SignInFailure: Error, Sendable {
     case linkTicketExpired
     /// Too much work is waiting; nothing was done. `retryAfter` in seconds.
     case overloaded(retryAfter: Int64)
-    case storage(StorageFailure)
-    /// A fault of ours: nothing the caller can change. The operation is a fixed word for the log.
+    /// The database is away, restarting, full or busy. The detail is for the log.
+    case storageUnavailable(detail: String)
+    /// A fault of ours: nothing the caller can change. The operation is for the log.
     case fault(operation: String)
+
+    init(_ failure: StorageFailure) {
+        self =
+            failure.isTemporary
+            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+    }
 }

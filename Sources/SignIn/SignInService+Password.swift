@@ -6,7 +6,7 @@ extension SignInService {
     package func register(
         email: String, password: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
-        guard let address = EmailAddress(email) else { throw .invalidField("email", reason: "malformed") }
+        guard let address = EmailAddress(email) else { throw .malformedEmail }
         guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
         guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
         let hash = try await passwordHasher.hash(password)

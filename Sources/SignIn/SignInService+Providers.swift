@@ -47,7 +47,7 @@ extension SignInService {
         _ credential: ProviderCredential, of provider: Provider, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> VerifiedIdentity {
         guard let token = credential.token else {
-            throw .invalidField(provider == .apple ? "identityToken" : "idToken", reason: "required")
+            throw .missingCredential(provider == .apple ? "identityToken" : "idToken")
         }
         let bytes = Array(token.utf8)
         do {

@@ -1,6 +1,6 @@
 package import Accounts
 import Logging
-package import Storage
+import Storage
 
 extension SignInService {
     /// The live session that an access token names, of an account that may act.
@@ -45,7 +45,7 @@ extension SignInService {
         }
     }
 
-    package func revoke(_ scope: SessionScope, of session: Session) async throws(SignInFailure) {
+    package func revoke(_ scope: RevocationScope, of session: Session) async throws(SignInFailure) {
         let now = clock.now()
         try await stored { try await stores.sessions.end(scope, of: session, at: now) }
     }

@@ -1,5 +1,5 @@
 package import Accounts
-package import JOSE
+import JOSE
 package import Logging
 import OpenSSL
 package import Providers
@@ -11,8 +11,11 @@ package struct SignInService: Sendable {
         package var verifiedEmailPolicy: VerifiedEmailPolicy
         /// How long a refresh token lives unused, in seconds.
         package var refreshLifetime: Int64
+        /// Where the public listener is reached, without a slash at the end.
+        package var publicURL: String
 
-        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64) {
+        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, publicURL: String) {
+            self.publicURL = publicURL
             self.verifiedEmailPolicy = verifiedEmailPolicy
             self.refreshLifetime = refreshLifetime
         }
@@ -92,6 +95,12 @@ package enum SignInAnswer: Sendable {
 }
 
 extension SignInService {
+    /// What our tokens name as their issuer.
+    package var issuer: String { accessTokens.configuration.issuer }
+    package var publicURL: String { configuration.publicURL }
+    /// Our key set (RFC 7517), for whoever verifies our tokens.
+    package var publishedKeys: [UInt8] { accessTokens.publishedKeys }
+
     func opening(
         authenticatedAt: Timestamp, methods: [AuthenticationMethod], client: Client, now: Timestamp
     ) throws(SignInFailure) -> SessionOpening {
@@ -139,7 +148,7 @@ extension SignInService {
         do {
             return try await operation()
         } catch {
-            throw .storage(StorageFailure(error))
+            throw SignInFailure(StorageFailure(error))
         }
     }
 }

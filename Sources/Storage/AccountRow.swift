@@ -1,6 +1,5 @@
-package import Accounts
-import Foundation
-package import Postgres
+import Accounts
+import Postgres
 
 /// One row of `accountColumns`: an account beside one of its identities, or beside none.
 struct AccountRow: Sendable {

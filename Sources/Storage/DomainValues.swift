@@ -1,6 +1,6 @@
-import Accounts
+package import Accounts
 import Foundation
-import Postgres
+package import Postgres
 
 extension Identifier: PostgresEncodable, PostgresDecodable {
     package static var postgresType: PostgresType { .uuid }

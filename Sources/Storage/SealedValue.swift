@@ -1,4 +1,4 @@
-import OpenSSL
+package import OpenSSL
 
 /// Where a sealed value stands: bound into it as additional data, so that a ciphertext moved to another row, column or
 /// table no longer opens.

@@ -17,13 +17,6 @@ package enum RefreshOutcome: Sendable {
     case unknown
 }
 
-/// Which sessions of an account a revocation means, seen from one of them.
-package enum SessionScope: String, CaseIterable, Sendable {
-    case current
-    case others
-    case all
-}
-
 /// `sessions`: one row per signed-in device.
 package struct SessionStore: Sendable {
     private let database: Database
@@ -86,7 +79,7 @@ package struct SessionStore: Sendable {
     }
 
     /// Ends sessions of the account that `session` belongs to.
-    package func end(_ scope: SessionScope, of session: Session, at now: Timestamp) async throws(PostgresError) {
+    package func end(_ scope: RevocationScope, of session: Session, at now: Timestamp) async throws(PostgresError) {
         let condition: SQL =
             switch scope {
             case .current: "s.session_id = \(session.id)"

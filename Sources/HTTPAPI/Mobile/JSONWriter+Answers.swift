@@ -1,0 +1,77 @@
+import Accounts
+import JOSE
+import SignIn
+
+/// The values of the mobile API, as clients read them.
+extension JSONWriter {
+    mutating func members(of signedIn: SignedIn) {
+        member("status", "signedIn")
+        name("session")
+        object { $0.members(of: signedIn.session) }
+        name("account")
+        object { $0.members(of: signedIn.account) }
+        if let identity = signedIn.identity {
+            name("identity")
+            object { $0.members(of: identity) }
+        }
+    }
+
+    mutating func members(of linkRequired: LinkRequired) {
+        member("status", "linkRequired")
+        member("linkTicket", linkRequired.linkTicket)
+        member("expiresAt", linkRequired.expiresAt.rfc3339)
+        name("identity")
+        object { identity in
+            let email = linkRequired.identity.email
+            identity.member("provider", linkRequired.identity.key.provider.rawValue)
+            identity.member("email", email?.address.text)
+            identity.member("emailVerified", email?.isVerified ?? false)
+            identity.member("isPrivateEmail", email?.isPrivateRelay ?? false)
+        }
+        name("choices")
+        beginArray()
+        for choice in linkRequired.choices { string(choice.rawValue) }
+        endArray()
+    }
+
+    mutating func members(of session: IssuedSession) {
+        member("sessionId", session.id.description)
+        member("accessToken", session.accessToken)
+        member("tokenType", "Bearer")
+        member("expiresIn", session.expiresIn)
+        member("refreshToken", session.refreshToken)
+        member("refreshExpiresAt", session.refreshExpiresAt.rfc3339)
+    }
+
+    mutating func members(of account: Account) {
+        member("accountId", account.id.description)
+        member("email", account.email?.text)
+        member("emailVerified", account.isEmailVerified)
+        member("displayName", account.displayName?.text)
+        member("status", account.status.rawValue)
+        member("createdAt", account.createdAt.rfc3339)
+        member("hasPassword", account.hasPassword)
+        name("identities")
+        beginArray()
+        for identity in account.identities { object { $0.members(of: identity) } }
+        endArray()
+    }
+
+    mutating func members(of identity: Identity) {
+        member("identityId", identity.id.description)
+        member("provider", identity.key.provider.rawValue)
+        member("subject", identity.key.subject.text)
+        member("email", identity.email?.text)
+        member("emailVerified", identity.isEmailVerified)
+        member("isPrivateEmail", identity.isPrivateEmail)
+        member("linkedAt", identity.linkedAt.rfc3339)
+        member("lastSignInAt", identity.lastSignInAt?.rfc3339)
+        member("authorization", identity.authorization.rawValue)
+    }
+
+    private mutating func object(_ write: (inout JSONWriter) -> Void) {
+        beginObject()
+        write(&self)
+        endObject()
+    }
+}

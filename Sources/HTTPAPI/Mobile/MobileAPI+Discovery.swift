@@ -1,0 +1,34 @@
+import JOSE
+import SignIn
+
+extension MobileAPI {
+    /// How long our key set may be cached, in seconds.
+    private static let cachedSeconds = 300
+
+    var discoveryRoutes: [Route] {
+        [
+            Route(.get, "/.well-known/jwks.json") { _ in
+                Response(
+                    .ok, contentType: "application/jwk-set+json", body: service.publishedKeys,
+                    caching: .shared(seconds: MobileAPI.cachedSeconds))
+            },
+            Route(.get, "/.well-known/openid-configuration") { _ in
+                .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
+                    document.member("issuer", service.issuer)
+                    document.member("jwks_uri", service.publicURL + "/.well-known/jwks.json")
+                    document.strings("id_token_signing_alg_values_supported", ["ES256"])
+                    document.strings("subject_types_supported", ["public"])
+                }
+            },
+        ]
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func strings(_ name: String, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+}

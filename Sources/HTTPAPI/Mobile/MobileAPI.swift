@@ -1,0 +1,43 @@
+import Accounts
+package import SignIn
+
+/// What phones call, and the documents that verifiers of our tokens read.
+package struct MobileAPI: Sendable {
+    let service: SignInService
+
+    package init(service: SignInService) {
+        self.service = service
+    }
+
+    package var routes: [Route] {
+        signInRoutes + linkRoutes + accountRoutes + discoveryRoutes
+    }
+
+    /// The session of the access token that the request bears.
+    func session(of request: Request) async throws -> Session {
+        guard case .token(let token) = request.bearer else { throw Problem(.invalidSession) }
+        return try await service.session(of: token)
+    }
+}
+
+extension Request {
+    func caller(device: Device?) -> Client {
+        Client(requestID: id, address: client.text, device: device)
+    }
+}
+
+extension RequestFields {
+    /// `device`, of which every member may be absent.
+    mutating func device() throws -> Device? {
+        try optionalObject("device") { device in
+            Device(
+                name: device.optionalString("name", maximumBytes: 128),
+                platform: device.optionalString("platform", maximumBytes: 64))
+        }
+    }
+
+    /// `displayName`; one in which nothing is visible counts as absent.
+    mutating func displayName() -> DisplayName? {
+        optionalString("displayName", maximumBytes: 1024).flatMap(DisplayName.init)
+    }
+}

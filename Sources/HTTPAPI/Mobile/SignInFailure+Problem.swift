@@ -1,0 +1,55 @@
+import Accounts
+import JOSE
+import SignIn
+
+extension SignInFailure: ProblemConvertible {
+    package var problem: Problem {
+        switch self {
+        case .credentialRejected(let rejection, let retryAfter):
+            Problem(.invalidToken, reason: rejection.rawValue, retryAfter: retryAfter.map(Int.init(clamping:)))
+        case .providerUnavailable(let retryAfter):
+            Problem(
+                .providerUnavailable, reason: TokenRejection.keysUnavailable.rawValue,
+                retryAfter: Int(clamping: retryAfter))
+        case .providerDisabled:
+            Problem(.notFound, detail: "This provider is not enabled here.")
+        case .missingCredential(let member):
+            Problem(.invalidRequest, errors: [FieldError(field: member, reason: .required)])
+        case .malformedEmail:
+            Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
+        case .weakPassword: Problem(.weakPassword)
+        case .invalidCredentials: Problem(.invalidCredentials)
+        case .invalidSession: Problem(.invalidSession)
+        case .invalidRefreshToken: Problem(.invalidRefreshToken)
+        case .refreshTokenReused: Problem(.refreshTokenReused)
+        case .accountDisabled: Problem(.accountDisabled)
+        case .reauthenticationRequired: Problem(.reauthenticationRequired)
+        case .emailTaken: Problem(.emailTaken)
+        case .identityAlreadyLinked: Problem(.identityAlreadyLinked)
+        case .providerAlreadyLinked(let existing):
+            Problem(.providerAlreadyLinked) { $0.conflict(with: existing) }
+        case .linkTicketExpired: Problem(.linkTicketExpired)
+        case .overloaded(let retryAfter):
+            Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: Int(clamping: retryAfter))
+        case .storageUnavailable(let detail):
+            Problem(.temporarilyUnavailable, reason: detail)
+        case .fault(let operation):
+            Problem(.internalError, reason: operation)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// What stands in the way, without saying more of it than its owner needs to recognise it, and what can be done.
+    fileprivate mutating func conflict(with existing: Identity) {
+        name("existing")
+        beginObject()
+        member("email", existing.email?.masked)
+        member("linkedAt", existing.linkedAt.rfc3339)
+        endObject()
+        name("resolutions")
+        beginArray()
+        string("keep")
+        endArray()
+    }
+}

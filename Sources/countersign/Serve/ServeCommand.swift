@@ -1,0 +1,39 @@
+import ArgumentParser
+import Logging
+import Migrator
+import Postgres
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the service until SIGTERM or SIGINT.",
+        discussion: "Refuses to start on a database whose schema is not the one of this binary.")
+
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Apply missing migrations first, as the owner that postgres.migrationUrl names.")
+    var migrate = false
+
+    func run() async throws {
+        let configuration = try options.sources().load { reader in
+            let configuration = ServiceConfiguration(from: &reader)
+            configuration?.refuseWhatIsMissing(&reader)
+            return configuration
+        }
+        let logger = Logger(label: "countersign", factory: { _ in LogHandlers.handler(configuration.log) })
+        if migrate {
+            try await withMigrator(configuration.database, logger: logger) { migrator in
+                _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }
+            }
+        }
+        try await Service.run(configuration, logger: logger)
+    }
+}
+
+extension ServiceConfiguration {
+    /// What is configured and would be ignored is refused: nobody should believe that it holds.
+    fileprivate func refuseWhatIsMissing(_ reader: inout ConfigurationReader) {
+        if noncePolicy == .required {
+            reader.refuse(Settings.noncePolicy.name, "can't be required yet: this version issues no nonces")
+        }
+    }
+}

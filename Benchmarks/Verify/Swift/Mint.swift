@@ -1,0 +1,67 @@
+import Foundation
+import JOSE
+import OpenSSL
+
+/// Tokens with the claims and the size of Apple's, signed with keys of this run.
+///
+/// For each algorithm a file of tokens, one a line, and the key as two base64url numbers for the C program; and one JWK
+/// Set for those who read JSON.
+struct Mint {
+    static let issuer = "https://appleid.apple.com"
+    static let audience = "com.example.countersign.ios"
+    /// Enough of them that no branch predictor learns a token by heart.
+    private static let tokenCount = 64
+
+    private let rsa: RSAPrivateKey
+    private let p256: P256PrivateKey
+
+    init() throws {
+        rsa = try RSAPrivateKey(bits: 2048)
+        p256 = try P256PrivateKey()
+    }
+
+    func write(to directory: URL) throws {
+        let rsaSigner = RSATokenSigner(key: rsa, keyID: "Bh6H7rHVmb")
+        let p256Signer = TokenSigner(key: p256, keyID: "fh6Bs8C3Yx")
+        let claims = try (0..<Self.tokenCount).map(claims)
+        try write(claims.map { try rsaSigner.sign($0) }, to: directory.appending(path: "RS256.tokens"))
+        try write(claims.map { try p256Signer.sign($0) }, to: directory.appending(path: "ES256.tokens"))
+        try write(
+            [Base64URL.encode(rsa.modulus), Base64URL.encode(rsa.exponent)],
+            to: directory.appending(path: "RS256.key"))
+        try write([Base64URL.encode(p256.x), Base64URL.encode(p256.y)], to: directory.appending(path: "ES256.key"))
+        let document = PublicJWK.document([
+            PublicJWK(rsa, keyID: "Bh6H7rHVmb"), PublicJWK(p256, keyID: "fh6Bs8C3Yx"),
+        ])
+        try Data(document).write(to: directory.appending(path: "jwks.json"))
+    }
+
+    private func write(_ lines: [String], to file: URL) throws {
+        try Data((lines.joined(separator: "\n") + "\n").utf8).write(to: file)
+    }
+
+    private func claims(_ number: Int) throws -> [UInt8] {
+        let now = Int64(Date().timeIntervalSince1970)
+        let nonce = try SecureRandom.bytes(16)
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("iss", Self.issuer)
+        writer.member("aud", Self.audience)
+        writer.member("exp", now + 86_400)
+        writer.member("iat", now)
+        writer.member("sub", "001234.\(hex(nonce[...])).\(1000 + number)")
+        writer.member("nonce", hex(nonce[...]))
+        writer.member("email", "\(hex(nonce.prefix(5)))@privaterelay.appleid.com")
+        writer.member("email_verified", true)
+        writer.member("is_private_email", true)
+        writer.member("auth_time", now)
+        writer.member("nonce_supported", true)
+        writer.member("real_user_status", 2)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func hex(_ octets: ArraySlice<UInt8>) -> String {
+        octets.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

@@ -63,7 +63,7 @@ struct SandboxCommand: AsyncParsableCommand {
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,
-                googleIssuer: googleIssuer, keyStore: try KeyStore(path: keys)))
+                googleIssuer: googleIssuer, keyStore: try keyStore()))
         var logger = Logger(label: "countersign-sandbox", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = .error
         let application = Application(
@@ -79,7 +79,20 @@ struct SandboxCommand: AsyncParsableCommand {
             services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // A slow fault may have minutes to go; nobody waits for it.
         services.maximumGracefulShutdownDuration = .seconds(1)
-        try await ServiceGroup(configuration: services).run()
+        do {
+            try await ServiceGroup(configuration: services).run()
+        } catch let error as IOError {
+            let reason = String(cString: strerror(error.errnoCode))
+            throw StartFailure(description: "Cannot listen on \(host), port \(port): \(reason).")
+        }
+    }
+
+    private func keyStore() throws(StartFailure) -> KeyStore {
+        do {
+            return try KeyStore(path: keys)
+        } catch {
+            throw StartFailure(description: "Cannot keep keys in \(keys ?? ""): \(error.localizedDescription)")
+        }
     }
 
     /// The one line on standard output, unbuffered, because a program waits for it at the other end of a pipe.
@@ -95,4 +108,9 @@ struct SandboxCommand: AsyncParsableCommand {
             kill(getpid(), SIGTERM)
         }
     }
+}
+
+/// One sentence for whoever started the sandbox.
+private struct StartFailure: Error, CustomStringConvertible {
+    let description: String
 }

@@ -27,6 +27,7 @@ import Testing
         ("google/authorize", #"{"person":"kim","clientId":"a","azp":1}"#, "azp must be"),
         ("google/keys/rotate", #"{"now":true}"#, "Unknown member now. Known here: none"),
         ("apple/keys/cache-control", "{}", "value is missing"),
+        ("apple/keys/cache-control", #"{"value":"a\r\nb: c"}"#, "value must be"),
         ("clock/set", #"{"now":"yesterday"}"#, "now must be an RFC 3339 time"),
         ("clock/set", #"{"now":"99999-01-01T00:00:00Z"}"#, "now must be an RFC 3339 time"),
         ("clock/advance", #"{"seconds":1.5}"#, "seconds must be a whole number"),

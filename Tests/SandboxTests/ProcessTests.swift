@@ -90,12 +90,18 @@ import Testing
         #expect(try await moduli(["--keys", directory.appending(path: "other").path]).isDisjoint(with: kept))
     }
 
+    @Test func `A directory that cannot keep keys is an error`() throws {
+        let result = try run("--port", "0", "--keys", "/dev/null/keys")
+        #expect(result.status == 1)
+        #expect(result.error.hasPrefix("Error: Cannot keep keys in /dev/null/keys: "))
+    }
+
     @Test func `A port that is taken is an error and no silence`() async throws {
         try await Sandbox.run { sandbox in
             let port = try #require(sandbox.url.split(separator: ":").last)
             let result = try run("--port", String(port))
-            #expect(result.status != 0)
-            #expect(result.error.contains("in use"))
+            #expect(result.status == 1)
+            #expect(result.error == "Error: Cannot listen on 127.0.0.1, port \(port): Address already in use.\n")
         }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 import JOSE
 
@@ -28,7 +29,11 @@ struct KeyControl: Sendable {
             switch try await request.members(["value"]).changedText("value") {
             case .unchanged: throw ControlRefusal.invalid("value is missing; null sends no header.")
             case .removed: keys.cacheControl = nil
-            case .set(let value): keys.cacheControl = value
+            case .set(let value):
+                guard HTTPField.isValidValue(value) else {
+                    throw ControlRefusal.invalid("value must be one that a header field can have.")
+                }
+                keys.cacheControl = value
             }
             return listing()
         }

@@ -47,6 +47,7 @@ package final class KeySetCache: Sendable {
         case refuse(CredentialRefusal)
     }
 
+    package let provider: Provider
     private let request: FetchRequest
     private let fetcher: any Fetcher
     private let clock: any WallClock
@@ -54,6 +55,7 @@ package final class KeySetCache: Sendable {
     private let state = Mutex(State())
 
     package init(provider: Provider, url: String, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
+        self.provider = provider
         self.fetcher = fetcher
         self.clock = clock
         request = FetchRequest(
@@ -211,6 +213,14 @@ extension KeySetCache {
         package let lastError: String?
         package let fetches: Int
         package let failures: Int
+
+        package init(keyCount: Int, age: Int64?, lastError: String?, fetches: Int, failures: Int) {
+            self.keyCount = keyCount
+            self.age = age
+            self.lastError = lastError
+            self.fetches = fetches
+            self.failures = failures
+        }
     }
 
     package var status: Status {

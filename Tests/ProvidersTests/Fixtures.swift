@@ -1,0 +1,125 @@
+import Accounts
+import JOSE
+import Logging
+import Providers
+import Synchronization
+import TestSupport
+
+/// 2026-01-01T00:00:00Z: every test's tokens are made around it.
+let referenceTime: Int64 = 1_767_225_600
+
+enum AppleFixture {
+    static let clientID = "com.example.lamp"
+    static let subject = "001234.5d0c0ffee0ddf00d0ba5eba110ca7e55.0719"
+    static let rawNonce = "k3Vq9Zt1wR7mX2bN8cLp"
+    static let hashedNonce = "6f5880be8e60c352ddb5c27533ee2d58784e6f446d5bb0016cfa8aa7208af1ea"
+
+    /// As iOS apps bring it: a day's lifetime, a relay address.
+    static let claims: TokenMint.Members = [
+        "iss": "https://appleid.apple.com", "aud": .string(clientID), "exp": .integer(referenceTime + 86_400),
+        "iat": .integer(referenceTime), "sub": .string(subject), "nonce": .string(hashedNonce),
+        "email": "q7x2m4k9@privaterelay.appleid.com", "email_verified": true, "is_private_email": true,
+        "auth_time": .integer(referenceTime - 5), "nonce_supported": true,
+    ]
+
+    static func provider(
+        teams: [AppleProvider.Configuration.Team] = [.init(clientIDs: [clientID, "com.example.lamp.web"])],
+        _ adjust: (inout AppleProvider.Configuration) -> Void = { _ in }
+    ) throws -> AppleProvider {
+        var configuration = AppleProvider.Configuration(teams: teams)
+        adjust(&configuration)
+        return AppleProvider(configuration: configuration, keys: .fixed(try TokenMint.shared.keySet))
+    }
+}
+
+enum GoogleFixture {
+    static let clientID = "1234567890-web0example.apps.googleusercontent.com"
+    static let party = "1234567890-ios0example.apps.googleusercontent.com"
+
+    static let claims: TokenMint.Members = [
+        "iss": "https://accounts.google.com", "azp": .string(party), "aud": .string(clientID),
+        "sub": "109876543210987654321", "hd": "example.com", "email": "kim@example.com", "email_verified": true,
+        "nonce": "made-up-by-the-sdk", "iat": .integer(referenceTime), "exp": .integer(referenceTime + 3_600),
+    ]
+
+    static func provider(_ adjust: (inout GoogleProvider.Configuration) -> Void = { _ in }) throws -> GoogleProvider {
+        var configuration = GoogleProvider.Configuration(clientIDs: [clientID, party])
+        adjust(&configuration)
+        return GoogleProvider(configuration: configuration, keys: .fixed(try TokenMint.shared.keySet))
+    }
+}
+
+extension IdentityProvider {
+    /// Signs the claims and has them judged.
+    func judge(
+        _ claims: TokenMint.Members, nonce: String? = nil, clientID: String? = nil, at time: Int64 = referenceTime
+    ) async throws -> VerifiedIdentity {
+        try await verify(
+            TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: clientID,
+            at: Timestamp(seconds: time))
+    }
+}
+
+/// A change of one claim and what comes of it.
+struct Change: Sendable, CustomStringConvertible {
+    let name: String
+    let value: TokenMint.Literal?
+    let reason: TokenRejection
+
+    init(_ name: String, _ value: TokenMint.Literal?, _ reason: TokenRejection) {
+        self.name = name
+        self.value = value
+        self.reason = reason
+    }
+
+    var description: String { "\(name): \(value?.text ?? "absent")" }
+}
+
+/// Changes that both providers refuse alike.
+let changesThatNobodyAccepts: [Change] =
+    [
+        Change("iss", nil, .claimMissing), Change("iss", 1, .claimInvalid),
+        Change("iss", "https://evil.example", .issuerRejected), Change("aud", nil, .claimMissing),
+        Change("aud", 1, .claimInvalid), Change("aud", .null, .claimInvalid), Change("aud", "", .audienceRejected),
+        Change("aud", [], .audienceRejected), Change("aud", ["com.example.other"], .audienceRejected),
+        Change("sub", nil, .claimMissing), Change("sub", "", .claimInvalid), Change("sub", 1, .claimInvalid),
+        Change("sub", .string(String(repeating: "s", count: 256)), .claimInvalid),
+        Change("sub", .raw(#""a\u0000b""#), .claimInvalid), Change("sub", "a\u{7F}", .claimInvalid),
+        Change("exp", nil, .claimMissing), Change("exp", "1767312000", .claimInvalid),
+        Change("exp", .raw("1e300"), .claimInvalid), Change("exp", .integer(-1), .claimInvalid),
+        Change("exp", .integer(referenceTime - 60), .expired), Change("iat", nil, .claimMissing),
+        Change("iat", .integer(referenceTime + 61), .notYetValid),
+        Change("nbf", .integer(referenceTime + 61), .notYetValid),
+        Change("exp", .integer(referenceTime + 86_701), .lifetimeRejected),
+        Change("exp", .integer(referenceTime + 3_155_760_000), .lifetimeRejected),
+        Change("events", .raw("{}"), .eventToken), Change("events", "{}", .eventToken),
+        Change("auth_time", "1767225600", .claimInvalid), Change("auth_time", .raw("1e300"), .claimInvalid),
+    ]
+
+/// Keeps what is logged.
+struct LogRecorder: LogHandler {
+    struct Entry: Sendable {
+        let level: Logger.Level
+        let text: String
+    }
+
+    final class Book: Sendable {
+        private let pages = Mutex<[Entry]>([])
+        var entries: [Entry] { pages.withLock(\.self) }
+        func write(_ entry: Entry) { pages.withLock { $0.append(entry) } }
+    }
+
+    let book: Book
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let all = metadata.merging(event.metadata ?? [:]) { $1 }
+        book.write(Entry(level: event.level, text: "\(event.message) \(all)"))
+    }
+}

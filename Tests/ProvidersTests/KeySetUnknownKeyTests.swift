@@ -1,0 +1,94 @@
+import HTTPFetch
+import JOSE
+import Providers
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct KeySetUnknownKeyTests {
+    @Test
+    func `a new key is found by one fetch`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            keys.script.set(try .keys("b", "a"))
+            #expect(try await keys.has("b"))
+            #expect(try await keys.has("a"))
+            #expect(keys.fetches == 2)
+        }
+    }
+
+    @Test
+    func `a thousand tokens of a new key cause one fetch`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            keys.script.set(.hold, try .keys("b"))
+            try await withThrowingTaskGroup(of: Bool.self) { group in
+                for _ in 0..<1_000 { group.addTask { try await keys.has("b") } }
+                await keys.server.history { $0.requests.count == 2 }
+                keys.server.release()
+                for try await hasKey in group { #expect(hasKey) }
+            }
+            #expect(keys.fetches == 2)
+        }
+    }
+
+    @Test
+    func `known keys don't wait for the fetch on behalf of an unknown one`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            keys.script.set(.hold, try .keys("a"))
+            let unknown = Task { try await keys.has("x") }
+            await keys.server.history { $0.requests.count == 2 }
+            for _ in 0..<1_000 { #expect(try await keys.has("a")) }
+            keys.server.release()
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await unknown.value }
+        }
+    }
+
+    @Test
+    func `a flood of made-up key ids causes one fetch a minute`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            for second in 0..<120 {
+                for number in 0..<100 {
+                    await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: Int64(60 - second % 60))) {
+                        try await keys.has("made-up-\(second)-\(number)")
+                    }
+                }
+                #expect(try await keys.has("a"))
+                #expect(keys.fetches == 2 + second / 60)
+                keys.clock.advance(by: 1)
+            }
+        }
+    }
+
+    @Test
+    func `the first set is new enough for the key id that asked for it`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await keys.has("x") }
+            #expect(keys.fetches == 1)
+        }
+    }
+
+    @Test
+    func `when the fetch for an unknown key fails, it is unknown and can be tried again in a minute`() async throws {
+        try await withFetcher { fetcher in
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
+            await keys.cache.refresh()
+            keys.script.set(.respond(503))
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 60)) { try await keys.has("b") }
+            #expect(try await keys.has("a"))
+            keys.script.set(try .keys("b"))
+            keys.clock.advance(by: 59)
+            await #expect(throws: CredentialRefusal(.keyUnknown, retryAfter: 1)) { try await keys.has("b") }
+            keys.clock.advance(by: 1)
+            #expect(try await keys.has("b"))
+            #expect(keys.fetches == 3)
+        }
+    }
+}

@@ -12,39 +12,38 @@ package enum Base64URL {
 
     /// `nil` when the text is not the base64url of anything.
     package static func decode(_ text: RawSpan) -> [UInt8]? {
-        let count = text.byteCount
+        let tail = text.byteCount % 4
         // One character over a multiple of four carries six bits: not a byte.
-        guard count % 4 != 1 else { return nil }
-        let tail = count % 4
+        guard tail != 1 else { return nil }
+        let whole = text.byteCount - tail
+        // Looked at once, at the end: a stray character must not cost a branch per character.
         var rejected: UInt8 = 0
-        let bytes = [UInt8](capacity: count / 4 * 3 + max(0, tail - 1)) { output in
-            let values = sextets.span
-            var position = 0
-            while position < count - tail {
+        let bytes = [UInt8](unsafeUninitializedCapacity: whole / 4 * 3 + max(0, tail - 1)) { output, count in
+            var end = 0
+            for position in stride(from: 0, to: whole, by: 4) {
                 let quad = text.unsafeLoadUnaligned(fromByteOffset: position, as: UInt32.self).littleEndian
-                let first = values[Int(quad & 0xFF)]
-                let second = values[Int(quad >> 8 & 0xFF)]
-                let third = values[Int(quad >> 16 & 0xFF)]
-                let fourth = values[Int(quad >> 24)]
-                // Looked at once, after the loop: a stray character must not cost a branch per character.
+                let (first, second) = (sextets[Int(quad & 0xFF)], sextets[Int(quad >> 8 & 0xFF)])
+                let (third, fourth) = (sextets[Int(quad >> 16 & 0xFF)], sextets[Int(quad >> 24)])
                 rejected |= first | second | third | fourth
-                output.append(first << 2 | second >> 4)
-                output.append(second << 4 | third >> 2)
-                output.append(third << 6 | fourth)
-                position += 4
+                output[end] = first << 2 | second >> 4
+                output[end + 1] = second << 4 | third >> 2
+                output[end + 2] = third << 6 | fourth
+                end += 3
             }
+            count = end
             guard tail > 0 else { return }
-            let first = values[Int(text.unsafeLoad(fromByteOffset: position, as: UInt8.self))]
-            let second = values[Int(text.unsafeLoad(fromByteOffset: position + 1, as: UInt8.self))]
-            rejected |= first | second
-            output.append(first << 2 | second >> 4)
+            let first = sextets[Int(text.unsafeLoad(fromByteOffset: whole, as: UInt8.self))]
+            let second = sextets[Int(text.unsafeLoad(fromByteOffset: whole + 1, as: UInt8.self))]
+            output[end] = first << 2 | second >> 4
+            count = end + 1
             guard tail > 2 else {
-                rejected |= spare(second & 0b1111)
+                rejected |= first | second | spare(second & 0b1111)
                 return
             }
-            let third = values[Int(text.unsafeLoad(fromByteOffset: position + 2, as: UInt8.self))]
-            rejected |= third | spare(third & 0b11)
-            output.append(second << 4 | third >> 2)
+            let third = sextets[Int(text.unsafeLoad(fromByteOffset: whole + 2, as: UInt8.self))]
+            output[end + 1] = second << 4 | third >> 2
+            count = end + 2
+            rejected |= first | second | third | spare(third & 0b11)
         }
         return rejected & outside == 0 ? bytes : nil
     }
@@ -87,11 +86,24 @@ package enum Base64URL {
 
     private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    private static let sextets: [UInt8] = {
-        var values = [UInt8](repeating: 0xFF, count: 256)
-        for (value, character) in alphabet.enumerated() {
-            values[Int(character)] = UInt8(value)
-        }
-        return values
-    }()
+    /// The value of each character, 255 for those that have none. Written out, so that it is data of the program and
+    /// not made at the first use, which every later use would have to check for.
+    private static let sextets: [UInt8] = [
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 62, 255, 255,
+        52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 255, 255, 255, 255, 255, 255,
+        255, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+        15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 255, 255, 255, 255, 63,
+        255, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40,
+        41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+        255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+    ]
 }

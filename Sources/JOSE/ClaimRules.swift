@@ -149,7 +149,7 @@ package struct ClaimRules: Sendable {
     /// 1 to 255 bytes without control characters; PostgreSQL text cannot hold U+0000.
     private static func identifier(_ name: String, of claims: JSONValue) throws(TokenRejection) -> String {
         let claim = try required(claims[name])
-        guard let text = claim.string, 1...255 ~= text.utf8.count, text.utf8.allSatisfy({ $0 >= 0x20 }) else {
+        guard let text = claim.string, 1...255 ~= text.utf8.count, !claim.hasControlCharacters else {
             throw .claimInvalid
         }
         return text

@@ -48,11 +48,13 @@ final class JSONDocument: Sendable {
     /// The index of the value of the member with this name.
     func member(named name: Span<UInt8>, of object: Int) -> Int? {
         let fingerprint = JSONText.fingerprint(name)
-        let end = next(after: object)
+        let nodes = nodes
+        let end = Int(nodes[object].link)
         var index = object + 1
         while index < end {
             if nodes[index].link == fingerprint, text(at: index, equals: name) { return index + 1 }
-            index = next(after: index + 1)
+            let value = nodes[index + 1]
+            index = value.isContainer ? Int(value.link) : index + 2
         }
         return nil
     }
@@ -60,10 +62,17 @@ final class JSONDocument: Sendable {
     /// Whether the string or name at `index` is, escapes undone, exactly these bytes.
     func text(at index: Int, equals expected: Span<UInt8>) -> Bool {
         let node = nodes[index]
+        guard node.hasEscapes || Int(node.length) == expected.count else { return false }
         let bytes = bytes
         let text = bytes.span.extracting(node.range)
         if node.hasEscapes { return JSONText.equal(JSONText.unescaped(text).span, expected) }
         return JSONText.equal(text, expected)
+    }
+
+    /// Whether the string at `index` has characters from U+0000 to U+001F. Bare they are refused, so only escapes can
+    /// bring them.
+    func hasControlCharacters(at index: Int) -> Bool {
+        nodes[index].hasEscapes && text(at: index).contains { $0 < 0x20 }
     }
 
     /// The bytes of the string or name at `index`, escapes undone.

@@ -119,6 +119,7 @@ struct JSONReader {
         let name = nodes[last].hasEscapes ? unescaped.span : text
         let fingerprint = JSONText.fingerprint(name)
         nodes[last].link = fingerprint
+        let nodes = nodes.span
         var index = object + 1
         while index < last {
             if nodes[index].link == fingerprint {

@@ -119,9 +119,16 @@ enum JSONText {
         }
         // At most seven bytes are left, so the count has the eighth for itself.
         var rest = UInt64(truncatingIfNeeded: bytes.byteCount)
-        while position < bytes.byteCount {
+        if bytes.byteCount & 4 != 0 {
+            rest = rest << 32 | UInt64(bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt32.self))
+            position += 4
+        }
+        if bytes.byteCount & 2 != 0 {
+            rest = rest << 16 | UInt64(bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt16.self))
+            position += 2
+        }
+        if bytes.byteCount & 1 != 0 {
             rest = rest << 8 | UInt64(bytes.unsafeLoad(fromByteOffset: position, as: UInt8.self))
-            position += 1
         }
         return UInt32(truncatingIfNeeded: mixed(hash ^ rest) >> 32)
     }

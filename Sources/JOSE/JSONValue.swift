@@ -53,6 +53,9 @@ package struct JSONValue: Sendable {
         node.kind == .string && document.text(at: index, equals: expected.utf8Span.span)
     }
 
+    /// Whether this is a string with one of U+0000 to U+001F in it.
+    package var hasControlCharacters: Bool { node.kind == .string && document.hasControlCharacters(at: index) }
+
     package var bool: Bool? {
         switch node.kind {
         case .true: true

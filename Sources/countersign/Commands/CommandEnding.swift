@@ -1,0 +1,54 @@
+import ArgumentParser
+import Migrator
+import Postgres
+
+/// What a command that threw leaves behind: its last words and its exit code. One sentence a fault; never a stack trace,
+/// never a secret.
+struct CommandEnding {
+    let message: String
+    let code: Int32
+
+    init(of error: any Error) {
+        switch error {
+        case let faults as ConfigurationFaults:
+            message = faults.faults.map { "countersign: \($0)" }.joined(separator: "\n")
+            code = 2
+        case let fault as UsageFault:
+            message = "countersign: \(fault.sentence)"
+            code = 2
+        case let error as PostgresError:
+            message = "countersign: \(Self.sentence(error))"
+            code = 1
+        case let error where Countersign.exitCode(for: error) == .validationFailure:
+            message = "countersign: \(Countersign.message(for: error)) (see `countersign --help`)"
+            code = 2
+        case let error where error is ExitCode || error is CleanExit || Countersign.exitCode(for: error) == .success:
+            message = Countersign.message(for: error)
+            code = Countersign.exitCode(for: error).rawValue
+        default:
+            message = "countersign: \(error)"
+            code = 1
+        }
+    }
+
+    private static func sentence(_ error: PostgresError) -> String {
+        let reason = error.message.map { " (\($0.prefix { !$0.isNewline }))" } ?? ""
+        return switch error.code {
+        case .connectFailed, .acquireTimedOut, .queueFull:
+            "The database can't be reached\(reason)."
+        case .connectionLost:
+            "The connection to the database was lost\(reason): run the command again."
+        case .serverEncoding(let encoding):
+            "The database's encoding is \(encoding): create it with ENCODING 'UTF8'."
+        case .server(let state):
+            "The database refused (SQLSTATE \(state))\(reason)."
+        case .cancelled, .encoding, .decoding, .closed, .protocolViolation:
+            "\(error)"
+        }
+    }
+}
+
+/// The command line asks for something that makes no sense together; one sentence says what.
+struct UsageFault: Error {
+    let sentence: String
+}

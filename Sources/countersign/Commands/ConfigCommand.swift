@@ -1,0 +1,33 @@
+import ArgumentParser
+
+struct ConfigCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config", abstract: "Looks at the configuration, and touches nothing.",
+        subcommands: [Check.self, Show.self])
+
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Judges the whole configuration as `serve` does, and names every fault.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() throws {
+            _ = try options.sources().load(ServiceConfiguration.init)
+            print("the configuration is sound")
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints every key, its value, where that comes from, and what it is for. Secrets are left out.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() throws {
+            let sources = try options.sources()
+            for line in ConfigurationListing(sources: sources).lines { print(line) }
+            // What can't be understood is told after what can, and the keys that only `serve` needs aren't asked for.
+            _ = try sources.load { reader in reader.refuseUnacceptable() }
+        }
+    }
+}

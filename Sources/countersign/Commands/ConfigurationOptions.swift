@@ -1,0 +1,12 @@
+import ArgumentParser
+import Foundation
+
+/// Where a command finds its configuration.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(name: .customLong("config"), help: "The YAML file; else COUNTERSIGN_CONFIG names it, and none is needed.")
+    var path: String?
+
+    func sources() throws -> ConfigurationSources {
+        try ConfigurationSources(path: path, environment: ProcessInfo.processInfo.environment)
+    }
+}

@@ -1,0 +1,141 @@
+import ArgumentParser
+import Logging
+import Migrator
+import Postgres
+
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Brings the database's schema up or down.",
+        subcommands: [Up.self, Down.self, Status.self, Verify.self, New.self])
+
+    struct Up: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Applies the migrations that are missing. Any number of runners may do so at once.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "The last version to apply; all if absent.") var to: Int?
+        @Flag(help: "Say what would be applied, and touch nothing.") var dryRun = false
+
+        func run() async throws {
+            try await withMigrator(options) { migrator in
+                let steps: [MigrationStep]
+                if dryRun {
+                    steps = try await migrator.plan(to: to)
+                    for step in steps { print("would apply \(step.label)") }
+                } else {
+                    steps = try await migrator.up(to: to) { print("applied \($0.label)") }
+                }
+                if steps.isEmpty { print("nothing to apply") }
+            }
+        }
+    }
+
+    struct Down: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Takes the latest migrations back. Asks nothing.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "How many; more than are applied is all.") var steps = 1
+
+        func validate() throws {
+            guard steps > 0 else { throw ValidationError("--steps is a number from 1") }
+        }
+
+        func run() async throws {
+            try await withMigrator(options) { migrator in
+                let taken = try await migrator.down(steps: steps) { print("took back \($0.label)") }
+                if taken.isEmpty { print("nothing to take back") }
+            }
+        }
+    }
+
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the migrations and whether they are applied.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await withMigrator(options) { migrator in
+                for entry in try await migrator.status() {
+                    print("\(entry.label)  \(entry.state)")
+                }
+            }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Checks that the database has exactly the schema of this binary.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            try await withMigrator(options) { migrator in
+                let faults = try await migrator.verify()
+                guard faults.isEmpty else { throw SchemaDiffers(faults: faults) }
+                print("the schema is current")
+            }
+        }
+    }
+
+    struct New: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Writes the two files of a new migration.")
+
+        @Argument(help: "verb_object, such as create_accounts.") var name: String
+        @Option(help: "Where migrations are kept.") var directory = "Migrations"
+
+        func run() throws {
+            let migration = try NewMigration(name: name, directory: directory)
+            print(migration.upPath)
+            print(migration.downPath)
+        }
+    }
+}
+
+/// All that `migrate verify` found, a sentence a line.
+struct SchemaDiffers: Error, CustomStringConvertible {
+    let faults: [MigrationFault]
+
+    var description: String {
+        faults.map(\.description).joined(separator: "\ncountersign: ")
+    }
+}
+
+extension MigrationEntry.State: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .pending: "pending"
+        case .applied(let time): "applied \(time)"
+        case .interrupted: "interrupted"
+        case .edited: "edited"
+        case .unknown: "unknown to this binary"
+        }
+    }
+}
+
+private func withMigrator(_ options: ConfigurationOptions, _ body: (Migrator) async throws -> Void) async throws {
+    let configuration = try options.sources().load(DatabaseConfiguration.init)
+    var logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
+    logger.logLevel = .notice
+    try await withMigrator(configuration, logger: logger, body)
+}
+
+/// One connection as the owner, for as long as the body runs.
+func withMigrator(
+    _ configuration: DatabaseConfiguration, logger: Logger, _ body: (Migrator) async throws -> Void
+) async throws {
+    let database = Database(
+        configuration: Database.Configuration(
+            url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),
+            applicationName: "countersign migrate"),
+        logger: logger)
+    let migrator = Migrator(
+        database: database, service: configuration.serviceRole.map { ServiceRole(name: $0) }, logger: logger)
+    do {
+        try await body(migrator)
+    } catch {
+        await database.shutdown()
+        throw error
+    }
+    await database.shutdown()
+}

@@ -1,0 +1,84 @@
+import Accounts
+import Foundation
+import HTTPFetch
+import JOSE
+import Logging
+import Providers
+
+/// What `token verify` judges by.
+enum TokenRules: Sendable {
+    /// A signature by one of these keys, and nothing more.
+    case signature(KeySource)
+    /// Everything that sign-in asks of a token.
+    case identity(any IdentityProvider)
+
+    static func signature(of provider: Provider?, keys: KeySet?, _ sources: ConfigurationSources) throws -> TokenRules {
+        if let keys { return .signature(.fixed(keys)) }
+        let setting = provider == .google ? Settings.Google.keysURL : Settings.Apple.keysURL
+        let url = try sources.load { $0.value(setting) }
+        return .signature(try fetched(provider ?? .apple, url))
+    }
+
+    static func identity(
+        of provider: Provider?, clientIDs: [String], keys: KeySet?, _ sources: ConfigurationSources
+    ) throws -> TokenRules {
+        switch provider {
+        case .apple?:
+            let configuration = try sources.load { reader in
+                AppleProvider.Configuration(
+                    teams: clientIDs.isEmpty ? reader.appleTeams() : [.init(clientIDs: clientIDs)],
+                    issuers: reader.value(Settings.Apple.issuers), keysURL: reader.value(Settings.Apple.keysURL),
+                    nonceForm: reader.value(Settings.Apple.nonceForm))
+            }
+            try require(configuration.teams.flatMap { $0.clientIDs }, "apple.clientIds")
+            let source = try keys.map(KeySource.fixed) ?? fetched(.apple, configuration.keysURL)
+            return .identity(AppleProvider(configuration: configuration, keys: source))
+        case .google?:
+            let configuration = try sources.load { reader in
+                GoogleProvider.Configuration(
+                    clientIDs: clientIDs.isEmpty ? reader.optional(Settings.Google.clientIDs) ?? [] : clientIDs,
+                    authorizedParties: reader.value(Settings.Google.authorizedParties),
+                    hostedDomains: reader.value(Settings.Google.hostedDomains),
+                    issuers: reader.value(Settings.Google.issuers), keysURL: reader.value(Settings.Google.keysURL),
+                    nonceForm: reader.value(Settings.Google.nonceForm))
+            }
+            try require(configuration.clientIDs, "google.clientIds")
+            let source = try keys.map(KeySource.fixed) ?? fetched(.google, configuration.keysURL)
+            return .identity(GoogleProvider(configuration: configuration, keys: source))
+        case nil:
+            throw UsageFault(sentence: "--provider apple or --provider google is needed")
+        }
+    }
+
+    /// Without an audience that is ours every app's token would do, so there is no such check to skip.
+    private static func require(_ clientIDs: [String], _ key: String) throws {
+        guard !clientIDs.isEmpty else {
+            throw UsageFault(sentence: "--client-id, or \(key) in the configuration, says whose tokens are accepted")
+        }
+    }
+
+    private static func fetched(_ provider: Provider, _ url: String) throws -> KeySource {
+        let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
+        return .cache(
+            KeySetCache(provider: provider, url: url, fetcher: try CurlFetcher(), clock: SystemClock(), logger: logger))
+    }
+}
+
+extension ConfigurationReader {
+    fileprivate mutating func appleTeams() -> [AppleProvider.Configuration.Team] {
+        value(Settings.Apple.teams).compactMap { name in
+            optional(Settings.Apple.team(name).clientIDs).map { .init(realm: Realm(name), clientIDs: $0) }
+        }
+    }
+}
+
+extension KeySet {
+    /// The keys in a file. A file without a usable key is an empty set: then every key is unknown, and each token is told
+    /// so.
+    init(file path: String) throws {
+        guard let handle = FileHandle(forReadingAtPath: path),
+            let data = try? handle.read(upToCount: KeySet.maximumBytes + 1) ?? Data()
+        else { throw UsageFault(sentence: "--jwks \(path): the file can't be read") }
+        self = (try? KeySet(parsing: [UInt8](data))) ?? .empty
+    }
+}

@@ -1,0 +1,97 @@
+import OpenSSL
+import Providers
+
+/// Sign in with Apple, for one or several teams or environments.
+struct AppleConfiguration: Sendable {
+    struct Team: Sendable {
+        /// The realm of its identities: an Apple `sub` means something within one team only.
+        let name: String
+        let clientIDs: [String]
+        /// Absent: identity tokens alone, no codes and no revocation.
+        let signing: Signing?
+    }
+
+    /// What a client_secret is signed with.
+    struct Signing: Sendable {
+        let teamID: String
+        let keyID: String
+        let privateKey: P256PrivateKey
+    }
+
+    let teams: [Team]
+    let redirectURIs: [String]
+    let issuers: [String]
+    let keysURL: String
+    let tokenURL: String
+    let revokeURL: String
+    let userMigrationURL: String
+    let nonceForm: NonceForm
+
+    /// Nil when no key of Apple's is set, and then the provider is off.
+    init?(from reader: inout ConfigurationReader) {
+        guard reader.isAnySet(in: "apple") else { return nil }
+        let names = reader.value(Settings.Apple.teams)
+        teams = names.map { Team(name: $0, from: &reader) }
+        redirectURIs = reader.value(Settings.Apple.redirectURIs)
+        issuers = reader.value(Settings.Apple.issuers)
+        keysURL = reader.value(Settings.Apple.keysURL)
+        tokenURL = reader.value(Settings.Apple.tokenURL)
+        revokeURL = reader.value(Settings.Apple.revokeURL)
+        userMigrationURL = reader.value(Settings.Apple.userMigrationURL)
+        nonceForm = reader.value(Settings.Apple.nonceForm)
+        if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "names no team") }
+        if !names.contains("main") {
+            for row in Settings.Apple.team("main").rows where reader.isSet(row.name) {
+                reader.refuse(row.name, "belongs to the team main, which apple.teams doesn't list")
+            }
+        }
+        refuseSharedClientIDs(&reader)
+    }
+
+    static func isTeamName(_ name: String) -> Bool {
+        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
+    }
+
+    /// The `aud` of a token tells the team, so it must tell one.
+    private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
+        var owners: [[UInt8]: String] = [:]
+        for team in teams {
+            for clientID in team.clientIDs {
+                guard let owner = owners.updateValue(team.name, forKey: Array(clientID.utf8)) else { continue }
+                reader.refuse(
+                    Settings.Apple.team(team.name).clientIDs.name,
+                    "has a client ID of the team \(owner): a client ID belongs to one team")
+            }
+        }
+    }
+}
+
+extension AppleConfiguration.Team {
+    fileprivate init(name: String, from reader: inout ConfigurationReader) {
+        let settings = Settings.Apple.team(name)
+        self.name = name
+        clientIDs = reader.value(settings.clientIDs)
+        let teamID = reader.optional(settings.teamID)
+        let keyID = reader.optional(settings.keyID)
+        let path = reader.optional(settings.privateKeyPath)
+        var privateKey: P256PrivateKey?
+        if let path, let bytes = reader.secretFile(settings.privateKeyPath, path) {
+            privateKey = try? P256PrivateKey(pem: bytes)
+            if privateKey == nil {
+                reader.refuse(
+                    settings.privateKeyPath.name, "names a file that isn't an unencrypted PKCS#8 P-256 key in PEM")
+            }
+        }
+        // None of the three is of use without the others.
+        if teamID != nil || keyID != nil || path != nil {
+            for row in [settings.teamID, settings.keyID, settings.privateKeyPath] where !reader.isSet(row.name) {
+                reader.refuse(row.name, "is required beside the team's other signing keys")
+            }
+        }
+        if let teamID, let keyID, let privateKey {
+            signing = AppleConfiguration.Signing(teamID: teamID, keyID: keyID, privateKey: privateKey)
+        } else {
+            signing = nil
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/// One thing that is wrong with the configuration: which key, where its value came from, and what is expected of it.
+/// Never the value, which may be a secret in the wrong place.
+struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
+    let key: String
+    let origin: ConfigurationOrigin
+    let sentence: String
+
+    var description: String {
+        "\(key) (\(origin)): \(sentence)"
+    }
+}
+
+/// Everything that is wrong, so that one run shows an operator the whole list.
+struct ConfigurationFaults: Error, CustomStringConvertible {
+    let faults: [ConfigurationFault]
+
+    var description: String {
+        faults.map(\.description).joined(separator: "\n")
+    }
+}
+
+/// Where a value was found, or could have been set.
+enum ConfigurationOrigin: Equatable, CustomStringConvertible {
+    case file(String)
+    case environment(String)
+    case commandLine
+    case builtIn
+
+    var description: String {
+        switch self {
+        case .file(let path): path
+        case .environment(let variable): variable
+        case .commandLine: "--config"
+        case .builtIn: "default"
+        }
+    }
+}

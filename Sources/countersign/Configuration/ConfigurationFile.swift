@@ -1,0 +1,63 @@
+import Configuration
+import Foundation
+import Synchronization
+
+/// A YAML file of keys, nested or dotted.
+struct ConfigurationFile: Sendable {
+    let path: String
+    /// The full names of all leaves, in the order of the file.
+    let keys: [String]
+    /// Absent when the file has comments alone.
+    private let values: YAMLSnapshot?
+
+    private static let maximumBytes = 1 << 20
+
+    /// - Parameter origin: where the path came from, for the fault.
+    init(path: String, origin: ConfigurationOrigin) throws(ConfigurationFaults) {
+        self.path = path
+        func fault(_ sentence: String) -> ConfigurationFaults {
+            ConfigurationFaults(faults: [ConfigurationFault(key: path, origin: origin, sentence: sentence)])
+        }
+        guard let handle = FileHandle(forReadingAtPath: path),
+            let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data()
+        else { throw fault("can't be read") }
+        guard data.count <= Self.maximumBytes else { throw fault("is larger than a configuration file can be") }
+        guard !Self.isBlank(data) else {
+            keys = []
+            values = nil
+            return
+        }
+        // The parser asks of every leaf whether it is secret, which is how the names of the leaves become known.
+        let leaves = Mutex<[String]>([])
+        let options = YAMLSnapshot.ParsingOptions(
+            secretsSpecifier: .dynamic { name, _ in
+                leaves.withLock { $0.append(name) }
+                return true
+            })
+        do {
+            values = try YAMLSnapshot(data: data.bytes, providerName: "file", parsingOptions: options)
+        } catch {
+            // Only the first line of the parser's words: those after it quote the file.
+            let reason = String(describing: error).prefix { !$0.isNewline }
+            throw fault("isn't a YAML mapping of keys to values (\(reason))")
+        }
+        keys = leaves.withLock { $0 }
+    }
+
+    func value(of name: String) -> RawValue? {
+        let key = AbsoluteConfigKey(name.split(separator: ".").map(String.init))
+        if case .string(let text)? = (try? values?.value(forKey: key, type: .string))?.value?.content {
+            return .text(text)
+        }
+        if case .stringArray(let list)? = (try? values?.value(forKey: key, type: .stringArray))?.value?.content {
+            return .list(list)
+        }
+        return nil
+    }
+
+    private static func isBlank(_ data: Data) -> Bool {
+        String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).allSatisfy { line in
+            line.drop { $0 == " " }.first.map { $0 == "#" } ?? true
+        }
+    }
+}

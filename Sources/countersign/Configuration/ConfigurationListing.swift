@@ -1,0 +1,47 @@
+/// The effective configuration, a key a line.
+struct ConfigurationListing {
+    let lines: [String]
+
+    init(sources: ConfigurationSources) {
+        lines = Settings.rows(teams: sources.teamNames).map { row in
+            let found = sources.value(of: row.name)
+            let value: String
+            switch (found?.raw, row.defaultText) {
+            // Whether a secret is there is no secret, and is what one wants to know.
+            case (_?, _) where row.isSecret: value = "<redacted>"
+            // Nobody knows what that is: perhaps a secret that slipped into the wrong line.
+            case (let raw?, _) where !row.accepts(raw): value = "<not valid>"
+            case (.text(let text)?, _): value = text
+            case (.list(let items)?, _): value = items.joined(separator: ",")
+            case (nil, let text?): value = text
+            case (nil, nil): value = ""
+            }
+            let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
+            return
+                "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? "not set"). \(row.summary)"
+        }
+    }
+
+    /// A value on one line, whatever is in it.
+    private static func quoted(_ value: String) -> String {
+        var text = "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": text += "\\\(scalar)"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F: text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text + "\""
+    }
+}
+
+extension ConfigurationReader {
+    /// A fault for every value that its key can't take, whichever command uses it.
+    mutating func refuseUnacceptable() {
+        for row in Settings.rows(teams: sources.teamNames) {
+            guard let found = sources.value(of: row.name), !row.accepts(found.raw) else { continue }
+            refuse(row.name, "expects \(row.expectation)")
+        }
+    }
+}

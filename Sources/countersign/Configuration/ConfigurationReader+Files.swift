@@ -1,0 +1,35 @@
+import Foundation
+
+extension ConfigurationReader {
+    private static let maximumSecretBytes = 65_536
+
+    /// The bytes of a file that holds a secret. Nobody but its owner may read or write it: what a backup, another
+    /// service or a colleague can read is no secret any more.
+    mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
+        guard !path.isEmpty else { return nil }
+        // The target's mode counts, not that of a link to it.
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            attributes[.type] as? FileAttributeType == .typeRegular,
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue
+        else {
+            refuse(setting.name, "names no file")
+            return nil
+        }
+        guard mode & 0o077 == 0 else {
+            refuse(setting.name, "names a file that others than its owner can open: set its mode to 0600")
+            return nil
+        }
+        guard let handle = FileHandle(forReadingAtPath: target),
+            let data = try? handle.read(upToCount: Self.maximumSecretBytes + 1) ?? Data()
+        else {
+            refuse(setting.name, "names a file that can't be read")
+            return nil
+        }
+        guard data.count <= Self.maximumSecretBytes else {
+            refuse(setting.name, "names a file that is too large")
+            return nil
+        }
+        return [UInt8](data)
+    }
+}

@@ -1,0 +1,91 @@
+/// Reads typed values and gathers what is wrong with them; reading never stops at the first fault.
+struct ConfigurationReader {
+    let sources: ConfigurationSources
+    private(set) var faults: [ConfigurationFault] = []
+
+    init(sources: ConfigurationSources) {
+        self.sources = sources
+        faults = sources.unknownKeys()
+    }
+
+    /// The value, or the default; a key with neither is required.
+    mutating func value<Value>(_ setting: Setting<Value>) -> Value {
+        guard let found = sources.value(of: setting.name) else {
+            guard let text = setting.defaultText else {
+                refuse(setting.name, "is required")
+                return setting.form.placeholder
+            }
+            return parse(.text(text), setting, origin: .builtIn)
+        }
+        return parse(found.raw, setting, origin: found.origin)
+    }
+
+    /// The value, or nil when nobody set the key.
+    mutating func optional<Value>(_ setting: Setting<Value>) -> Value? {
+        sources.value(of: setting.name).map { parse($0.raw, setting, origin: $0.origin) }
+    }
+
+    func isSet(_ name: String) -> Bool {
+        sources.value(of: name) != nil
+    }
+
+    /// Whether anybody set a key of this section, if only to nothing.
+    func isAnySet(in section: String) -> Bool {
+        let prefix = section + "."
+        return sources.fileKeys.contains { $0.hasPrefix(prefix) }
+            || Settings.rows(teams: sources.teamNames).contains { $0.name.hasPrefix(prefix) && isSet($0.name) }
+    }
+
+    /// A fault that only shows beside other keys or in a file that the value names.
+    mutating func refuse(_ name: String, _ sentence: String) {
+        let origin = sources.value(of: name)?.origin ?? .environment(sources.variable(for: name))
+        faults.append(ConfigurationFault(key: name, origin: origin, sentence: sentence))
+    }
+
+    private mutating func parse<Value>(
+        _ raw: RawValue, _ setting: Setting<Value>, origin: ConfigurationOrigin
+    ) -> Value {
+        if let value = setting.form.parse(raw) { return value }
+        faults.append(
+            ConfigurationFault(
+                key: setting.name, origin: origin, sentence: "expects \(setting.form.expectation)"))
+        return setting.form.placeholder
+    }
+}
+
+extension ConfigurationSources {
+    /// What `section` reads, if nothing in it is wrong and no key of the file is misspelt.
+    func load<Section>(_ section: (inout ConfigurationReader) -> Section?) throws(ConfigurationFaults) -> Section {
+        var reader = ConfigurationReader(sources: self)
+        let value = section(&reader)
+        guard reader.faults.isEmpty, let value else { throw ConfigurationFaults(faults: reader.faults) }
+        return value
+    }
+
+    /// As `apple.teams` lists them, which decides what keys there are.
+    var teamNames: [String] {
+        value(of: Settings.Apple.teams.name)?.raw.list ?? []
+    }
+
+    /// Every name in the file has to be one of the table: a misspelt key would silently keep its default.
+    fileprivate func unknownKeys() -> [ConfigurationFault] {
+        let known = Set(Settings.rows(teams: teamNames).map(\.name))
+        var seen: Set<String> = []
+        return fileKeys.compactMap { key in
+            let sentence: String
+            if !seen.insert(key).inserted {
+                sentence = "is there twice"
+            } else if known.contains(key) {
+                return nil
+            } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
+                sentence = "is a section: write its keys below it, or remove it"
+            } else if key.hasPrefix("apple.team.") {
+                sentence =
+                    "is no key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
+            } else {
+                sentence = "is no key; see `countersign config show` for all there are"
+            }
+            return ConfigurationFault(key: key, origin: .file(filePath ?? ""), sentence: sentence)
+        }
+    }
+}

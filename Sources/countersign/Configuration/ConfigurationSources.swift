@@ -1,0 +1,43 @@
+import Configuration
+
+/// Where values come from: the environment first, then one YAML file, if there is one.
+struct ConfigurationSources: Sendable {
+    private let environment: EnvironmentVariablesProvider
+    private let file: ConfigurationFile?
+
+    /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none.
+    init(path: String?, environment variables: [String: String]) throws(ConfigurationFaults) {
+        environment = EnvironmentVariablesProvider(environmentVariables: variables)
+        if let path {
+            file = try ConfigurationFile(path: path, origin: .commandLine)
+        } else if let path = variables["COUNTERSIGN_CONFIG"], !path.isEmpty {
+            file = try ConfigurationFile(path: path, origin: .environment("COUNTERSIGN_CONFIG"))
+        } else {
+            file = nil
+        }
+    }
+
+    /// The value that counts for a key, and where it stands.
+    func value(of name: String) -> (raw: RawValue, origin: ConfigurationOrigin)? {
+        let found = try? environment.value(forKey: variableKey(for: name), type: .string)
+        if let found, case .string(let text)? = found.value?.content {
+            return (.text(text), .environment(found.encodedKey))
+        }
+        guard let file, let raw = file.value(of: name) else { return nil }
+        return (raw, .file(file.path))
+    }
+
+    /// The full names of all keys in the file.
+    var fileKeys: [String] { file?.keys ?? [] }
+
+    var filePath: String? { file?.path }
+
+    /// `apple.clientIds` → `COUNTERSIGN_APPLE_CLIENT_IDS`, as the environment provider spells it.
+    func variable(for name: String) -> String {
+        (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
+    }
+
+    private func variableKey(for name: String) -> AbsoluteConfigKey {
+        AbsoluteConfigKey(["countersign"] + name.split(separator: ".").map(String.init))
+    }
+}

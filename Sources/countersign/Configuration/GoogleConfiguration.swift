@@ -1,0 +1,55 @@
+import Providers
+
+/// Sign in with Google.
+struct GoogleConfiguration: Sendable {
+    /// What a server auth code is exchanged with.
+    struct ServerClient: Sendable {
+        let id: String
+        let secret: String
+    }
+
+    let clientIDs: [String]
+    let authorizedParties: [String]
+    /// Absent: ID tokens alone, no codes and no revocation.
+    let serverClient: ServerClient?
+    let hostedDomains: [String]
+    let serviceAccountPath: String?
+    let issuers: [String]
+    let keysURL: String
+    let tokenURL: String
+    let revokeURL: String
+    let riscConfigurationURL: String
+    let nonceForm: NonceForm
+
+    /// Nil when no key of Google's is set, and then the provider is off.
+    init?(from reader: inout ConfigurationReader) {
+        guard reader.isAnySet(in: "google") else { return nil }
+        clientIDs = reader.value(Settings.Google.clientIDs)
+        authorizedParties = reader.value(Settings.Google.authorizedParties)
+        hostedDomains = reader.value(Settings.Google.hostedDomains)
+        serviceAccountPath = reader.optional(Settings.Google.serviceAccountPath)
+        issuers = reader.value(Settings.Google.issuers)
+        keysURL = reader.value(Settings.Google.keysURL)
+        tokenURL = reader.value(Settings.Google.tokenURL)
+        revokeURL = reader.value(Settings.Google.revokeURL)
+        riscConfigurationURL = reader.value(Settings.Google.riscConfigurationURL)
+        nonceForm = reader.value(Settings.Google.nonceForm)
+        let id = reader.optional(Settings.Google.serverClientID)
+        let secret = reader.optional(Settings.Google.serverClientSecret)
+        switch (id, secret) {
+        case (let id?, let secret?):
+            serverClient = ServerClient(id: id, secret: secret)
+        case (nil, nil):
+            serverClient = nil
+        case (_?, nil):
+            serverClient = nil
+            reader.refuse(Settings.Google.serverClientSecret.name, "is required beside google.serverClientId")
+        case (nil, _?):
+            serverClient = nil
+            reader.refuse(Settings.Google.serverClientID.name, "is required beside google.serverClientSecret")
+        }
+        if let serviceAccountPath {
+            _ = reader.secretFile(Settings.Google.serviceAccountPath, serviceAccountPath)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Accounts
+import Logging
+
+/// `nonces.policy`.
+enum NoncePolicy: String, CaseIterable, Sendable {
+    /// A posted nonce has to match; none is asked for.
+    case optional
+    /// Only a nonce that this service issued.
+    case required
+}
+
+/// `events.apple.consentRevoked`.
+enum ConsentRevokedAction: String, CaseIterable, Sendable {
+    case unlink
+    case keep
+}
+
+/// `events.apple.accountDeleted`.
+enum AccountDeletedAction: String, CaseIterable, Sendable {
+    case unlink
+    case deleteAccount
+}
+
+/// What a provider's event does to the account that it names.
+struct EventsConfiguration: Sendable {
+    let consentRevoked: ConsentRevokedAction
+    let accountDeleted: AccountDeletedAction
+
+    init(from reader: inout ConfigurationReader) {
+        consentRevoked = reader.value(Settings.Events.consentRevoked)
+        accountDeleted = reader.value(Settings.Events.accountDeleted)
+    }
+}
+
+/// How often the guessable things may be tried.
+struct LimitsConfiguration: Sendable {
+    let passwordPerAccount: RateLimit
+    let guessPerNetwork: RateLimit
+    let registrationPerNetwork: RateLimit
+    let mailPerAddress: RateLimit
+
+    init(from reader: inout ConfigurationReader) {
+        passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
+        guessPerNetwork = reader.value(Settings.Limits.guessPerNetwork)
+        registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
+        mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
+    }
+}
+
+/// Our own tokens.
+struct TokensConfiguration: Sendable {
+    let issuer: String
+    let audience: String
+    /// Seconds.
+    let accessLifetime: Int
+    /// Seconds.
+    let refreshLifetime: Int
+
+    init(from reader: inout ConfigurationReader, server: ServerConfiguration) {
+        issuer = reader.optional(Settings.Tokens.issuer) ?? server.publicURL
+        audience = reader.optional(Settings.Tokens.audience) ?? server.publicURL
+        accessLifetime = reader.value(Settings.Tokens.accessLifetime)
+        refreshLifetime = reader.value(Settings.Tokens.refreshLifetime)
+    }
+}
+
+/// How codes and notices are mailed.
+struct MailConfiguration: Sendable {
+    let smtpURL: String
+    let from: EmailAddress
+
+    /// Nil when no mail is configured.
+    init?(from reader: inout ConfigurationReader) {
+        let url = reader.optional(Settings.Mail.smtpURL)
+        let address = reader.optional(Settings.Mail.from)
+        if url != nil, address == nil { reader.refuse(Settings.Mail.from.name, "is required beside mail.smtpUrl") }
+        if url == nil, address != nil { reader.refuse(Settings.Mail.smtpURL.name, "is required beside mail.from") }
+        guard let url, let address, let from = EmailAddress(address) else { return nil }
+        smtpURL = url
+        self.from = from
+    }
+}
+
+/// `log.format`.
+enum LogFormat: String, CaseIterable, Sendable {
+    case json
+    case text
+}
+
+struct LogConfiguration: Sendable {
+    let level: Logger.Level
+    let format: LogFormat
+    /// Whether emails and full addresses may be logged.
+    let personalData: Bool
+
+    init(from reader: inout ConfigurationReader) {
+        level = reader.value(Settings.Log.level)
+        format = reader.value(Settings.Log.format)
+        personalData = reader.value(Settings.Log.personalData)
+    }
+}

@@ -1,0 +1,43 @@
+/// The public listener.
+struct ServerConfiguration: Sendable {
+    let host: String
+    let port: Int
+    /// Without a slash at its end.
+    let publicURL: String
+    let trustedProxies: [String]
+    let drainSeconds: Int
+
+    init(from reader: inout ConfigurationReader) {
+        host = reader.value(Settings.Server.host)
+        port = reader.value(Settings.Server.port)
+        trustedProxies = reader.value(Settings.Server.trustedProxies)
+        drainSeconds = reader.value(Settings.Server.drainSeconds)
+        if let url = reader.optional(Settings.Server.publicURL) {
+            publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
+        } else {
+            publicURL = "http://127.0.0.1:\(port)"
+            if !host.isEmpty, !WebAddress.isLoopback(host) {
+                reader.refuse(Settings.Server.publicURL.name, "is required when server.host is no loopback address")
+            }
+        }
+    }
+}
+
+/// The private listener, and the extra one for health.
+struct AdminConfiguration: Sendable {
+    let host: String
+    let port: Int
+    let healthPort: Int?
+
+    init(from reader: inout ConfigurationReader, server: ServerConfiguration) {
+        host = reader.value(Settings.Admin.host)
+        port = reader.value(Settings.Admin.port)
+        healthPort = reader.optional(Settings.Admin.healthPort)
+        if port == server.port {
+            reader.refuse(Settings.Admin.port.name, "is the port of the public listener: choose another")
+        }
+        if healthPort == server.port || healthPort == port {
+            reader.refuse(Settings.Admin.healthPort.name, "is the port of another listener: choose another")
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Accounts
+import Storage
+
+/// Everything that `serve` runs by, read and judged as a whole.
+struct ServiceConfiguration: Sendable {
+    let server: ServerConfiguration
+    let admin: AdminConfiguration
+    let database: DatabaseConfiguration
+    let apple: AppleConfiguration?
+    let google: GoogleConfiguration?
+    let noncePolicy: NoncePolicy
+    let verifiedEmail: VerifiedEmailPolicy
+    let events: EventsConfiguration
+    let limits: LimitsConfiguration
+    let tokens: TokensConfiguration
+    let keyRing: KeyRing
+    let mail: MailConfiguration?
+    let log: LogConfiguration
+
+    /// Nil only when the reader has faults.
+    init?(from reader: inout ConfigurationReader) {
+        server = ServerConfiguration(from: &reader)
+        admin = AdminConfiguration(from: &reader, server: server)
+        database = DatabaseConfiguration(from: &reader)
+        apple = AppleConfiguration(from: &reader)
+        google = GoogleConfiguration(from: &reader)
+        noncePolicy = reader.value(Settings.noncePolicy)
+        verifiedEmail = reader.value(Settings.verifiedEmail)
+        events = EventsConfiguration(from: &reader)
+        limits = LimitsConfiguration(from: &reader)
+        tokens = TokensConfiguration(from: &reader, server: server)
+        mail = MailConfiguration(from: &reader)
+        log = LogConfiguration(from: &reader)
+        if apple == nil, google == nil {
+            reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")
+        }
+        guard let keyRing = KeyRing(from: &reader) else { return nil }
+        self.keyRing = keyRing
+    }
+}
+
+extension KeyRing {
+    /// The ring in the file that `keyring.path` names.
+    init?(from reader: inout ConfigurationReader) {
+        guard let bytes = reader.secretFile(Settings.keyringPath, reader.value(Settings.keyringPath)) else {
+            return nil
+        }
+        do {
+            try self.init(parsing: String(decoding: bytes, as: UTF8.self))
+        } catch {
+            reader.refuse(Settings.keyringPath.name, "\(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Accounts
+import Foundation
+
+/// What a value looks like, in words and as a parser.
+struct ValueForm<Value: Sendable>: Sendable {
+    /// Completes the sentence "expects …".
+    let expectation: String
+    /// Stands in for a value that is missing or refused, so that reading goes on and finds the other faults as well.
+    /// Nobody sees it: with a fault there is no configuration.
+    let placeholder: Value
+    let parse: @Sendable (RawValue) -> Value?
+}
+
+extension ValueForm<String> {
+    static var text: ValueForm {
+        ValueForm(expectation: "a text that is not empty", placeholder: "") { raw in
+            raw.text.flatMap { $0.isEmpty || $0.unicodeScalars.contains { $0.value < 0x20 } ? nil : $0 }
+        }
+    }
+
+    static var host: ValueForm {
+        ValueForm(expectation: "an IP address or a host name", placeholder: "") { raw in
+            raw.text.flatMap { text in
+                text.wholeMatch(of: /[A-Za-z0-9.\-]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/) == nil ? nil : text
+            }
+        }
+    }
+
+    /// A URL as the name of a place, kept byte for byte. User names, fragments and anything that two readers of URLs
+    /// read differently are refused.
+    static func url(schemes: [String], allowsQuery: Bool = true) -> ValueForm {
+        let names = schemes.map { "\($0):" }.joined(separator: " or ")
+        return ValueForm(
+            expectation: "a URL beginning with \(names), with a host and without fragment", placeholder: ""
+        ) {
+            raw in
+            guard let text = raw.text, WebAddress(text, schemes: schemes, allowsQuery: allowsQuery) != nil else {
+                return nil
+            }
+            return text
+        }
+    }
+
+    /// As libpq takes it: a URI, or `keyword=value` pairs.
+    static var postgresURL: ValueForm {
+        ValueForm(expectation: "a postgresql:// URI or libpq's keyword=value form", placeholder: "") { raw in
+            raw.text.flatMap { text in
+                text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=") ? text : nil
+            }
+        }
+    }
+
+    /// User name and password may stand in it.
+    static var smtpURL: ValueForm {
+        ValueForm(expectation: "an smtp: or smtps: URL with a host", placeholder: "") { raw in
+            guard let text = raw.text, let components = URLComponents(string: text),
+                ["smtp", "smtps"].contains(components.scheme), let host = components.host, !host.isEmpty
+            else { return nil }
+            return text
+        }
+    }
+
+    static var emailAddress: ValueForm {
+        ValueForm(expectation: "an email address", placeholder: "") { raw in
+            raw.text.flatMap { EmailAddress($0) == nil ? nil : $0 }
+        }
+    }
+
+    /// Where keys and tokens come from or go to: plain http only inside this machine.
+    static var providerURL: ValueForm {
+        ValueForm(expectation: "an https: URL (http: only with a loopback host)", placeholder: "") { raw in
+            guard let text = raw.text, let address = WebAddress(text, schemes: ["https", "http"]),
+                address.scheme == "https" || address.isLoopback
+            else { return nil }
+            return text
+        }
+    }
+}
+
+extension ValueForm<Int> {
+    static var port: ValueForm { .integer(1...65_535) }
+
+    static func integer(_ range: ClosedRange<Int>, unit: String = "") -> ValueForm {
+        let unit = unit.isEmpty ? "" : " \(unit)"
+        return ValueForm(
+            expectation: "an integer from \(range.lowerBound) to \(range.upperBound)\(unit)",
+            placeholder: range.lowerBound
+        ) { raw in
+            raw.text.flatMap(Int.init).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+}
+
+extension ValueForm<Bool> {
+    static var boolean: ValueForm {
+        ValueForm(expectation: "true or false", placeholder: false) { $0.text.flatMap(Bool.init) }
+    }
+}
+
+extension ValueForm<[String]> {
+    /// A list of texts, none of them empty and none twice; the list itself may be empty unless `minimum` says otherwise.
+    static func list(
+        of items: String, minimum: Int = 0, where isItem: @escaping @Sendable (String) -> Bool = { _ in true }
+    ) -> ValueForm {
+        let least = minimum > 0 ? ", at least \(minimum)" : ""
+        return ValueForm(expectation: "a list of \(items)\(least), none empty and none twice", placeholder: []) { raw in
+            let list = raw.list
+            let areSound = list.allSatisfy { item in
+                !item.isEmpty && !item.unicodeScalars.contains { $0.value < 0x20 } && isItem(item)
+            }
+            // By bytes: two spellings that Swift calls equal are two client IDs to everyone else.
+            let isDistinct = Set(list.map { Array($0.utf8) }).count == list.count
+            return areSound && isDistinct && list.count >= minimum ? list : nil
+        }
+    }
+
+    static var clientIDs: ValueForm { .list(of: "client IDs", minimum: 1) }
+
+    static var issuers: ValueForm { .list(of: "issuers", minimum: 1) }
+}
+
+extension ValueForm where Value: CaseIterable & RawRepresentable<String> {
+    /// One of a few words. `Value` needs at least one case.
+    static func choice(placeholder: Value) -> ValueForm {
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return ValueForm(expectation: "one of: \(words)", placeholder: placeholder) { $0.text.flatMap(Value.init) }
+    }
+}
+
+extension ValueForm<RateLimit> {
+    static var rate: ValueForm {
+        ValueForm(
+            expectation: "COUNT/DURATION such as 10/15min or 30/h (s, min, h, d), or 0 for no limit", placeholder: .none
+        ) { $0.text.flatMap(RateLimit.init) }
+    }
+}

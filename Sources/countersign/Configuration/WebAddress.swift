@@ -1,0 +1,30 @@
+import Foundation
+
+/// The parts of a URL that a configuration rule looks at.
+struct WebAddress {
+    let scheme: String
+    let host: String
+
+    /// Nil unless `text` is an absolute URL of one of `schemes`, in printable ASCII, with a host, and without user name,
+    /// fragment or backslash.
+    init?(_ text: String, schemes: [String], allowsQuery: Bool = true) {
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }),
+            let components = URLComponents(string: text), let scheme = components.scheme,
+            schemes.contains(scheme), let host = components.host, !host.isEmpty,
+            components.user == nil, components.password == nil, components.fragment == nil,
+            allowsQuery || components.query == nil
+        else { return nil }
+        self.scheme = scheme
+        self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
+    }
+
+    var isLoopback: Bool {
+        WebAddress.isLoopback(host)
+    }
+
+    /// `localhost`, 127.0.0.0/8 and ::1; a name that merely resolves to one of them does not count.
+    static func isLoopback(_ host: String) -> Bool {
+        host.lowercased() == "localhost" || host == "::1"
+            || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil
+    }
+}

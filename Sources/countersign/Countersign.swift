@@ -1,0 +1,36 @@
+import ArgumentParser
+import Foundation
+
+/// `countersign`: the service and its tools.
+///
+/// | exit code | meaning |
+/// |---|---|
+/// | 0 | done |
+/// | 1 | it could not be done, or the answer is no (a token is not valid, a schema differs) |
+/// | 2 | the command line or the configuration is wrong; nothing was touched |
+@main
+struct Countersign: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "countersign",
+        abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
+        version: "0.1.0",
+        subcommands: [ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self])
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let ending = CommandEnding(of: error)
+            if !ending.message.isEmpty {
+                let stream = ending.code == 0 ? FileHandle.standardOutput : .standardError
+                stream.write(Data((ending.message + "\n").utf8))
+            }
+            Foundation.exit(ending.code)
+        }
+    }
+}

@@ -2,6 +2,7 @@ import Glibc
 import HummingbirdCore
 package import Logging
 package import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// One port with its own routes: no path of one listener answers on another.
@@ -51,7 +52,9 @@ package struct Listener: Service {
     ///   - onListening: is told the port that is bound.
     ///   - onShutdown: is called as soon as graceful shutdown begins, before the drain.
     package init(
-        _ configuration: Configuration, routes: [Route], group: any EventLoopGroup, logger: Logger,
+        _ configuration: Configuration, routes: [Route],
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
+        logger: Logger,
         observe: @escaping @Sendable (Exchange) -> Void = { _ in },
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onShutdown: @escaping @Sendable () -> Void = {}

@@ -1,0 +1,110 @@
+import Testing
+
+@testable import HTTPAPI
+
+/// The values that need no connection.
+@Suite
+struct ValueTests {
+    // MARK: Bearer
+
+    @Test(arguments: ["Bearer abc", "bearer abc", "BEARER   abc"])
+    func `a bearer token is read whatever the case of its scheme`(field: String) {
+        #expect(Bearer([field]) == .token(Array("abc".utf8)))
+    }
+
+    @Test func `a field that is no bearer token is malformed, and no field is absent`() {
+        #expect(Bearer([]) == .absent)
+        let malformed = [
+            "", "Bearer", "Bearer ", "Bearer  ", "Basic abc", "abc", "Bearerabc", "Bearer a b", "Bearer a,b",
+            "Bearer\tabc",
+            "Bearer é", "Bearer a\u{7F}", "Bearer a\r\n", "Bearer a\u{0}b",
+            "Bearer " + String(repeating: "a", count: 16 * 1024 + 1),
+        ]
+        for field in malformed { #expect(Bearer([field]) == .malformed, "\(field.prefix(20))") }
+        #expect(Bearer(["Bearer abc", "Bearer abc"]) == .malformed)
+        #expect(Bearer(["Bearer " + String(repeating: "a", count: 16 * 1024)]) != .malformed)
+    }
+
+    // MARK: Addresses
+
+    @Test(arguments: [
+        "::ffff:198.51.100.7", "::FFFF:198.51.100.7", "0:0:0:0:0:ffff:c633:6407", "::ffff:c633:6407", "198.51.100.7",
+        "0000:0000::ffff:c633:6407",
+    ])
+    func `an address has one value however it is written`(text: String) throws {
+        let address = try #require(ClientAddress(text))
+        #expect(address.text == "198.51.100.7")
+        #expect(address.network == "198.51.100.0/24")
+    }
+
+    @Test func `the network of an IPv6 address is its first half`() throws {
+        let address = try #require(ClientAddress("2001:DB8:1:2:3:4:5:6"))
+        #expect(address.text == "2001:db8:1:2:3:4:5:6")
+        #expect(address.network == "2001:db8:1:2::/64")
+        #expect(ClientAddress("2001:db8:1:2:ffff::1")?.network == address.network)
+        #expect(ClientAddress("2001:db8:1:3::")?.network != address.network)
+    }
+
+    @Test(arguments: [
+        "", "localhost", "1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.4:80", "[::1]", "::1%lo", "1::2::3",
+        " ::1",
+        "0x7f.0.0.1", "2130706433",
+    ])
+    func `what is no address in its text form is refused`(text: String) {
+        #expect(ClientAddress(text) == nil)
+    }
+
+    @Test func `the client is the nearest address that no trusted proxy has`() throws {
+        let proxies = try #require(TrustedProxies(["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"]))
+        let cases: [(peer: String, forwarded: [String], client: String)] = [
+            ("203.0.113.1", ["198.51.100.7"], "203.0.113.1"),
+            ("10.1.2.3", [], "10.1.2.3"),
+            ("10.1.2.3", ["198.51.100.7"], "198.51.100.7"),
+            ("10.1.2.3", ["1.1.1.1, 198.51.100.7"], "198.51.100.7"),
+            ("10.1.2.3", ["1.1.1.1, 198.51.100.7, 192.0.2.1"], "198.51.100.7"),
+            ("10.1.2.3", ["1.1.1.1", "198.51.100.7", "192.0.2.1"], "198.51.100.7"),
+            ("10.1.2.3", ["10.9.9.9"], "10.9.9.9"),
+            ("10.1.2.3", ["198.51.100.7, junk"], "10.1.2.3"),
+            ("10.1.2.3", ["junk, 10.4.4.4"], "10.4.4.4"),
+            ("10.1.2.3", ["198.51.100.7:4711"], "198.51.100.7"),
+            ("10.1.2.3", ["[2a00::5]:4711"], "2a00::5"),
+            ("10.1.2.3", ["2a00::5"], "2a00::5"),
+            ("::ffff:10.1.2.3", ["\t198.51.100.7 "], "198.51.100.7"),
+            ("2001:db8::9", ["198.51.100.7"], "198.51.100.7"),
+            ("192.0.2.2", ["198.51.100.7"], "192.0.2.2"),
+        ]
+        for (peer, forwarded, client) in cases {
+            let address = try #require(ClientAddress(peer))
+            #expect(proxies.client(of: address, forwardedFor: forwarded).text == client, "\(peer) \(forwarded)")
+        }
+    }
+
+    @Test(arguments: [
+        "", "proxy.example", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "::/129", "10.0.0.0/8/8", "10.0.0.0/ 8",
+    ])
+    func `a proxy that is no address or network is refused`(text: String) {
+        #expect(TrustedProxies([text]) == nil)
+    }
+
+    @Test func `a network of no bits holds every address`() throws {
+        let everybody = try #require(TrustedProxies(["::/0"]))
+        #expect(everybody.contains(try #require(ClientAddress("203.0.113.1"))))
+        #expect(!TrustedProxies.none.contains(try #require(ClientAddress("203.0.113.1"))))
+    }
+
+    // MARK: Ids and dates
+
+    @Test func `a fresh request id is a UUID of version 7`() {
+        #expect(
+            RequestID.text(milliseconds: 0x017F_22E2_79B0, random: (0xCC3, 0x18C4_DC0C_0C07_398F))
+                == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f")
+        #expect(RequestID.text(milliseconds: .max, random: (.max, .max)) == "ffffffff-ffff-7fff-bfff-ffffffffffff")
+        #expect(RequestID.fresh() != RequestID.fresh())
+    }
+
+    @Test func `a date is an IMF-fixdate`() {
+        #expect(HTTPDate.format(784_111_777) == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(HTTPDate.format(951_782_400) == "Tue, 29 Feb 2000 00:00:00 GMT")
+        #expect(HTTPDate.format(4_294_967_295) == "Sun, 07 Feb 2106 06:28:15 GMT")
+    }
+}

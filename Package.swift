@@ -99,7 +99,32 @@ let package = Package(
         // Tests
         .target(
             name: "TestSupport",
-            dependencies: ["OpenSSL", "JOSE", "Postgres", "Migrator", "Accounts", "HTTPFetch", "Providers", log],
+            dependencies: ["OpenSSL", "JOSE", "Postgres", "Migrator", "Accounts", "HTTPFetch", log],
             path: "Tests/TestSupport", swiftSettings: habits),
+        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL"], swiftSettings: habits),
+        .testTarget(name: "JOSETests", dependencies: ["JOSE", "OpenSSL", "TestSupport"], swiftSettings: habits),
+        .testTarget(name: "HTTPFetchTests", dependencies: ["HTTPFetch", "TestSupport"], swiftSettings: habits),
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport", log], swiftSettings: habits),
+        .testTarget(
+            name: "MigratorTests", dependencies: ["Migrator", "Postgres", "embed-migrations", "TestSupport", log],
+            swiftSettings: habits),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts"], swiftSettings: habits),
+        .testTarget(
+            name: "ProvidersTests",
+            dependencies: ["Providers", "HTTPFetch", "JOSE", "OpenSSL", "Accounts", "TestSupport", log],
+            swiftSettings: habits),
+        .testTarget(name: "StorageTests", dependencies: ["Storage"], swiftSettings: habits),
+        .testTarget(
+            name: "SignInTests",
+            dependencies: [
+                "SignIn", "Storage", "Providers", "Accounts", "JOSE", "OpenSSL", "Postgres", "TestSupport", log,
+            ],
+            swiftSettings: habits),
+        .testTarget(
+            name: "HTTPAPITests", dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, lifecycle],
+            swiftSettings: habits),
+        .testTarget(
+            name: "SandboxTests", dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "OpenSSL", "HTTPFetch"],
+            swiftSettings: habits),
     ]
 )

@@ -51,6 +51,8 @@ extension SignInService {
         }
         let bytes = Array(token.utf8)
         do {
+            // Nonces of ours are good once, and this one has not been issued or is spent.
+            if credential.nonce?.hasPrefix("csn_") == true { throw CredentialRefusal(.nonceSpent) }
             switch provider {
             case .apple:
                 guard let apple else { throw SignInFailure.providerDisabled }

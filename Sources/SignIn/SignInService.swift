@@ -24,8 +24,8 @@ package struct SignInService: Sendable {
     /// How long an unknown person may take to choose, in seconds.
     package static let ticketLifetime: Int64 = 600
 
-    let configuration: Configuration
-    let apple: AppleProvider?
+    package let configuration: Configuration
+    package let apple: AppleProvider?
     let google: GoogleProvider?
     let stores: Stores
     let accessTokens: AccessTokens

@@ -1,0 +1,232 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+@Suite struct LinkTests {
+    @Test func `somebody new gets a ticket, creates an account and is known from then on`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com")
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1", email))
+            #expect(ticket.choices == [.create, .bind])
+            let created = try await fixture.create(ticket)
+            #expect(created.account.email?.text == "kim@example.com")
+            #expect(created.account.isEmailVerified)
+            #expect(created.identity?.key.provider == .apple)
+            let again = try await fixture.session(.apple, try fixture.apple("a-1", email))
+            #expect(again.account.id == created.account.id)
+            #expect(again.session.id != created.session.id)
+            #expect(try await fixture.count("accounts") == 1)
+        }
+    }
+
+    @Test func `a later token without an email signs in to the same account and erases nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("zdfu7jtuus@privaterelay.appleid.com") + SignInFixture.relay
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
+            let later = try await fixture.session(.apple, try fixture.apple("a-1"))
+            #expect(later.account.id == created.account.id)
+            #expect(later.identity?.email?.text == "zdfu7jtuus@privaterelay.appleid.com")
+            #expect(later.identity?.isPrivateEmail == true)
+        }
+    }
+
+    @Test func `an email that changes at the provider updates the identity and not the account`() async throws {
+        try await SignInFixture.run { fixture in
+            let first = SignInFixture.email("kim@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", first)))
+            let later = try await fixture.session(
+                .google, try fixture.google("1", SignInFixture.email("kim@new.example")))
+            #expect(later.identity?.email?.text == "kim@new.example")
+            #expect(later.account.email?.text == "kim@example.com")
+        }
+    }
+
+    @Test func `a known email with a new subject gets a ticket and no session`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-2", email))
+            #expect(ticket.choices == [.bind])
+            #expect(try await fixture.count("sessions") == 1)
+        }
+    }
+
+    @Test func `the other provider with the same email is bound by the session of the account`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com")
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
+            let ticket = try await fixture.ticket(.google, try fixture.google("1", email))
+            #expect(ticket.choices == [.bind])
+            let bound = try await fixture.bind(ticket, created.session.credential)
+            #expect(bound.account.id == created.account.id)
+            #expect(bound.account.identities.map(\.key.provider) == [.apple, .google])
+            // The proving session stays, and both identities lead here.
+            #expect(try await fixture.service.session(of: created.session.bearer).id == created.session.id)
+            #expect(try await fixture.session(.google, try fixture.google("1")).account.id == created.account.id)
+        }
+    }
+
+    @Test func `binding by session needs an authentication of the last ten minutes`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            fixture.clock.advance(by: 600)
+            let onTime = try await fixture.ticket(.google, try fixture.google("1"))
+            fixture.clock.advance(by: 1)
+            let late = try await failure { try await fixture.bind(onTime, created.session.credential) }
+            #expect(late == "reauthenticationRequired")
+            // Signing in again makes a session that is fresh; the ticket is still good.
+            let fresh = try await fixture.session(.apple, try fixture.apple("a-1"))
+            _ = try await fixture.bind(onTime, fresh.session.credential)
+        }
+    }
+
+    @Test func `posting an old token does not make a session fresh`() async throws {
+        try await SignInFixture.run { fixture in
+            let token = try fixture.apple("a-1")
+            _ = try await fixture.create(try await fixture.ticket(.apple, token))
+            fixture.clock.advance(by: 3600)
+            let stale = try await fixture.session(.apple, token)
+            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
+            let refused = try await failure { try await fixture.bind(ticket, stale.session.credential) }
+            #expect(refused == "reauthenticationRequired")
+        }
+    }
+
+    @Test func `the provider's auth_time counts where the token has one`() async throws {
+        try await SignInFixture.run { fixture in
+            let old: [(String, TokenMint.Literal?)] = [("auth_time", .integer(SignInFixture.start - 601))]
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", old)))
+            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
+            let refused = try await failure { try await fixture.bind(ticket, created.session.credential) }
+            #expect(refused == "reauthenticationRequired")
+        }
+    }
+
+    @Test func `a password proves the account and a wrong one leaves the ticket good`() async throws {
+        try await SignInFixture.run { fixture in
+            let registered = try await fixture.service.register(
+                email: "Kim@Example.com", password: "a long enough secret", displayName: nil, client: fixture.client)
+            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
+            for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
+                let refused = try await failure {
+                    try await fixture.bind(ticket, .password(email: wrong.0, password: wrong.1))
+                }
+                #expect(refused == "invalidCredentials")
+            }
+            let bound = try await fixture.bind(
+                ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
+            #expect(bound.account.id == registered.account.id)
+            let session = try await fixture.service.session(of: bound.session.bearer)
+            #expect(session.methods == [.password, .google])
+        }
+    }
+
+    @Test func `a second identity of the provider is a conflict and changes nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com") + [("hd", "example.com")]
+            let created = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", email)))
+            // The domain was sold: same address, same hosted domain, another subject.
+            let ticket = try await fixture.ticket(.google, try fixture.google("2", email))
+            #expect(ticket.choices == [.bind])
+            let conflict = try await failure { try await fixture.bind(ticket, created.session.credential) }
+            #expect(conflict == "providerAlreadyLinked")
+            #expect(try await fixture.session(.google, try fixture.google("1")).account.id == created.account.id)
+            // The ticket is good for whatever else its owner chooses.
+            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+            #expect(try await fixture.count("identities") == 1)
+        }
+    }
+
+    @Test func `automatic linking binds only where the provider runs the mailbox`() async throws {
+        try await SignInFixture.run(policy: .automatic) { fixture in
+            let address = SignInFixture.email("kim@gmail.com")
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", address)))
+            let bound = try await fixture.session(.google, try fixture.google("1", address))
+            #expect(bound.account.id == created.account.id)
+            #expect(bound.account.identities.count == 2)
+            // Verified once, but Google does not run example.com.
+            let other = SignInFixture.email("lee@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-2", other)))
+            let asked = try await fixture.ticket(.google, try fixture.google("2", other))
+            #expect(asked.choices == [.bind])
+        }
+    }
+
+    @Test func `an unverified or relay address never changes the choices and conflicts with nobody`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
+            let claims: [[(String, TokenMint.Literal?)]] = [
+                SignInFixture.email("kim@example.com", verified: false),
+                SignInFixture.email("kim@example.com", verified: "false"),
+                SignInFixture.email("kim@example.com", verified: 1),
+                SignInFixture.email("kim@example.com", verified: .null),
+                SignInFixture.email("kim@example.com", verified: "TRUE"),
+                [("email", "kim@example.com")],
+                email + SignInFixture.relay,
+            ]
+            for (index, claims) in claims.enumerated() {
+                let ticket = try await fixture.ticket(.apple, try fixture.apple("b-\(index)", claims))
+                #expect(ticket.choices == [.create, .bind])
+                let created = try await fixture.create(ticket)
+                #expect(created.account.email == nil)
+            }
+        }
+    }
+
+    @Test func `addresses that only Unicode folding joins lead to different accounts`() async throws {
+        try await SignInFixture.run { fixture in
+            let victim = SignInFixture.email("mike@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("1", victim)))
+            let lookalike = SignInFixture.email("m\u{131}ke@example.com")
+            let ticket = try await fixture.ticket(.google, try fixture.google("2", lookalike))
+            #expect(ticket.choices == [.create, .bind])
+            _ = try await fixture.create(ticket)
+            #expect(try await fixture.count("accounts") == 2)
+        }
+    }
+
+    @Test func `subjects that differ only by normalisation are two people`() async throws {
+        try await SignInFixture.run { fixture in
+            let first = try await fixture.create(try await fixture.ticket(.google, try fixture.google("caf\u{E9}")))
+            let other = try await fixture.create(try await fixture.ticket(.google, try fixture.google("cafe\u{301}")))
+            #expect(first.account.id != other.account.id)
+        }
+    }
+
+    @Test func `a disabled account signs nobody in`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
+            try await expectFailure("accountDisabled") { try await fixture.session(.apple, try fixture.apple("a-1")) }
+            let access = try await failure { try await fixture.service.session(of: created.session.bearer) }
+            #expect(access == "invalidSession")
+            let refresh = try await failure {
+                try await fixture.service.refresh(created.session.refreshToken, client: fixture.client)
+            }
+            #expect(refresh == "invalidRefreshToken")
+        }
+    }
+
+    @Test func `the usual sign-in writes nothing but its session`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email("kim@example.com")
+            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", email)))
+            let version: () async throws -> String = {
+                try await fixture.database.query("SELECT xmin::text || ctid::text FROM identities") {
+                    row throws(PostgresError) in try row.decode(String.self)
+                }[0]
+            }
+            let before = try await version()
+            fixture.clock.advance(by: 3599)
+            _ = try await fixture.session(.apple, try fixture.apple("a-1", email))
+            #expect(try await version() == before)
+            fixture.clock.advance(by: 1)
+            let touched = try await fixture.session(.apple, try fixture.apple("a-1", email))
+            #expect(try await version() != before)
+            #expect(touched.identity?.lastSignInAt?.seconds == SignInFixture.start + 3600)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Accounts
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Somebody registers the address of another person before that person comes (Sudhodanan & Paverd 2022).
+@Suite struct PreHijackTests {
+    private static let address = "victim@example.com"
+
+    @Test func `the verified owner takes the address back and the attacker's password and session die`() async throws {
+        try await SignInFixture.run { fixture in
+            let attacker = try await fixture.service.register(
+                email: PreHijackTests.address, password: "attacker's password", displayName: nil,
+                client: fixture.client)
+            let ticket = try await fixture.ticket(
+                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+            // The account is not found by the address that it never proved.
+            #expect(ticket.choices == [.create, .bind])
+            let victim = try await fixture.create(ticket)
+            #expect(victim.account.id != attacker.account.id)
+            #expect(victim.account.email?.text == PreHijackTests.address)
+            #expect(victim.account.isEmailVerified)
+
+            let password = try await failure {
+                try await fixture.service.signIn(
+                    email: PreHijackTests.address, password: "attacker's password", client: fixture.client)
+            }
+            #expect(password == "invalidCredentials")
+            let access = try await failure { try await fixture.service.session(of: attacker.session.bearer) }
+            #expect(access == "invalidSession")
+            let refresh = try await failure {
+                try await fixture.service.refresh(attacker.session.refreshToken, client: fixture.client)
+            }
+            #expect(refresh == "invalidRefreshToken")
+            let loser = try await fixture.stores.accounts.account(attacker.account.id)
+            #expect(loser?.status == .disabled)
+            #expect(loser?.email == nil)
+            #expect(loser?.hasPassword == false)
+        }
+    }
+
+    @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
+        try await SignInFixture.run { fixture in
+            let other = try await fixture.service.register(
+                email: PreHijackTests.address, password: "some long password", displayName: nil,
+                client: fixture.client)
+            let apple = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            _ = try await fixture.bind(apple, other.session.credential)
+            let google = try await fixture.ticket(
+                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+            _ = try await fixture.create(google)
+            let signedIn = try await fixture.session(.apple, try fixture.apple("a-1"))
+            #expect(signedIn.account.id == other.account.id)
+            #expect(signedIn.account.email == nil)
+            #expect(!signedIn.account.hasPassword)
+        }
+    }
+
+    @Test func `its own password or session still binds to an unverified account`() async throws {
+        try await SignInFixture.run { fixture in
+            let owner = try await fixture.service.register(
+                email: PreHijackTests.address, password: "some long password", displayName: nil,
+                client: fixture.client)
+            let ticket = try await fixture.ticket(
+                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+            let bound = try await fixture.bind(
+                ticket, .password(email: PreHijackTests.address, password: "some long password"))
+            #expect(bound.account.id == owner.account.id)
+            // Binding proves the person, not the mailbox.
+            #expect(!bound.account.isEmailVerified)
+        }
+    }
+
+    @Test func `a verified account that holds the address refuses the create`() async throws {
+        try await SignInFixture.run { fixture in
+            let email = SignInFixture.email(PreHijackTests.address)
+            let first = try await fixture.ticket(.google, try fixture.google("1", email))
+            let second = try await fixture.ticket(.apple, try fixture.apple("a-1", email))
+            _ = try await fixture.create(first)
+            try await expectFailure("emailTaken") { try await fixture.create(second) }
+            // The ticket stays good: its owner binds instead.
+            let owner = try await fixture.session(.google, try fixture.google("1", email))
+            _ = try await fixture.bind(second, owner.session.credential)
+        }
+    }
+}

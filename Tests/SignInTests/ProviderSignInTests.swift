@@ -1,0 +1,103 @@
+import Accounts
+import JOSE
+import Logging
+import OpenSSL
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+@Suite struct ProviderSignInTests {
+    @Test func `a rejected credential names its reason and writes nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let stranger = try TokenMint.stranger.token(["iss": "https://appleid.apple.com"])
+            let cases: [(String, String)] = [
+                (String(decoding: stranger, as: UTF8.self), "signature_mismatch"),
+                (try fixture.apple("a-1", [("aud", "com.example.other")]), "audience_rejected"),
+                (try fixture.apple("a-1", [("iss", "https://accounts.google.com")]), "issuer_rejected"),
+                (try fixture.apple("a-1", [("exp", .integer(SignInFixture.start - 61))]), "expired"),
+                (try fixture.apple("a-1", [("events", "{}")]), "event_token"),
+                (try fixture.apple("a-1", [("sub", nil)]), "claim_missing"),
+                (try fixture.apple("a-1", [("nonce", "n")]), "nonce_missing"),
+                ("not a token", "malformed"),
+            ]
+            for (token, reason) in cases {
+                try await expectFailure(reason) { try await fixture.signIn(.apple, token) }
+            }
+            #expect(try await fixture.count("link_tickets") == 0)
+        }
+    }
+
+    @Test func `a token of one provider is refused by the other`() async throws {
+        try await SignInFixture.run { fixture in
+            let apple = try fixture.apple("a-1")
+            let google = try fixture.google("1")
+            try await expectFailure("issuer_rejected") { try await fixture.signIn(.google, apple) }
+            try await expectFailure("issuer_rejected") { try await fixture.signIn(.apple, google) }
+        }
+    }
+
+    @Test func `a nonce that this service would have had to issue is spent`() async throws {
+        try await SignInFixture.run { fixture in
+            let raw = "csn_k3Vq9Zt1wR7mX2bN8cLp"
+            let hex = SHA256.hash(Array(raw.utf8)).map { byte in
+                (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }.joined()
+            let token = try fixture.apple("a-1", [("nonce", .string(hex))])
+            try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, token, nonce: raw) }
+        }
+    }
+
+    @Test func `a provider that is not configured is not there`() async throws {
+        try await SignInFixture.run { fixture in
+            let service = SignInService(
+                configuration: fixture.service.configuration, apple: nil, google: nil, stores: fixture.stores,
+                accessTokens: fixture.accessTokens, keyRing: fixture.keyRing,
+                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
+                logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            let credential = ProviderCredential(
+                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            for provider in Provider.allCases {
+                let refused = try await failure {
+                    try await service.signIn(with: provider, credential, client: fixture.client)
+                }
+                #expect(refused == "providerDisabled")
+            }
+        }
+    }
+
+    @Test func `the first name that Apple hands over becomes the display name, cleaned`() async throws {
+        try await SignInFixture.run { fixture in
+            let credential = ProviderCredential(
+                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
+                fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
+            let answer = try await fixture.service.signIn(with: .apple, credential, client: fixture.client)
+            guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
+            let created = try await fixture.create(ticket)
+            #expect(created.account.displayName?.text == "Kim Example")
+        }
+    }
+
+    @Test func `the database being away is told apart from a fault`() async throws {
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        try await SignInFixture.run { fixture in
+            let nowhere = Database(
+                configuration: .init(
+                    url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
+                logger: logger)
+            let service = SignInService(
+                configuration: fixture.service.configuration, apple: fixture.service.apple, google: nil,
+                stores: Stores(database: nowhere), accessTokens: fixture.accessTokens, keyRing: fixture.keyRing,
+                passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
+            let credential = ProviderCredential(
+                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            let away = try await failure {
+                try await service.signIn(with: .apple, credential, client: fixture.client)
+            }
+            await nowhere.shutdown()
+            #expect(away == "storageUnavailable")
+        }
+    }
+}

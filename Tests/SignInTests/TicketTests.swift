@@ -1,0 +1,154 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+@Suite struct TicketTests {
+    @Test func `a ticket is spent by one success`() async throws {
+        try await SignInFixture.run { fixture in
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let created = try await fixture.create(ticket)
+            try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
+            let bind = try await failure { try await fixture.bind(ticket, created.session.credential) }
+            #expect(bind == "linkTicketExpired")
+        }
+    }
+
+    @Test func `a ticket lives ten minutes`() async throws {
+        try await SignInFixture.run { fixture in
+            let first = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let second = try await fixture.ticket(.apple, try fixture.apple("a-2"))
+            fixture.clock.advance(by: 599)
+            _ = try await fixture.create(first)
+            fixture.clock.advance(by: 1)
+            try await expectFailure("linkTicketExpired") { try await fixture.create(second) }
+        }
+    }
+
+    @Test func `a cancelled ticket is gone and cancelling always works`() async throws {
+        try await SignInFixture.run { fixture in
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            for text in [ticket.linkTicket, ticket.linkTicket, "unknown", ""] {
+                try await fixture.service.cancel(linkTicket: text)
+            }
+            try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
+        }
+    }
+
+    @Test(arguments: ["", "unknown", String(repeating: "A", count: 43), String(repeating: "A", count: 44), "A\u{E9}"])
+    func `an invented ticket is as good as an expired one`(text: String) async throws {
+        try await SignInFixture.run { fixture in
+            let create = try await failure {
+                try await fixture.service.create(linkTicket: text, displayName: nil, client: fixture.client)
+            }
+            #expect(create == "linkTicketExpired")
+            // No password is hashed for it either.
+            let bind = try await failure {
+                try await fixture.service.bind(
+                    linkTicket: text, credential: .password(email: "a@b.example", password: "x"),
+                    client: fixture.client)
+            }
+            #expect(bind == "linkTicketExpired")
+        }
+    }
+
+    @Test func `the ticket is not in the database`() async throws {
+        try await SignInFixture.run { fixture in
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let rows = try await fixture.database.query(
+                """
+                SELECT count(*) FROM link_tickets t
+                WHERE t::text LIKE '%' || \(ticket.linkTicket) || '%'
+                """
+            ) { row throws(PostgresError) in try row.decode(Int64.self) }
+            #expect(rows == [0])
+            #expect(try await fixture.count("link_tickets") == 1)
+        }
+    }
+
+    @Test func `of fifty creates with one ticket one wins`() async throws {
+        try await SignInFixture.run { fixture in
+            let ticket = try await fixture.ticket(
+                .apple, try fixture.apple("a-1", SignInFixture.email("kim@example.com")))
+            let outcomes = try await race(50) { _ in try await fixture.create(ticket) }
+            #expect(outcomes["won"] == 1)
+            #expect(outcomes["won", default: 0] + outcomes["linkTicketExpired", default: 0] == 50)
+            try await expectOneAccount(fixture)
+        }
+    }
+
+    @Test func `of fifty creates for one identity, each with its own ticket, one wins`() async throws {
+        try await SignInFixture.run { fixture in
+            let token = try fixture.apple("a-1", SignInFixture.email("kim@example.com"))
+            var tickets: [LinkRequired] = []
+            for _ in 0..<50 { tickets.append(try await fixture.ticket(.apple, token)) }
+            let outcomes = try await race(50) { [tickets] in try await fixture.create(tickets[$0]) }
+            #expect(outcomes == ["won": 1, "identityAlreadyLinked": 49])
+            try await expectOneAccount(fixture)
+        }
+    }
+
+    @Test func `of fifty identities of one provider bound to one account one wins`() async throws {
+        try await SignInFixture.run { fixture in
+            let owner = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            var tickets: [LinkRequired] = []
+            for index in 0..<50 { tickets.append(try await fixture.ticket(.google, try fixture.google("\(index)"))) }
+            let outcomes = try await race(50) { [tickets] in
+                try await fixture.bind(tickets[$0], owner.session.credential)
+            }
+            #expect(outcomes == ["won": 1, "providerAlreadyLinked": 49])
+            #expect(try await fixture.count("identities") == 2)
+        }
+    }
+
+    @Test func `creating and binding one identity at once links it once`() async throws {
+        try await SignInFixture.run { fixture in
+            let owner = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            let token = try fixture.google("1", SignInFixture.email("lee@example.com"))
+            var tickets: [LinkRequired] = []
+            for _ in 0..<20 { tickets.append(try await fixture.ticket(.google, token)) }
+            let outcomes = try await race(20) { [tickets] index in
+                index % 2 == 0
+                    ? try await fixture.create(tickets[index])
+                    : try await fixture.bind(tickets[index], owner.session.credential)
+            }
+            #expect(outcomes["won"] == 1)
+            #expect(outcomes["identityAlreadyLinked"] == 19)
+            #expect(try await fixture.count("identities") == 2)
+            try await expectNoOrphans(fixture)
+        }
+    }
+
+    private func expectOneAccount(_ fixture: SignInFixture) async throws {
+        #expect(try await fixture.count("accounts") == 1)
+        #expect(try await fixture.count("identities") == 1)
+        #expect(try await fixture.count("sessions") == 1)
+    }
+
+    private func expectNoOrphans(_ fixture: SignInFixture) async throws {
+        let orphans = try await fixture.count(
+            "accounts a WHERE NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id)")
+        #expect(orphans == 0)
+    }
+}
+
+/// How many of the parallel calls won, and how the others ended.
+func race<Value: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
+) async throws -> [String: Int] {
+    try await withThrowingTaskGroup(of: String.self) { group in
+        for index in 0..<count {
+            group.addTask {
+                do {
+                    return try await failure { try await body(index) }
+                } catch SignInFixture.Unexpected.succeeded {
+                    return "won"
+                }
+            }
+        }
+        var outcomes: [String: Int] = [:]
+        for try await outcome in group { outcomes[outcome, default: 0] += 1 }
+        return outcomes
+    }
+}

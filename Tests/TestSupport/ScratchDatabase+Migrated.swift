@@ -1,0 +1,32 @@
+import Logging
+import Migrator
+package import Postgres
+
+extension ScratchDatabase {
+    /// A pool on a database of its own with the schema of this build.
+    package static func withMigratedPool<T: Sendable>(
+        configure: (inout Database.Configuration) -> Void = { _ in }, _ body: (Database) async throws -> T
+    ) async throws -> T {
+        try await withFreshPool(
+            key: migratedKey, prepareTemplate: migrate(_:), configure: configure, body)
+    }
+
+    /// The same without a pool, for who brings a process of their own.
+    package static func withMigrated<T: Sendable>(_ body: (ScratchDatabase) async throws -> T) async throws -> T {
+        try await withFresh(key: migratedKey, prepareTemplate: migrate(_:), body)
+    }
+
+    private static let migratedKey = Migration.embedded.map(\.checksum).joined()
+
+    @Sendable private static func migrate(_ url: String) async throws {
+        let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        let database = Database(configuration: .init(url: url, poolSize: 1), logger: logger)
+        do {
+            _ = try await Migrator(database: database, logger: logger).up()
+        } catch {
+            await database.shutdown()
+            throw error
+        }
+        await database.shutdown()
+    }
+}

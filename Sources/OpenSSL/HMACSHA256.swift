@@ -11,17 +11,10 @@ package enum HMACSHA256 {
             EVP_MAC_CTX_new(Algorithm.hmac.fetched), freedBy: EVP_MAC_CTX_free, "EVP_MAC_CTX_new")
         var parameters = Parameters()
         parameters.add("digest", text: "SHA256")
-        // An empty key is legal, but its address must not be NULL: that would mean "keep the key of before".
-        var key = key
-        let keyCount = key.count
-        key.reserveCapacity(1)
-        defer { cleanse(&key) }
-        try unsafe require(
-            key.withUnsafeBufferPointer { key in
-                unsafe parameters.withPointer {
-                    unsafe EVP_MAC_init(context.pointer, key.baseAddress, keyCount, $0)
-                }
-            }, "EVP_MAC_init")
+        // As a parameter, and not as the argument, where an empty key's NULL would mean "no key yet".
+        parameters.add("key", octets: key)
+        try require(
+            unsafe parameters.withPointer { unsafe EVP_MAC_init(context.pointer, nil, 0, $0) }, "EVP_MAC_init")
         try unsafe require(
             message.withUnsafeBufferPointer {
                 unsafe EVP_MAC_update(context.pointer, $0.baseAddress, $0.count)

@@ -3,8 +3,9 @@ import PackagePlugin
 
 /// Compiles the package's `Migrations` directory into the target that uses this plugin.
 ///
-/// Every SQL file is a declared input, so that editing, adding or removing one rebuilds the target: a binary can't
-/// carry yesterday's schema.
+/// A binary can't carry yesterday's schema: every file is a declared input, so that an edit rebuilds the target; and the
+/// link `Sources/Migrator/Migrations` makes the directory a part of the package's structure, so that SwiftPM asks this
+/// plugin again when a file comes or goes. (It watches the directories of targets alone.)
 @main
 struct EmbedMigrationsPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

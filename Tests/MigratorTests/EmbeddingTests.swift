@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@testable import Migrator
+
+/// The build step, run as the build runs it.
+@Suite struct EmbeddingTests {
+    /// Runs the built `embed-migrations` on a directory with these files.
+    private func embed(_ files: [String: String]) throws -> (code: Int32, source: String, message: String) {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "embed-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        for (name, text) in files { try Data(text.utf8).write(to: directory.appending(path: name)) }
+        return try embed(directory)
+    }
+
+    private func embed(_ directory: URL) throws -> (code: Int32, source: String, message: String) {
+        let output = FileManager.default.temporaryDirectory.appending(path: "embedded-\(UUID().uuidString).swift")
+        defer { try? FileManager.default.removeItem(at: output) }
+        let process = Process()
+        // Beside the test bundle, where the build puts all products.
+        process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appending(path: "embed-migrations")
+        process.arguments = [directory.path, output.path]
+        let errors = Pipe()
+        process.standardError = errors
+        try process.run()
+        let message = String(decoding: try errors.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        process.waitUntilExit()
+        let source = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+        return (process.terminationStatus, source, message)
+    }
+
+    @Test func `sound pairs become one Swift file, whatever quotes and signs they hold`() throws {
+        let awkward = "-- why \"\"\"# \\(x) \\#(y)\nSELECT '\\', '##', '€', '\u{1F600}';\n"
+        let result = try embed([
+            "0001_create_a.up.sql": awkward, "0001_create_a.down.sql": "-- why\n",
+            "0002_create_b.up.sql": "-- why\n", "0002_create_b.down.sql": "-- why\n",
+        ])
+        #expect(result.code == 0, "\(result.message)")
+        // One # more than the text has in a row, so that nothing in it closes or escapes.
+        #expect(result.source.contains("up: ###\"\"\"\n\(awkward)\n\"\"\"###"))
+        #expect(result.source.contains("Migration(version: 2, name: \"create_b\""))
+    }
+
+    @Test func `no migrations are an empty list`() throws {
+        let result = try embed([:])
+        #expect(result.code == 0)
+        #expect(result.source.contains("embedded: [Migration] = [\n    ]"))
+    }
+
+    @Test(
+        arguments: [
+            (["0001_create.up.sql": "-- why\n"], "named NNNN_verb_object"),
+            (["1_create_a.up.sql": "-- why\n"], "named NNNN_verb_object"),
+            (["0001_Create_a.up.sql": "-- why\n"], "named NNNN_verb_object"),
+            (["0001_create_a.sql": "-- why\n"], "named NNNN_verb_object"),
+            (["README.md": "-- why\n"], "named NNNN_verb_object"),
+            (
+                ["0001_create_a.up.sql": "-- why\n"],
+                "0001_create_a.down.sql: error: this half of the migration is missing"
+            ),
+            (["0002_create_a.up.sql": "-- why\n"], "must be numbered 0001"),
+            (["0001_create_a.up.sql": "-- why\n", "0003_create_b.up.sql": "-- why\n"], "must be numbered 0002"),
+            (["0001_create_a.up.sql": "-- why\n", "0001_create_b.up.sql": "-- why\n"], "already called create_a"),
+            (["0001_create_a.up.sql": "CREATE TABLE a ();\n"], "the first line says why"),
+            (["0001_create_a.up.sql": "-- \n"], "the first line says why"),
+            (["0001_create_a.up.sql": ""], "the first line says why"),
+            (["0001_create_a.up.sql": "-- why\r\n"], "LF line ends"),
+            (["0001_create_a.up.sql": "-- why\n\0"], "no control character"),
+            (["0001_create_a.up.sql": "-- why\nSELECT 1"], "no line end"),
+            (
+                ["0001_index_a.up.sql": "-- no-transaction\n", "0001_index_a.down.sql": "-- why\n"],
+                "0001_index_a.down.sql: error: the other direction runs outside a transaction"
+            ),
+        ] as [([String: String], String)])
+    func `a file that breaks a rule stops the build with a sentence`(files: [String: String], sentence: String) throws {
+        let result = try embed(files)
+        #expect(result.code == 1)
+        #expect(result.message.contains(": error: "))
+        #expect(result.message.contains(sentence), "\(result.message)")
+        #expect(result.source.isEmpty)
+    }
+
+    @Test func `a new migration passes the build, and takes the next number`() throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let first = try NewMigration(name: "create_a", directory: directory.path)
+        #expect(first.upPath.hasSuffix("/0001_create_a.up.sql"))
+        let second = try NewMigration(name: "create_b", directory: directory.path)
+        #expect(second.downPath.hasSuffix("/0002_create_b.down.sql"))
+        let result = try embed(directory)
+        #expect(result.code == 0, "\(result.message)")
+        #expect(result.source.contains("Migration(version: 2, name: \"create_b\""))
+    }
+
+    @Test(arguments: ["create", "Create_a", "create a", "../create_a", "create_", "_create_a", "1_a", ""])
+    func `a new migration with a name that the build would refuse is not written`(name: String) throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let fault = #expect(throws: NewMigration.Fault.self) {
+            try NewMigration(name: name, directory: directory.path)
+        }
+        #expect(fault?.description.contains("verb_object") == true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+    }
+
+    @Test func `a directory that isn't there is named`() {
+        let fault = #expect(throws: NewMigration.Fault.self) {
+            try NewMigration(name: "create_a", directory: "/nowhere/at/all")
+        }
+        #expect(fault?.description.contains("/nowhere/at/all") == true)
+    }
+}

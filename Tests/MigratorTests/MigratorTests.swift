@@ -1,0 +1,167 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Migrator
+
+/// On a real PostgreSQL, each test on a database of its own.
+@Suite struct MigratorTests {
+    private static let createA = Migration(
+        version: 1, name: "create_a", up: "-- why\nCREATE TABLE a (id integer PRIMARY KEY);\n",
+        down: "-- why\nDROP TABLE a;\n")
+    private static let createB = Migration(
+        version: 2, name: "create_b",
+        up: "-- why\nCREATE TABLE b (id integer REFERENCES a);\nINSERT INTO a VALUES (1);\n",
+        down: "-- why\nDROP TABLE b;\nDELETE FROM a;\n")
+    private static let broken = Migration(
+        version: 3, name: "break_a", up: "-- why\nINSERT INTO a VALUES (7);\nSELECT no_such_column FROM a;\n",
+        down: "-- why\nDELETE FROM a WHERE id = 7;\n")
+
+    @Test func `up applies everything once, in order, and down takes it back`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let migrator = database.migrator([Self.createA, Self.createB])
+            #expect(try await migrator.plan().map(\.label) == ["0001_create_a", "0002_create_b"])
+            #expect(try await database.count("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == 0)
+            #expect(try await migrator.up().map(\.label) == ["0001_create_a", "0002_create_b"])
+            #expect(try await database.count("SELECT count(*) FROM a") == 1)
+            #expect(try await migrator.up().isEmpty)
+            #expect(try await migrator.verify().isEmpty)
+            try await migrator.requireCurrentSchema()
+
+            #expect(try await migrator.down().map(\.label) == ["0002_create_b"])
+            #expect(try await database.count("SELECT count(*) FROM a") == 0)
+            #expect(try await migrator.down(steps: 5).map(\.label) == ["0001_create_a"])
+            #expect(try await migrator.down().isEmpty)
+            #expect(try await database.count("SELECT count(*) FROM schema_migrations") == 0)
+            #expect(try await migrator.up().count == 2)
+        }
+    }
+
+    @Test func `up stops at the version that was asked for, and status tells which are missing`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let migrator = database.migrator([Self.createA, Self.createB])
+            #expect(try await migrator.status().map(\.state) == [.pending, .pending])
+            #expect(try await migrator.up(to: 1).map(\.label) == ["0001_create_a"])
+            let status = try await migrator.status()
+            #expect(status.map(\.label) == ["0001_create_a", "0002_create_b"])
+            #expect(status[1].state == .pending)
+            guard case .applied(let time) = status[0].state else {
+                Issue.record("0001 is not applied")
+                return
+            }
+            #expect(time.wholeMatch(of: /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z/) != nil)
+            let fault = await #expect(throws: MigrationFault.self) { try await migrator.requireCurrentSchema() }
+            #expect(fault?.description.contains("1 migration behind this binary, beginning with 0002_create_b") == true)
+        }
+    }
+
+    @Test func `a database that nobody migrated is no schema to serve on`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let migrator = database.migrator([Self.createA])
+            let fault = await #expect(throws: MigrationFault.self) { try await migrator.requireCurrentSchema() }
+            #expect(fault?.description.contains("no schema yet") == true)
+        }
+    }
+
+    @Test func `a migration that fails leaves nothing, and those before it stay`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let migrator = database.migrator([Self.createA, Self.createB, Self.broken])
+            let fault = await #expect(throws: MigrationFault.self) { try await migrator.up() }
+            #expect(
+                fault?.description.contains("0003_break_a up failed and nothing of it was kept (SQLSTATE 42703") == true
+            )
+            let kept = try await database.count("SELECT count(*) FROM a WHERE id = 7")
+            #expect(kept == 0)
+            #expect(try await migrator.status().map(\.state).last == .pending)
+            #expect(try await database.migrator([Self.createA, Self.createB]).verify().isEmpty)
+        }
+    }
+
+    @Test func `an edited migration is refused before anything is done`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            _ = try await database.migrator([Self.createA]).up()
+            let edited = Migration(
+                version: 1, name: "create_a", up: "-- why not\nCREATE TABLE a (id integer PRIMARY KEY);\n",
+                down: "-- why\nDROP TABLE a;\n")
+            let migrator = database.migrator([edited, Self.createB])
+            for attempt in [
+                { _ = try await migrator.up() }, { _ = try await migrator.down() }, { _ = try await migrator.plan() },
+                { try await migrator.requireCurrentSchema() },
+            ] as [() async throws -> Void] {
+                let fault = await #expect(throws: MigrationFault.self) { try await attempt() }
+                #expect(fault?.description.contains("0001_create_a was edited or renamed") == true)
+            }
+            #expect(try await database.count("SELECT count(*) FROM pg_tables WHERE tablename = 'b'") == 0)
+        }
+    }
+
+    @Test func `an older binary refuses the schema of a newer one`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            _ = try await database.migrator([Self.createA, Self.createB]).up()
+            let older = database.migrator([Self.createA])
+            for attempt in [
+                { _ = try await older.up() }, { _ = try await older.down() },
+                { try await older.requireCurrentSchema() },
+            ]
+                as [() async throws -> Void]
+            {
+                let fault = await #expect(throws: MigrationFault.self) { try await attempt() }
+                #expect(fault?.description.contains("0002_create_b is applied to the database but unknown") == true)
+            }
+            #expect(try await database.count("SELECT count(*) FROM b") == 0)
+        }
+    }
+
+    @Test(arguments: ["COMMIT;", "ROLLBACK;", "BEGIN;"])
+    func `a script that would end its transaction is refused before any runs`(word: String) async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let ending = Migration(version: 2, name: "end_it", up: "-- why\n\(word)\n", down: "-- why\n")
+            let fault = await #expect(throws: MigrationFault.self) {
+                try await database.migrator([Self.createA, ending]).up()
+            }
+            #expect(fault?.description.contains("0002_end_it up says \(word.dropLast())") == true)
+            let tables = try await database.count("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+            #expect(tables == 0)
+        }
+    }
+
+    @Test func `ten runners at once all succeed, and each migration runs once`() async throws {
+        let buildIndex = Migration(
+            version: 3, name: "index_b",
+            up: "-- no-transaction: b is large\nCREATE INDEX CONCURRENTLY IF NOT EXISTS b_id ON b (id);\n",
+            down: "-- no-transaction: b is large\nDROP INDEX CONCURRENTLY IF EXISTS b_id;\n")
+        try await ScratchDatabase.withEmpty { scratch, database in
+            let applied = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<10 {
+                    group.addTask {
+                        try await scratch.withPool(configure: { $0.poolSize = 1 }) { runner in
+                            try await runner.migrator([Self.createA, Self.createB, buildIndex]).up().count
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(applied.sorted() == [0, 0, 0, 0, 0, 0, 0, 0, 0, 3])
+            #expect(try await database.count("SELECT count(*) FROM a") == 1)
+        }
+    }
+
+    @Test func `a migration that can't lock its table steps back and lets the traffic pass`() async throws {
+        let alter = Migration(
+            version: 2, name: "widen_a", up: "-- why\nALTER TABLE a ADD COLUMN note text;\n",
+            down: "-- why\nALTER TABLE a DROP COLUMN note;\n")
+        try await ScratchDatabase.withEmpty { _, database in
+            _ = try await database.migrator([Self.createA]).up()
+            let migration = try await database.holding("LOCK TABLE a IN ACCESS SHARE MODE") {
+                let migration = Task { try await database.migrator([Self.createA, alter]).up() }
+                while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
+                    await Task.yield()
+                }
+                // This read stands behind the waiting ALTER TABLE, and gets through although nobody lets go.
+                #expect(try await database.count("SELECT count(*) FROM a") == 0)
+                return migration
+            }
+            #expect(try await migration.value.map(\.label) == ["0002_widen_a"])
+        }
+    }
+}

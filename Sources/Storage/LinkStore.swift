@@ -67,6 +67,15 @@ package struct LinkStore: Sendable {
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
         opening: SessionOpening
     ) async throws -> CreateOutcome {
+        try await create(
+            hash, accountID: accountID, identityID: identityID, displayName: displayName, opening: opening,
+            remainingTries: 2)
+    }
+
+    private func create(
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        opening: SessionOpening, remainingTries: Int
+    ) async throws -> CreateOutcome {
         let now = opening.now
         do {
             return try await database.transaction(retries: 2) { transaction in
@@ -94,17 +103,26 @@ package struct LinkStore: Sendable {
             }
         } catch Refusal.ticketExpired {
             return .ticketExpired
-        } catch Refusal.emailTaken {
-            return .emailTaken
         } catch Refusal.identityAlreadyLinked {
             return .identityAlreadyLinked
+        } catch Refusal.emailTaken {
+            return try await conflict(over: hash, at: now)
         } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
             return .identityAlreadyLinked
-        } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
-            // Somebody took the address after it was looked up; perhaps the same person, on another device.
-            guard let ticket = try await open(hash, at: now) else { return .ticketExpired }
-            return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
+        } catch let error as PostgresError
+            where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
+        {
+            // Somebody took the address after it was looked up. The next look finds them.
+            return try await create(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, opening: opening,
+                remainingTries: remainingTries - 1)
         }
+    }
+
+    /// Who took the address while the create was under way: the same person on another device, or somebody else.
+    private func conflict(over hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> CreateOutcome {
+        guard let ticket = try await open(hash, at: now) else { return .ticketExpired }
+        return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
     }
 
     /// Links the ticket's identity to an account whose owner has proven to be the same person, and signs them in.

@@ -46,6 +46,22 @@ struct `Errors` {
         #expect(ERR_peek_error() == 0)
     }
 
+    /// OpenSSL says 0 for a signature that does not hold and a negative number for one that it cannot read.
+    @Test func `a negative answer is no success`() throws {
+        let pair = try P256PrivateKey()
+        var parameters = Parameters()
+        parameters.add("group", text: "prime256v1")
+        parameters.add("pub", octets: [0x04] + pair.x + pair.y)
+        let key = try AsymmetricKey(publicKeyOf: "EC", parameters)
+        let notDER = [UInt8](repeating: 0xFF, count: 64)
+        let plain = try key.newContext()
+        #expect(unsafe EVP_PKEY_verify_init(plain.pointer) == 1)
+        #expect(unsafe EVP_PKEY_verify(plain.pointer, notDER, notDER.count, SHA256.hash(notDER), 32) < 0)
+        let context = try unsafe SignatureContext(key, .es256) { unsafe EVP_PKEY_verify_init($0) }
+        #expect(unsafe !notDER.withUnsafeBytes { unsafe context.verifies($0, of: $0) })
+        ERR_clear_error()
+    }
+
     @Test func `success leaves the error queue empty`() throws {
         let p256 = try P256PrivateKey()
         #expect(ERR_peek_error() == 0)

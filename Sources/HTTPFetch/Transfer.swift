@@ -32,7 +32,7 @@ final class Transfer: @unchecked Sendable {
         url = try RequestURL.parse(request.url)
         var lines = HeaderList()
         for (name, value) in request.headers { try lines.append(name: name, value: value) }
-        // Or else libcurl waits up to a second for "100 Continue" before it sends a body of more than a kilobyte.
+        // Or else libcurl waits up to a second for "100 Continue" before it sends a body of more than a megabyte.
         try lines.append(line: "Expect:")
         headerLines = lines
         requestBody = request.method == .post ? request.body ?? [] : []

@@ -12,7 +12,7 @@ struct FetchTLSTests {
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
-            let response = try await fetcher.fetch(FetchRequest(url: peer.url))
+            let response = try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             #expect(response.status == 200)
             #expect(response.body == Array("ok".utf8))
         }
@@ -27,7 +27,7 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest(url: peer.url))
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             }
         }
     }
@@ -37,7 +37,7 @@ struct FetchTLSTests {
         let peer = try TLSPeer(certificate, .respond(Self.response))
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest(url: peer.url))
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             }
         }
     }
@@ -49,7 +49,7 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority + ".missing"
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest(url: peer.url))
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             }
         }
     }
@@ -61,7 +61,7 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
             await #expect(throws: FetchError(.other, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest(url: peer.url))
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             }
         }
     }
@@ -80,7 +80,7 @@ struct FetchTLSTests {
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
-            let response = try await fetcher.fetch(FetchRequest(url: peer.url))
+            let response = try await fetcher.fetch(FetchRequest.patient(url: peer.url))
             #expect(response.status == 200)
             #expect(response.body == Array("ok".utf8))
         }

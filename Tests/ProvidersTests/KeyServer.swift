@@ -6,20 +6,24 @@ import OpenSSL
 import Providers
 import Synchronization
 import TestSupport
+import Testing
 
 /// A provider's key address on loopback, a cache that reads it, and the clock of both.
 struct KeyServer {
-    /// What the address answers, changeable while it is up.
+    /// What the address answers and how long the cache waits for it; changeable while both are up.
     final class Script: Sendable {
-        private let steps: Mutex<[LoopbackServer.Step]>
+        private let state: Mutex<(steps: [LoopbackServer.Step], timeout: Duration)>
 
-        init(_ steps: [LoopbackServer.Step]) { self.steps = Mutex(steps) }
+        init(_ steps: [LoopbackServer.Step]) { state = Mutex((steps, .seconds(50))) }
 
-        var current: [LoopbackServer.Step] { steps.withLock(\.self) }
+        var steps: [LoopbackServer.Step] { state.withLock(\.steps) }
+        var timeout: Duration { state.withLock(\.timeout) }
 
         func set(_ steps: LoopbackServer.Step...) { set(steps) }
 
-        func set(_ steps: [LoopbackServer.Step]) { self.steps.withLock { $0 = steps } }
+        func set(_ steps: [LoopbackServer.Step], timeout: Duration = .seconds(50)) {
+            state.withLock { $0 = (steps, timeout) }
+        }
     }
 
     let clock = ManualClock(at: referenceTime)
@@ -28,19 +32,14 @@ struct KeyServer {
     let server: LoopbackServer
     let cache: KeySetCache
 
-    /// - Parameter timeout: in place of the cache's own of 5 s.
-    init(
-        _ provider: Provider = .google, fetcher: CurlFetcher, timeout: Duration? = nil,
-        answering steps: LoopbackServer.Step...
-    ) throws {
+    init(_ provider: Provider = .google, fetcher: CurlFetcher, answering steps: LoopbackServer.Step...) throws {
         let script = Script(steps)
         let book = log
         self.script = script
-        server = try LoopbackServer { _ in script.current }
+        server = try LoopbackServer { _ in script.steps }
         cache = KeySetCache(
-            provider: provider, url: "\(server.url)/keys",
-            fetcher: timeout.map { ImpatientFetcher(fetcher: fetcher, timeout: $0) } ?? fetcher, clock: clock,
-            logger: Logger(label: "test") { _ in LogRecorder(book: book) })
+            provider: provider, url: "\(server.url)/keys", fetcher: ScriptedPatience(fetcher: fetcher, script: script),
+            clock: clock, logger: Logger(label: "test") { _ in LogRecorder(book: book) })
     }
 
     /// Requests that have reached the server.
@@ -52,14 +51,18 @@ struct KeyServer {
     }
 }
 
-/// Asks with a shorter timeout, so that a test of slowness is quick.
-private struct ImpatientFetcher: Fetcher {
+/// Waits as long as the script says in place of the cache's five seconds: much less when the server is to be slow, and
+/// more when only the machine is.
+private struct ScriptedPatience: Fetcher {
     let fetcher: CurlFetcher
-    let timeout: Duration
+    let script: KeyServer.Script
 
     func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
+        #expect(request.timeout == .seconds(5))
+        #expect(request.maximumBodyBytes == 65_536)
         var request = request
-        request.timeout = timeout
+        request.timeout = script.timeout
+        request.connectTimeout = script.timeout
         return try await fetcher.fetch(request)
     }
 }

@@ -11,6 +11,7 @@ struct KeySetFaultTests {
         let description: String
         let steps: [LoopbackServer.Step]
         let error: String
+        var timeout: Duration { error == "timedOut" ? .milliseconds(200) : .seconds(50) }
 
         init(_ description: String, _ error: String, _ steps: LoopbackServer.Step...) {
             self.description = description
@@ -60,9 +61,9 @@ struct KeySetFaultTests {
     @Test(arguments: faults)
     func `a fault leaves the good set in place and is tried again`(fault: Fault) async throws {
         try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, timeout: .milliseconds(200), answering: .keys("a"))
+            let keys = try KeyServer(fetcher: fetcher, answering: .keys("a"))
             #expect(try await keys.has("a"))
-            keys.script.set(fault.steps)
+            keys.script.set(fault.steps, timeout: fault.timeout)
             keys.clock.advance(by: 3_600)
             await keys.cache.refresh()
             #expect(
@@ -85,8 +86,8 @@ struct KeySetFaultTests {
     @Test(arguments: faults)
     func `a fault of the first fetch leaves no keys`(fault: Fault) async throws {
         try await withFetcher { fetcher in
-            let keys = try KeyServer(fetcher: fetcher, timeout: .milliseconds(200), answering: .respond())
-            keys.script.set(fault.steps)
+            let keys = try KeyServer(fetcher: fetcher, answering: .respond())
+            keys.script.set(fault.steps, timeout: fault.timeout)
             await #expect(throws: CredentialRefusal(.keysUnavailable, retryAfter: 1)) { try await keys.has("a") }
             #expect(
                 keys.cache.status

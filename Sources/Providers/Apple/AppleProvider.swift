@@ -44,8 +44,7 @@ package struct AppleProvider: IdentityProvider {
         self.configuration = configuration
         self.keys = keys
         rules = ClaimRules(
-            issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs),
-            audienceArray: .everyMemberOurs)
+            issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs))
     }
 
     /// With a cache of its own for Apple's keys; somebody has to `run()` it.
@@ -78,7 +77,7 @@ package struct AppleProvider: IdentityProvider {
         }
     }
 
-    /// The realm is the subject's meaning: a token for clients of two teams would have two.
+    /// The realm is the subject's meaning, so all of a token's audiences must be clients of one team.
     private func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
         let team = configuration.teams.first { team in
             team.clientIDs.contains { $0.utf8.elementsEqual(audience.utf8) }

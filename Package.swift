@@ -96,6 +96,11 @@ let package = Package(
             dependencies: ["JOSE", "OpenSSL", hummingbird, nioCore, httpTypes, arguments, log, lifecycle, signals],
             swiftSettings: habits),
 
+        // Measured by Scripts/bench
+        .executableTarget(
+            name: "verify-bench", dependencies: ["JOSE", "OpenSSL"], path: "Benchmarks/Verify/Swift",
+            swiftSettings: habits),
+
         // Tests
         .target(
             name: "TestSupport",
@@ -125,6 +130,13 @@ let package = Package(
             swiftSettings: habits),
         .testTarget(
             name: "SandboxTests", dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "OpenSSL", "HTTPFetch"],
+            swiftSettings: habits),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "countersign", "countersign-sandbox", "HTTPFetch", "JOSE", "OpenSSL", "Postgres", "Accounts",
+                "TestSupport", log,
+            ],
             swiftSettings: habits),
     ]
 )

@@ -88,7 +88,10 @@ struct ConnectionThread: Sendable {
     }
 
     private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
+        let wasCancelling = pipeline.cancellation != nil
         try pipeline.pursueCancellation(signal: signal)
+        // The pool holds statements back during a cancel, so it must hear of the end at once.
+        if wasCancelling && pipeline.cancellation == nil { return }
         guard let hasBacklog = pipeline.link.flush() else { return try pipeline.receive() }
         let events = Int32(hasBacklog ? POLLIN | POLLOUT : POLLIN)
         let ready = signal.wait(socket: pipeline.link.socket, events: events, until: pipeline.deadline)

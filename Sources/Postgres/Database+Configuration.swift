@@ -47,11 +47,17 @@ extension Database {
 
     package struct Statistics: Sendable, Equatable {
         /// Connected with nothing to do.
-        package var idle = 0
+        package let idle: Int
         /// With statements on their way, or leased.
-        package var busy = 0
+        package let busy: Int
         /// Requests that no connection has taken yet.
-        package var waiting = 0
+        package let waiting: Int
+
+        package init(idle: Int = 0, busy: Int = 0, waiting: Int = 0) {
+            self.idle = idle
+            self.busy = busy
+            self.waiting = waiting
+        }
     }
 }
 

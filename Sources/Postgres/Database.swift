@@ -38,6 +38,7 @@ package final class Database: PostgresSession {
     /// unknown whether the transaction took effect.
     ///
     /// - Parameter retries: How often the whole of `body` is run again after a serialization failure or a deadlock.
+    @discardableResult
     package func transaction<T: Sendable>(
         _ isolation: IsolationLevel = .readCommitted, retries: Int = 0,
         file: StaticString = #fileID, line: UInt = #line,
@@ -64,6 +65,7 @@ package final class Database: PostgresSession {
 
     /// Lends a connection outside of a transaction, for scripts and for statements that must not be in one. It is closed
     /// afterwards, so that nothing set on it reaches anybody else.
+    @discardableResult
     package func withConnection<T: Sendable>(
         file: StaticString = #fileID, line: UInt = #line,
         _ body: @Sendable (LeasedConnection) async throws -> T

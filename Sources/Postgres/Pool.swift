@@ -28,7 +28,7 @@ final class Pool: Sendable {
         let parameters = ConnectionParameters(configuration)
         for seat in signals.indices {
             let thread = ConnectionThread(pool: self, seat: seat, parameters: parameters)
-            if !DedicatedThread.start("postgres-\(seat)", thread.run) {
+            if !DedicatedThread.start("pg\(seat)-\(configuration.applicationName)", thread.run) {
                 fatalError("No thread is left to start with.")
             }
         }

@@ -54,6 +54,12 @@ extension SQL: ExpressibleByStringInterpolation {
             appendPlaceholder()
         }
 
+        /// By itself the compiler takes an optional for one that was forgotten to be unwrapped.
+        package mutating func appendInterpolation(_ value: (some PostgresEncodable)?) {
+            parameters.bind(value)
+            appendPlaceholder()
+        }
+
         package mutating func appendInterpolation(_ statement: SQL) {
             let bytes = statement.text.utf8
             var position = bytes.startIndex

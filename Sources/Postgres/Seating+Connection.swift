@@ -119,13 +119,9 @@ extension Seating {
     }
 
     var statistics: Database.Statistics {
-        var statistics = Database.Statistics()
-        statistics.waiting = line.count
-        for seat in seats {
-            if seat.promise != nil { statistics.waiting += 1 }
-            guard seat.condition == .ready else { continue }
-            if seat.load == 0 && seat.tenant == nil { statistics.idle += 1 } else { statistics.busy += 1 }
-        }
-        return statistics
+        let connected = seats.filter { $0.condition == .ready }
+        let idle = connected.count { $0.load == 0 && $0.tenant == nil }
+        let promised = seats.count { $0.promise != nil }
+        return Database.Statistics(idle: idle, busy: connected.count - idle, waiting: line.count + promised)
     }
 }

@@ -10,6 +10,11 @@ package import Postgres
 package struct ScratchDatabase: Sendable {
     package let url: String
 
+    /// A database that exists already, or that does not exist; it is not dropped.
+    package init(url: String) {
+        self.url = url
+    }
+
     /// - Parameters:
     ///   - key: Names what `prepareTemplate` does, such as a hash over the migrations; a different content needs a different key.
     ///   - prepareTemplate: Gets the URL of an empty UTF8 database and fills it. It must leave no connection behind.

@@ -1,0 +1,228 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct CancellationTests {
+    /// One pool to be cancelled on, and one to watch it.
+    private func withPools<T: Sendable>(
+        poolSize: Int = 1, configure: (inout Database.Configuration) -> Void = { _ in },
+        _ body: (Database, Database) async throws -> T
+    ) async throws -> T {
+        try await ScratchDatabase.withFresh { scratch in
+            try await scratch.withPool(configure: { $0.poolSize = 1 }) { observer in
+                try await scratch.withPool(configure: {
+                    $0.poolSize = poolSize
+                    $0.statementTimeout = .seconds(60)
+                    configure(&$0)
+                }) { database in try await body(database, observer) }
+            }
+        }
+    }
+
+    @Test func `a running statement stops, and its connection goes on`() async throws {
+        try await withPools { database, observer in
+            let before = try await backend(of: database)
+            let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
+            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            for number in 0..<50 { try await expect("SELECT \(number)", is: number, in: database) }
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    @Test func `a statement that did not begin when its task was cancelled never runs`() async throws {
+        try await withPools { database, _ in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let task = Task {
+                // Waits for its own cancellation, so that the statement comes after it.
+                while !Task.isCancelled { await Task.yield() }
+                return await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+            }
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        }
+    }
+
+    @Test func `a waiting statement leaves the line at once`() async throws {
+        try await withPools(configure: { $0.pipelineDepth = 1 }) { database, observer in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let running = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
+            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            let statement = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
+            let transaction = Task { await failure { try await database.transaction { _ in } } }
+            while database.statistics.waiting < 2 { await Task.yield() }
+            statement.cancel()
+            transaction.cancel()
+            #expect(await statement.value?.code == .cancelled)
+            #expect(await transaction.value?.code == .cancelled)
+            #expect(database.statistics == Database.Statistics(busy: 1))
+            running.cancel()
+            #expect(await running.value?.code == .cancelled)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        }
+    }
+
+    @Test func `statements behind a cancelled one are answered as if nothing had been`() async throws {
+        try await withPools { database, observer in
+            let before = try await backend(of: database)
+            for _ in 0..<5 {
+                let slow = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
+                try await until(isRunning("SELECT pg_sleep%"), in: observer)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<7 {
+                        group.addTask {
+                            try await expect("SELECT \(number) FROM pg_sleep(0.001)", is: number, in: database)
+                        }
+                    }
+                    slow.cancel()
+                    #expect(await slow.value?.code == .cancelled)
+                    try await group.waitForAll()
+                }
+            }
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    /// Cancels hit statements in every phase: before they are sent, in flight behind others, at work, answered.
+    @Test func `a storm of cancellations mixes no answers up and leaves the connections in place`() async throws {
+        try await withPools(poolSize: 2) { database, _ in
+            func pids() async throws -> Set<Int> {
+                var pids: Set<Int> = []
+                while pids.count < 2 {
+                    async let one = backend(of: database)
+                    async let two = backend(of: database)
+                    pids.formUnion(try await [one, two])
+                }
+                return pids
+            }
+            let before = try await pids()
+            try await database.execute("CREATE TABLE t (n int8)")
+            let kept = try await withThrowingTaskGroup(of: Int?.self) { group in
+                for number in 0..<2000 {
+                    group.addTask {
+                        let task = Task { () -> Int? in
+                            do throws(PostgresError) {
+                                let rows = try await database.query(
+                                    """
+                                    WITH slow AS MATERIALIZED (SELECT pg_sleep(\(Double(number % 3) / 4000)))
+                                    INSERT INTO t SELECT \(number) FROM slow RETURNING n
+                                    """
+                                ) { row throws(PostgresError) in try row.decode(Int.self) }
+                                #expect(rows == [number])
+                                return number
+                            } catch {
+                                #expect(error.code == .cancelled)
+                                return nil
+                            }
+                        }
+                        if number.isMultiple(of: 3) {
+                            for _ in 0..<Int.random(in: 0...200) { await Task.yield() }
+                            task.cancel()
+                        }
+                        return await task.value
+                    }
+                }
+                return try await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
+            }
+            #expect(kept.isSuperset(of: (0..<2000).filter { !$0.isMultiple(of: 3) }))
+            // What was reported as cancelled did not take effect, what was answered did, once.
+            let stored = try await database.query("SELECT n FROM t") { row throws(PostgresError) in
+                try row.decode(Int.self)
+            }
+            #expect(stored.sorted() == kept.sorted())
+            #expect(try await pids() == before)
+        }
+    }
+
+    @Test func `a cancelled transaction rolls back and its connection goes on`() async throws {
+        try await withPools { database, observer in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let before = try await backend(of: database)
+            let task = Task {
+                await failure {
+                    try await database.transaction { transaction in
+                        try await transaction.execute("INSERT INTO t VALUES (1)")
+                        try await transaction.execute("SELECT pg_sleep(50)")
+                    }
+                }
+            }
+            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    @Test func `a transaction whose task was cancelled does not commit, though no statement noticed`() async throws {
+        try await withPools { database, _ in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let task = Task {
+                await failure {
+                    try await database.transaction { transaction in
+                        try await transaction.execute("INSERT INTO t VALUES (1)")
+                        while !Task.isCancelled { await Task.yield() }
+                    }
+                }
+            }
+            while database.statistics.busy == 0 { await Task.yield() }
+            task.cancel()
+            let error = await task.value
+            #expect(error?.code == .cancelled)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        }
+    }
+
+    @Test func `a script can be stopped`() async throws {
+        try await withPools { database, observer in
+            let task = Task {
+                await failure {
+                    try await database.withConnection {
+                        try await $0.executeScript(unsafeSQL: "CREATE TABLE t (n int8); SELECT pg_sleep(50);")
+                    }
+                }
+            }
+            try await until(isRunning("%pg_sleep(50)%"), in: observer)
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            try await expect("SELECT count(*) FROM pg_class WHERE relname = 't'", is: 0, in: database)
+        }
+    }
+
+    @Test func `the server's statement timeout is an error of the server`() async throws {
+        try await withPools(configure: { $0.statementTimeout = .milliseconds(20) }) { database, _ in
+            let before = try await backend(of: database)
+            let error = await failure { try await database.execute("SELECT pg_sleep(50)") }
+            #expect(error?.code == .server(sqlState: "57014"))
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    @Test func `a lock is waited for no longer than the lock timeout`() async throws {
+        try await withPools(poolSize: 2, configure: { $0.lockTimeout = .milliseconds(20) }) { database, _ in
+            try await database.execute("CREATE TABLE t (n int8)")
+            try await database.transaction { holder in
+                try await holder.execute("LOCK TABLE t")
+                let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+                #expect(error?.code == .server(sqlState: "55P03"))
+            }
+        }
+    }
+
+    @Test func `a transaction left idle is ended by the server`() async throws {
+        try await withPools(configure: { $0.idleInTransactionTimeout = .milliseconds(20) }) { database, observer in
+            let error = await failure {
+                try await database.transaction { transaction in
+                    let pid = try await backend(of: transaction)
+                    try await until("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
+                    try await transaction.execute("SELECT 1")
+                }
+            }
+            #expect(error?.code == .connectionLost)
+            try await expect("SELECT 7", is: 7, in: database)
+        }
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct LossTests {
+    private func terminate(_ pid: Int, through observer: Database) async throws {
+        try await observer.execute("SELECT pg_terminate_backend(\(Int32(pid)))")
+        try await until("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
+    }
+
+    private func withPools(
+        poolSize: Int = 1, _ body: (Database, Database) async throws -> Void
+    ) async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            try await scratch.withPool(configure: { $0.poolSize = 1 }) { observer in
+                try await scratch.withPool(configure: { $0.poolSize = poolSize }) { database in
+                    try await body(database, observer)
+                }
+            }
+        }
+    }
+
+    @Test func `a statement in flight on a lost connection fails, and the next one has a new connection`() async throws
+    {
+        try await withPools { database, observer in
+            let before = try await backend(of: database)
+            let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
+            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await terminate(before, through: observer)
+            let error = await task.value
+            #expect(error?.code == .connectionLost)
+            #expect(error?.sqlState == "57P01")
+            #expect(error?.operation == .execute)
+            #expect(error?.isTemporary == true)
+            let after = try await backend(of: database)
+            #expect(after != before)
+        }
+    }
+
+    @Test func `an idle connection that was lost is replaced before anybody notices`() async throws {
+        try await withPools { database, observer in
+            for _ in 0..<5 {
+                try await terminate(try await backend(of: database), through: observer)
+                while database.statistics.idle > 0 { await Task.yield() }
+                try await expect("SELECT 7", is: 7, in: database)
+            }
+        }
+    }
+
+    @Test func `statements that waited while a connection was lost run on the next one`() async throws {
+        try await withPools { database, observer in
+            let before = try await backend(of: database)
+            let lost = Task {
+                await failure {
+                    try await database.transaction { try await $0.execute("SELECT pg_sleep(50)") }
+                }
+            }
+            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<20 {
+                    group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
+                }
+                while database.statistics.waiting < 20 { await Task.yield() }
+                try await terminate(before, through: observer)
+                try await group.waitForAll()
+            }
+            #expect(await lost.value?.code == .connectionLost)
+        }
+    }
+
+    @Test func `a transaction ends with its connection, and nothing of it stays`() async throws {
+        try await withPools { database, observer in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let error = await failure {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    try await terminate(try await backend(of: transaction), through: observer)
+                    _ = try? await transaction.execute("SELECT 1")
+                    // Must not run on the connection that replaced the lost one.
+                    try await transaction.execute("INSERT INTO t VALUES (2)")
+                }
+            }
+            #expect(error?.code == .connectionLost)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        }
+    }
+
+    @Test func `a connection that is lost during the commit leaves its outcome open, and says so`() async throws {
+        try await withPools { database, _ in
+            try await database.withConnection {
+                try await $0.executeScript(
+                    unsafeSQL: """
+                        CREATE TABLE t (n int8);
+                        CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS
+                            $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+                        CREATE CONSTRAINT TRIGGER t_die AFTER INSERT ON t DEFERRABLE INITIALLY DEFERRED
+                            FOR EACH ROW EXECUTE FUNCTION die();
+                        """)
+            }
+            let error = await failure {
+                try await database.transaction(retries: 3) { try await $0.execute("INSERT INTO t VALUES (1)") }
+            }
+            #expect(error?.code == .connectionLost)
+            #expect(error?.operation == .commit)
+            try await expect("SELECT count(*) FROM t", is: 0, in: database)
+        }
+    }
+
+    @Test func `statements under random losses fail or answer right, and none runs twice`() async throws {
+        try await withPools(poolSize: 4) { database, observer in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let killer = Task {
+                var kills = 0
+                while !Task.isCancelled {
+                    kills += try await observer.execute(
+                        """
+                        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                        WHERE datname = current_database() AND pid <> pg_backend_pid()
+                            AND backend_type = 'client backend' AND random() < 0.3
+                        """)
+                    for _ in 0..<20 { try await observer.execute("SELECT 1") }
+                }
+                return kills
+            }
+            let answered = try await withThrowingTaskGroup(of: Int?.self) { group in
+                for number in 0..<3000 {
+                    group.addTask {
+                        do throws(PostgresError) {
+                            let rows = try await database.query("INSERT INTO t VALUES (\(number)) RETURNING n") {
+                                row throws(PostgresError) in try row.decode(Int.self)
+                            }
+                            #expect(rows == [number])
+                            return number
+                        } catch {
+                            #expect(error.code == .connectionLost)
+                            return nil
+                        }
+                    }
+                }
+                return try await group.reduce(into: Set<Int>()) { if let number = $1 { $0.insert(number) } }
+            }
+            killer.cancel()
+            // The last question of the killer may itself have been cancelled.
+            _ = try? await killer.value
+            #expect(!answered.isEmpty)
+            let stored = try await database.query("SELECT n FROM t") { row throws(PostgresError) in
+                try row.decode(Int.self)
+            }
+            #expect(Set(stored).count == stored.count)
+            #expect(Set(stored).isSuperset(of: answered))
+        }
+    }
+
+    @Test func `a database that does not exist is reported within the acquire timeout, with its reason`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let missing = ScratchDatabase(url: scratch.url.replacing("/scratch_", with: "/nowhere_"))
+            try await missing.withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+                let error = await failure { try await database.execute("SELECT 1") }
+                #expect(error?.code == .connectFailed)
+                #expect(error?.sqlState == "3D000")
+                #expect(error?.isTemporary == true)
+            }
+        }
+    }
+
+    @Test func `a URL that cannot be read is recognised and never shown`() async throws {
+        let url = "postgresql://user:c4nary@/db?nonsense=1"
+        #expect(!Database.Configuration.isValid(url: url))
+        #expect(!Database.Configuration.isValid(url: "postgresql://%zz"))
+        #expect(Database.Configuration.isValid(url: "postgresql://user:c4nary@host/db"))
+        #expect(Database.Configuration.isValid(url: "host=/tmp dbname=x"))
+        try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .milliseconds(50) }) { database in
+            let error = await failure { try await database.execute("SELECT 1") }
+            #expect(error?.code == .connectFailed)
+            #expect(error?.debugDescription.contains("c4nary") == false)
+        }
+    }
+
+    /// Has a cluster of its own, since it takes it down.
+    @Test func `a cluster may go down and come back`() async throws {
+        try await PrivateCluster.run { cluster, url in
+            try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+                let before = try await backend(of: database)
+                try await cluster.stop()
+                // In flight or not: every answer comes in time, and every one says that it is temporary.
+                let start = ContinuousClock.now
+                for _ in 0..<3 {
+                    let error = await failure { try await database.transaction { try await $0.execute("SELECT 1") } }
+                    #expect(error?.code == .connectFailed)
+                    #expect(error?.isTemporary == true)
+                }
+                #expect(start.duration(to: .now) < .seconds(20))
+                _ = try await cluster.start()
+                var after: Int?
+                while after == nil {
+                    do {
+                        after = try await backend(of: database)
+                    } catch let error as PostgresError {
+                        #expect(error.isTemporary)
+                    }
+                }
+                #expect(after != before)
+            }
+        }
+    }
+
+    @Test func `shutdown ends although the database is down`() async throws {
+        let error = try await PrivateCluster.run { cluster, url in
+            try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+                try await expect("SELECT 7", is: 7, in: database)
+                try await cluster.stop()
+                async let failed = failure { try await database.execute("SELECT 1") }
+                while database.statistics.waiting == 0 { await Task.yield() }
+                await database.shutdown()
+                return await failed
+            }
+        }
+        #expect(error?.code == .connectFailed)
+    }
+}

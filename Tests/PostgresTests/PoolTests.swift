@@ -1,0 +1,253 @@
+import Foundation
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct PoolTests {
+    /// A transaction that keeps a connection until `release` is called.
+    private struct Occupant {
+        let task: Task<Void, any Error>
+        let leave: Meeting
+
+        static func settle(in database: Database) async -> Occupant {
+            let (here, leave) = (Meeting(of: 2), Meeting(of: 2))
+            let task = Task {
+                try await database.transaction { transaction in
+                    try await transaction.execute("SELECT 1")
+                    await here.arrive()
+                    await leave.arrive()
+                }
+            }
+            await here.arrive()
+            return Occupant(task: task, leave: leave)
+        }
+
+        func release() async throws {
+            await leave.arrive()
+            try await task.value
+        }
+    }
+
+    private func waiting(_ count: Int, in database: Database) async throws {
+        while database.statistics.waiting != count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+
+    @Test func `ten thousand concurrent statements get their own answers, failures among them`() async throws {
+        try await ScratchDatabase.withFreshPool { database in
+            let wrong = await withTaskGroup(of: Bool.self) { group in
+                for number in 0..<10_000 {
+                    group.addTask {
+                        do throws(PostgresError) {
+                            switch number % 5 {
+                            case 0:
+                                // Fails on the server, alone.
+                                try await database.execute("SELECT 1 / (\(number) - \(number))")
+                                return true
+                            case 1:
+                                // Fails to be prepared.
+                                try await database.execute("SELECT \(number) FROM nowhere")
+                                return true
+                            case 2:
+                                let rows = try await database.query("SELECT \(number), \("text \(number)")") {
+                                    row throws(PostgresError) in try row.decode(Int.self, String.self)
+                                }
+                                return rows.count != 1 || rows[0] != (number, "text \(number)")
+                            case 3:
+                                let rows = try await database.query("SELECT generate_series(1, \(Int32(number % 7)))") {
+                                    row throws(PostgresError) in try row.decode(Int.self)
+                                }
+                                return rows.count != number % 7
+                            default:
+                                // Fails here, when it is read.
+                                _ = try await database.query("SELECT \(number)") { row throws(PostgresError) in
+                                    try row.decode(String.self)
+                                }
+                                return true
+                            }
+                        } catch {
+                            switch (number % 5, error.code) {
+                            case (0, .server("22012")), (1, .server("42P01")), (4, .decoding): return false
+                            default: return true
+                            }
+                        }
+                    }
+                }
+                return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(wrong == 0)
+            #expect(database.statistics.waiting == 0)
+            #expect(database.statistics.busy == 0)
+        }
+    }
+
+    @Test func `a pool has as many threads as connections, whatever it does`() async throws {
+        let name = "threads"
+        func threads() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { task in
+                // A thread may end between the listing and the look.
+                let title = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)
+                return title?.hasSuffix("-\(name)\n") == true
+            }
+        }
+        try await ScratchDatabase.withFreshPool(configure: {
+            $0.poolSize = 3
+            $0.applicationName = name
+        }) { database in
+            // A thread names itself once it runs.
+            while try threads() < 3 { await Task.yield() }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<500 { group.addTask { try await database.execute("SELECT 1") } }
+                for try await _ in group {}
+            }
+            #expect(try threads() == 3)
+        }
+        while try threads() > 0 { await Task.yield() }
+    }
+
+    @Test func `connections are made when they are needed`() async throws {
+        try await ScratchDatabase.withFreshPool { database in
+            #expect(database.statistics == Database.Statistics())
+            for _ in 0..<20 { try await database.execute("SELECT 1") }
+            #expect(database.statistics == Database.Statistics(idle: 1))
+            let occupant = await Occupant.settle(in: database)
+            #expect(database.statistics == Database.Statistics(busy: 1))
+            try await database.execute("SELECT 1")
+            #expect(database.statistics == Database.Statistics(idle: 1, busy: 1))
+            try await occupant.release()
+            #expect(database.statistics == Database.Statistics(idle: 2))
+        }
+    }
+
+    @Test func `statements and transactions wait for a full pool no longer than the acquire timeout`() async throws {
+        try await ScratchDatabase.withFreshPool(configure: {
+            $0.poolSize = 1
+            $0.acquireTimeout = .seconds(1)
+        }) { database in
+            let occupant = await Occupant.settle(in: database)
+            let start = ContinuousClock.now
+            async let statement = failure { try await database.execute("SELECT 1") }
+            async let transaction = failure { try await database.transaction { try await $0.execute("SELECT 1") } }
+            let errors = await [statement, transaction]
+            #expect(errors.map { $0?.code } == [.acquireTimedOut, .acquireTimedOut])
+            #expect(start.duration(to: .now) >= .seconds(1))
+            #expect(start.duration(to: .now) < .seconds(20))
+            try await occupant.release()
+            try await expect("SELECT 7", is: 7, in: database)
+        }
+    }
+
+    @Test func `one more than may wait is refused at once`() async throws {
+        try await ScratchDatabase.withFreshPool(configure: {
+            $0.poolSize = 1
+            $0.maximumWaiting = 3
+        }) { database in
+            let occupant = await Occupant.settle(in: database)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
+                try await waiting(3, in: database)
+                let error = await failure { try await database.execute("SELECT 1") }
+                #expect(error?.code == .queueFull)
+                try await occupant.release()
+                for try await rows in group { #expect(rows == 1) }
+            }
+        }
+    }
+
+    @Test func `a transaction gets its connection although statements never cease`() async throws {
+        try await ScratchDatabase.withFreshPool(configure: {
+            $0.poolSize = 2
+            $0.pipelineDepth = 2
+        }) { database in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        while !Task.isCancelled { _ = try? await database.execute("SELECT pg_sleep(0.001)") }
+                    }
+                }
+                for number in 0..<20 {
+                    try await database.transaction { try await expect("SELECT \(number)", is: number, in: $0) }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    @Test func `statements that wait are served in their order`() async throws {
+        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+            try await database.execute("CREATE TABLE t (id int8 GENERATED ALWAYS AS IDENTITY, n int8)")
+            let occupant = await Occupant.settle(in: database)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<30 {
+                    group.addTask { try await database.execute("INSERT INTO t (n) VALUES (\(number))") }
+                    try await waiting(number + 1, in: database)
+                }
+                try await occupant.release()
+                try await group.waitForAll()
+            }
+            try await expect("SELECT count(*) FROM t WHERE n <> id - 1", is: 0, in: database)
+        }
+    }
+
+    @Test func `shutdown refuses what comes, finishes what runs or waits, and returns when all is closed`() async throws
+    {
+        try await ScratchDatabase.withFresh { scratch in
+            let database = Database(
+                configuration: Database.Configuration(
+                    url: scratch.url, poolSize: 1, acquireTimeout: .seconds(30), maximumWaiting: 1),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            try await database.execute("CREATE TABLE t (n int8)")
+            let (here, filled) = (Meeting(of: 2), Meeting(of: 2))
+            let running = Task {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (1)")
+                    await here.arrive()
+                    await filled.arrive()
+                    // One waits already, so another is refused either way; by the reason the shutdown is seen to have begun.
+                    while await failure(of: { try await database.execute("SELECT 1") })?.code != .closed {}
+                    try await transaction.execute("INSERT INTO t VALUES (2)")
+                }
+            }
+            await here.arrive()
+            let queued = Task { try await database.execute("INSERT INTO t VALUES (3)") }
+            try await waiting(1, in: database)
+            await filled.arrive()
+            async let first: Void = database.shutdown()
+            async let second: Void = database.shutdown()
+            _ = await (first, second)
+            try await running.value
+            #expect(try await queued.value == 1)
+            #expect(database.statistics == Database.Statistics())
+            await database.shutdown()
+            for error in await [
+                failure { try await database.execute("SELECT 1") },
+                failure { try await database.transaction { _ in } },
+                failure { try await database.withConnection { _ in } },
+            ] {
+                #expect(error?.code == .closed)
+            }
+            try await scratch.withPool { other in
+                try await expect("SELECT count(*) FROM t", is: 3, in: other)
+                try await until(
+                    "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')",
+                    in: other)
+            }
+        }
+    }
+
+    @Test func `a database that nobody holds any more closes its connections`() async throws {
+        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { observer in
+            do {
+                let database = Database(
+                    configuration: observer.configuration,
+                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                try await database.execute("SELECT 1")
+            }
+            try await until(
+                "(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) = 1", in: observer)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Postgres
+import Synchronization
+import Testing
+
+/// The single integer that a statement returns.
+func count(_ sql: SQL, in session: some PostgresSession) async throws -> Int {
+    let rows = try await session.query(sql) { row throws(PostgresError) in try row.decode(Int.self) }
+    return try #require(rows.first)
+}
+
+func expect(
+    _ sql: SQL, is expected: Int, in session: some PostgresSession, location: SourceLocation = #_sourceLocation
+) async throws {
+    let found = try await count(sql, in: session)
+    #expect(found == expected, sourceLocation: location)
+}
+
+/// The error that `work` fails with; that it does not fail is an issue.
+func failure<T>(
+    location: SourceLocation = #_sourceLocation, of work: () async throws -> T
+) async -> PostgresError? {
+    do {
+        let value = try await work()
+        Issue.record("\(value) where an error was due", sourceLocation: location)
+    } catch let error as PostgresError {
+        return error
+    } catch {
+        Issue.record("an error of another kind: \(error)", sourceLocation: location)
+    }
+    return nil
+}
+
+/// The process of the server behind the connection that a session uses.
+func backend(of session: some PostgresSession) async throws -> Int {
+    try await count("SELECT pg_backend_pid()", in: session)
+}
+
+/// Asks until the server agrees; each question is a round trip, so nothing sleeps and nothing spins.
+/// The test's time limit ends it when the server never does.
+func until(_ condition: SQL, in session: some PostgresSession) async throws {
+    while try await count("SELECT (\(condition))::int", in: session) == 0 { try Task.checkCancellation() }
+}
+
+/// That a statement like `pattern` waits or runs in another session of the same database.
+func isRunning(_ pattern: String) -> SQL {
+    """
+    EXISTS (
+        SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND state = 'active' AND query LIKE \(pattern)
+    )
+    """
+}
+
+final class Tally: Sendable {
+    private let total = Atomic(0)
+
+    var count: Int { total.load(ordering: .relaxed) }
+
+    func add() { total.add(1, ordering: .relaxed) }
+}
+
+/// Where tasks wait until all of them have come. Whoever comes later goes straight through.
+actor Meeting {
+    private var missing: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(of count: Int) { missing = count }
+
+    func arrive() async {
+        missing -= 1
+        if missing > 0 {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            for continuation in waiting { continuation.resume() }
+            waiting = []
+        }
+    }
+}
+
+/// Failed tests say what an error is, not only that there was one.
+extension PostgresError: CustomTestStringConvertible {
+    public var testDescription: String { debugDescription }
+}

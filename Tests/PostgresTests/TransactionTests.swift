@@ -1,0 +1,265 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+private struct Refused: Error, Equatable {
+    let reason: String
+}
+
+@Suite(.timeLimit(.minutes(2))) struct TransactionTests {
+    private func withTable<T: Sendable>(
+        poolSize: Int = 4, acquireTimeout: Duration = .seconds(30), _ body: (Database) async throws -> T
+    ) async throws -> T {
+        try await ScratchDatabase.withFreshPool(configure: {
+            $0.poolSize = poolSize
+            $0.acquireTimeout = acquireTimeout
+        }) { database in
+            try await database.execute("CREATE TABLE t (id int8 PRIMARY KEY, n int8 NOT NULL)")
+            try await database.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
+            return try await body(database)
+        }
+    }
+
+    @Test func `what it did is there for all once it returned, and for nobody before`() async throws {
+        try await withTable { database in
+            let answer = try await database.transaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (3, 0)")
+                try await expect("SELECT count(*) FROM t", is: 3, in: transaction)
+                try await expect("SELECT count(*) FROM t", is: 2, in: database)
+                return "done"
+            }
+            #expect(answer == "done")
+            try await expect("SELECT count(*) FROM t", is: 3, in: database)
+        }
+    }
+
+    @Test func `a thrown error passes through and rolls back`() async throws {
+        try await withTable(poolSize: 1) { database in
+            let before = try await backend(of: database)
+            await #expect(throws: Refused(reason: "no")) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("DELETE FROM t")
+                    throw Refused(reason: "no")
+                }
+            }
+            try await expect("SELECT count(*) FROM t", is: 2, in: database)
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    @Test func `one without statements costs the server nothing`() async throws {
+        try await withTable(poolSize: 1) { database in
+            let pid = try await backend(of: database)
+            try await database.transaction { _ in }
+            await #expect(throws: Refused.self) { try await database.transaction { _ in throw Refused(reason: "") } }
+            try await ScratchDatabase.withFreshPool { other in
+                let last = try await other.query("SELECT query FROM pg_stat_activity WHERE pid = \(Int32(pid))") {
+                    row throws(PostgresError) in try row.decode(String.self)
+                }
+                #expect(last == ["SELECT pg_backend_pid()"])
+            }
+        }
+    }
+
+    @Test(arguments: [IsolationLevel.readCommitted, .repeatableRead, .serializable])
+    func `it has the isolation that was asked for`(_ isolation: IsolationLevel) async throws {
+        try await ScratchDatabase.withFreshPool { database in
+            let levels = try await database.transaction(isolation) { transaction in
+                try await transaction.query("SELECT current_setting('transaction_isolation')") {
+                    row throws(PostgresError) in try row.decode(String.self)
+                }
+            }
+            #expect(levels == [isolation.rawValue.lowercased()])
+        }
+    }
+
+    /// Both read before either writes, so that exactly one of them has to fail; what fails is seen at the statement or
+    /// at the commit.
+    private func collide(in database: Database, retries: Int) async throws {
+        let met = Meeting(of: 2)
+        func increment(_ mine: Int, _ other: Int) async throws {
+            try await database.transaction(.serializable, retries: retries) { transaction in
+                let sum = try await count("SELECT n FROM t WHERE id = \(other)", in: transaction)
+                await met.arrive()
+                try await transaction.execute("UPDATE t SET n = \(sum + 1) WHERE id = \(mine)")
+            }
+        }
+        async let first: Void = increment(1, 2)
+        async let second: Void = increment(2, 1)
+        _ = try await (first, second)
+    }
+
+    @Test func `a serialization failure is reported as such`() async throws {
+        try await withTable { database in
+            let error = await failure {
+                try await collide(in: database, retries: 0)
+            }
+            #expect(error?.isSerializationFailure == true)
+        }
+    }
+
+    @Test func `a serialization failure is retried when that was asked for`() async throws {
+        try await withTable { database in
+            try await collide(in: database, retries: 5)
+            // One after the other, in either order: 1 and then 1 + 1.
+            try await expect("SELECT sum(n)::int8 FROM t", is: 3, in: database)
+        }
+    }
+
+    @Test func `a deadlock is broken, and retried when that was asked for`() async throws {
+        try await withTable { database in
+            let met = Meeting(of: 2)
+            let runs = Tally()
+            func lockBoth(_ first: Int, _ second: Int) async throws {
+                try await database.transaction(retries: 3) { transaction in
+                    runs.add()
+                    try await transaction.execute("SET LOCAL deadlock_timeout = '10ms'")
+                    try await transaction.execute("UPDATE t SET n = n + 1 WHERE id = \(first)")
+                    await met.arrive()
+                    try await transaction.execute("UPDATE t SET n = n + 1 WHERE id = \(second)")
+                }
+            }
+            async let one: Void = lockBoth(1, 2)
+            async let two: Void = lockBoth(2, 1)
+            _ = try await (one, two)
+            #expect(runs.count == 3)
+            try await expect("SELECT min(n) + max(n) FROM t", is: 4, in: database)
+        }
+    }
+
+    @Test func `a retry needs a lost race and not just any failure`() async throws {
+        try await withTable { database in
+            let runs = Tally()
+            let error = await failure {
+                try await database.transaction(retries: 3) { transaction in
+                    runs.add()
+                    try await transaction.execute("INSERT INTO t VALUES (1, 0)")
+                }
+            }
+            #expect(error?.isUniqueViolation(of: "t_pkey") == true)
+            #expect(runs.count == 1)
+        }
+    }
+
+    @Test func `a failed statement cannot be swallowed`() async throws {
+        try await withTable { database in
+            let error = await failure {
+                try await database.transaction { transaction in
+                    try await transaction.execute("INSERT INTO t VALUES (3, 0)")
+                    _ = await failure {
+                        try await transaction.execute("INSERT INTO t VALUES (3, 0)")
+                    }
+                }
+            }
+            #expect(error?.operation == .commit)
+            #expect(error?.code == .server(sqlState: "25P02"))
+            try await expect("SELECT count(*) FROM t", is: 2, in: database)
+        }
+    }
+
+    @Test func `a constraint that fails at the commit is reported with its name`() async throws {
+        try await withTable(poolSize: 1) { database in
+            try await database.execute(
+                "ALTER TABLE t ADD CONSTRAINT t_n_key UNIQUE (n, id) DEFERRABLE INITIALLY DEFERRED")
+            try await database.execute("ALTER TABLE t DROP CONSTRAINT t_pkey")
+            let before = try await backend(of: database)
+            let error = await failure {
+                try await database.transaction { try await $0.execute("INSERT INTO t VALUES (1, 0)") }
+            }
+            #expect(error?.operation == .commit)
+            #expect(error?.isUniqueViolation(of: "t_n_key") == true)
+            #expect(try await backend(of: database) == before)
+        }
+    }
+
+    @Test func `statements of several tasks share it`() async throws {
+        try await withTable { database in
+            let (pids, sum) = try await database.transaction { transaction in
+                try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+                    for id in 10..<60 {
+                        group.addTask {
+                            let rows = try await transaction.query(
+                                "INSERT INTO t VALUES (\(id), \(id)) RETURNING n, pg_backend_pid()"
+                            ) { row throws(PostgresError) in try row.decode(Int.self, Int.self) }
+                            return try #require(rows.first)
+                        }
+                    }
+                    return try await group.reduce(into: (Set<Int>(), 0)) { total, row in
+                        total.0.insert(row.1)
+                        total.1 += row.0
+                    }
+                }
+            }
+            #expect(pids.count == 1)
+            #expect(sum == (10..<60).reduce(0, +))
+            try await expect("SELECT count(*) FROM t", is: 52, in: database)
+        }
+    }
+
+    @Test func `one within another is another one, on its own connection`() async throws {
+        try await withTable { database in
+            try await database.transaction { outer in
+                try await outer.execute("INSERT INTO t VALUES (3, 0)")
+                try await database.transaction { inner in
+                    try await expect("SELECT count(*) FROM t", is: 2, in: inner)
+                    try await inner.execute("INSERT INTO t VALUES (4, 0)")
+                }
+                try await expect("SELECT count(*) FROM t", is: 4, in: outer)
+            }
+        }
+    }
+
+    @Test func `one within another does not wait for ever when there is only one connection`() async throws {
+        try await withTable(poolSize: 1, acquireTimeout: .seconds(1)) { database in
+            let error = await failure {
+                try await database.transaction { outer in
+                    try await outer.execute("INSERT INTO t VALUES (3, 0)")
+                    try await database.transaction { inner in try await inner.execute("INSERT INTO t VALUES (4, 0)") }
+                }
+            }
+            #expect(error?.code == .acquireTimedOut)
+            try await expect("SELECT count(*) FROM t", is: 2, in: database)
+        }
+    }
+
+    @Test func `it is of no use after its closure returned`() async throws {
+        try await withTable { database in
+            let escaped = try await database.transaction { transaction in
+                try await transaction.execute("INSERT INTO t VALUES (3, 0)")
+                return transaction
+            }
+            let error = await failure { try await escaped.execute("DELETE FROM t") }
+            #expect(error?.code == .closed)
+            try await expect("SELECT count(*) FROM t", is: 3, in: database)
+        }
+    }
+
+    @Test func `scripts run inside of it`() async throws {
+        try await withTable { database in
+            await #expect(throws: Refused.self) {
+                try await database.transaction { transaction in
+                    try await transaction.executeScript(unsafeSQL: "CREATE TABLE u (n int8); INSERT INTO u VALUES (7);")
+                    try await expect("SELECT n FROM u", is: 7, in: transaction)
+                    throw Refused(reason: "undo")
+                }
+            }
+            try await expect("SELECT count(*) FROM pg_class WHERE relname = 'u'", is: 0, in: database)
+        }
+    }
+
+    @Test func `a script that ends the transaction ends the connection, so that nothing more is committed`()
+        async throws
+    {
+        try await withTable { database in
+            let error = await failure {
+                try await database.transaction { transaction in
+                    _ = try? await transaction.executeScript(unsafeSQL: "COMMIT")
+                    try await transaction.execute("DELETE FROM t")
+                }
+            }
+            #expect(error?.code == .connectionLost)
+            try await expect("SELECT count(*) FROM t", is: 2, in: database)
+        }
+    }
+}

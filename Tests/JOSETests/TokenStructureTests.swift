@@ -25,6 +25,12 @@ import Testing
         #expect(try Self.rejectionOf(joined(header, payload, signature, payload, signature)) == .malformed)
     }
 
+    @Test func `the parts are counted before the header is read`() throws {
+        #expect(try Self.rejectionOf([UInt8]("e30.e30.AAAA".utf8)) == .algorithmRejected, "its header is {}")
+        #expect(try Self.rejectionOf([UInt8]("e30.e30.AAAA.AAAA".utf8)) == .malformed)
+        #expect(try Self.rejectionOf([UInt8]("e30.e30.AAAA.".utf8)) == .malformed)
+    }
+
     @Test func `an empty part is refused`() throws {
         let token = try Self.valid()
         let (header, payload, signature) = (part(0, of: token), part(1, of: token), part(2, of: token))
@@ -143,6 +149,15 @@ import Testing
         #expect(try rejectionOf(1_536, 9_216) == nil)
         #expect(try rejectionOf(1_537, 2) == .tooLarge)
         #expect(try rejectionOf(29, 9_217) == .tooLarge)
+        // 2 049 and 12 289 characters are the base64url of nothing, but that is not looked at any more.
+        let characters = { (count: Int) in [UInt8](repeating: UInt8(ascii: "A"), count: count) }
+        let valid = try Self.valid()
+        #expect(try Self.rejectionOf(joined(characters(2_048), part(1, of: valid), part(2, of: valid))) == .malformed)
+        #expect(try Self.rejectionOf(joined(characters(2_049), part(1, of: valid), part(2, of: valid))) == .tooLarge)
+        #expect(
+            try Self.rejectionOf(joined(part(0, of: valid), characters(12_288), part(2, of: valid)))
+                == .signatureMismatch)
+        #expect(try Self.rejectionOf(joined(part(0, of: valid), characters(12_289), part(2, of: valid))) == .tooLarge)
         let whole = [UInt8]("e30.e30.".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 16_384 - 8)
         #expect(try Self.rejectionOf(whole) == .algorithmRejected, "its header is {}")
         #expect(try Self.rejectionOf(whole + [UInt8(ascii: "A")]) == .tooLarge)

@@ -6,16 +6,11 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CancellationTests {
     /// One pool to be cancelled on, and one to watch it.
     private func withPools<T: Sendable>(
-        poolSize: Int = 1, configure: (inout Database.Configuration) -> Void = { _ in },
-        _ body: (Database, Database) async throws -> T
+        _ configuration: Database.Configuration = .test(poolSize: 1), _ body: (Database, Database) async throws -> T
     ) async throws -> T {
         try await ScratchDatabase.withFresh { scratch in
-            try await scratch.withPool(configure: { $0.poolSize = 1 }) { observer in
-                try await scratch.withPool(configure: {
-                    $0.poolSize = poolSize
-                    $0.statementTimeout = .seconds(60)
-                    configure(&$0)
-                }) { database in try await body(database, observer) }
+            try await scratch.withPool(.test(poolSize: 1)) { observer in
+                try await scratch.withPool(configuration) { database in try await body(database, observer) }
             }
         }
     }
@@ -47,7 +42,7 @@ import Testing
     }
 
     @Test func `a waiting statement leaves the line at once`() async throws {
-        try await withPools(configure: { $0.pipelineDepth = 1 }) { database, observer in
+        try await withPools(.test(poolSize: 1, pipelineDepth: 1)) { database, observer in
             try await database.execute("CREATE TABLE t (n int8)")
             let running = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
             try await until(isRunning("SELECT pg_sleep%"), in: observer)
@@ -88,7 +83,7 @@ import Testing
 
     /// Cancels hit statements in every phase: before they are sent, in flight behind others, at work, answered.
     @Test func `a storm of cancellations mixes no answers up and leaves the connections in place`() async throws {
-        try await withPools(poolSize: 2) { database, _ in
+        try await withPools(.test(poolSize: 2)) { database, _ in
             func pids() async throws -> Set<Int> {
                 var pids: Set<Int> = []
                 while pids.count < 2 {
@@ -193,7 +188,7 @@ import Testing
     }
 
     @Test func `the server's statement timeout is an error of the server`() async throws {
-        try await withPools(configure: { $0.statementTimeout = .milliseconds(20) }) { database, _ in
+        try await withPools(.test(poolSize: 1, statementTimeout: .milliseconds(20))) { database, _ in
             let before = try await backend(of: database)
             let error = await failure { try await database.execute("SELECT pg_sleep(50)") }
             #expect(error?.code == .server(sqlState: "57014"))
@@ -202,7 +197,7 @@ import Testing
     }
 
     @Test func `a lock is waited for no longer than the lock timeout`() async throws {
-        try await withPools(poolSize: 2, configure: { $0.lockTimeout = .milliseconds(20) }) { database, _ in
+        try await withPools(.test(poolSize: 2, lockTimeout: .milliseconds(20))) { database, _ in
             try await database.execute("CREATE TABLE t (n int8)")
             try await database.transaction { holder in
                 try await holder.execute("LOCK TABLE t")
@@ -213,7 +208,7 @@ import Testing
     }
 
     @Test func `a transaction left idle is ended by the server`() async throws {
-        try await withPools(configure: { $0.idleInTransactionTimeout = .milliseconds(20) }) { database, observer in
+        try await withPools(.test(poolSize: 1, idleInTransactionTimeout: .milliseconds(20))) { database, observer in
             let error = await failure {
                 try await database.transaction { transaction in
                     let pid = try await backend(of: transaction)

@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `COPY is refused and does not block the pool`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             for sql: SQL in ["COPY (SELECT 1) TO STDOUT", "COPY pg_class FROM STDIN"] {
                 let error = await failure { try await database.execute(sql) }
                 #expect(error?.code == .protocolViolation || error?.sqlState != nil)

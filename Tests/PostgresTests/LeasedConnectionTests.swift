@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `its session is its own and ends with it`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             let before = try await backend(of: database)
             try await database.withConnection { connection in
                 #expect(try await backend(of: connection) == before)

@@ -14,8 +14,8 @@ import Testing
         poolSize: Int = 1, _ body: (Database, Database) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withFresh { scratch in
-            try await scratch.withPool(configure: { $0.poolSize = 1 }) { observer in
-                try await scratch.withPool(configure: { $0.poolSize = poolSize }) { database in
+            try await scratch.withPool(.test(poolSize: 1)) { observer in
+                try await scratch.withPool(.test(poolSize: poolSize)) { database in
                     try await body(database, observer)
                 }
             }
@@ -156,7 +156,7 @@ import Testing
     @Test func `a database that does not exist is reported within the acquire timeout, with its reason`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let missing = ScratchDatabase(url: scratch.url.replacing("/scratch_", with: "/nowhere_"))
-            try await missing.withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+            try await missing.withPool(.test(acquireTimeout: .seconds(1))) { database in
                 let error = await failure { try await database.execute("SELECT 1") }
                 #expect(error?.code == .connectFailed)
                 #expect(error?.sqlState == "3D000")
@@ -171,7 +171,7 @@ import Testing
         #expect(!Database.Configuration.isValid(url: "postgresql://%zz"))
         #expect(Database.Configuration.isValid(url: "postgresql://user:c4nary@host/db"))
         #expect(Database.Configuration.isValid(url: "host=/tmp dbname=x"))
-        try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .milliseconds(50) }) { database in
+        try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .milliseconds(50))) { database in
             let error = await failure { try await database.execute("SELECT 1") }
             #expect(error?.code == .connectFailed)
             #expect(error?.debugDescription.contains("c4nary") == false)
@@ -181,7 +181,7 @@ import Testing
     /// Has a cluster of its own, since it takes it down.
     @Test func `a cluster may go down and come back`() async throws {
         try await PrivateCluster.run { cluster, url in
-            try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+            try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(1))) { database in
                 let before = try await backend(of: database)
                 try await cluster.stop()
                 // In flight or not: every answer comes in time, and every one says that it is temporary.
@@ -208,7 +208,7 @@ import Testing
 
     @Test func `shutdown ends although the database is down`() async throws {
         let error = try await PrivateCluster.run { cluster, url in
-            try await ScratchDatabase(url: url).withPool(configure: { $0.acquireTimeout = .seconds(1) }) { database in
+            try await ScratchDatabase(url: url).withPool(.test(acquireTimeout: .seconds(1))) { database in
                 try await expect("SELECT 7", is: 7, in: database)
                 try await cluster.stop()
                 async let failed = failure { try await database.execute("SELECT 1") }

@@ -93,10 +93,7 @@ import Testing
                 return title?.hasSuffix("-\(name)\n") == true
             }
         }
-        try await ScratchDatabase.withFreshPool(configure: {
-            $0.poolSize = 3
-            $0.applicationName = name
-        }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 3, applicationName: name)) { database in
             // A thread names itself once it runs.
             while try threads() < 3 { await Task.yield() }
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -123,10 +120,7 @@ import Testing
     }
 
     @Test func `statements and transactions wait for a full pool no longer than the acquire timeout`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: {
-            $0.poolSize = 1
-            $0.acquireTimeout = .seconds(1)
-        }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1, acquireTimeout: .seconds(1))) { database in
             let occupant = await Occupant.settle(in: database)
             let start = ContinuousClock.now
             async let statement = failure { try await database.execute("SELECT 1") }
@@ -141,10 +135,7 @@ import Testing
     }
 
     @Test func `one more than may wait is refused at once`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: {
-            $0.poolSize = 1
-            $0.maximumWaiting = 3
-        }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1, maximumWaiting: 3)) { database in
             let occupant = await Occupant.settle(in: database)
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
@@ -158,10 +149,7 @@ import Testing
     }
 
     @Test func `a transaction gets its connection although statements never cease`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: {
-            $0.poolSize = 2
-            $0.pipelineDepth = 2
-        }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 2, pipelineDepth: 2)) { database in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<20 {
                     group.addTask {
@@ -177,7 +165,7 @@ import Testing
     }
 
     @Test func `statements that wait are served in their order`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             try await database.execute("CREATE TABLE t (id int8 GENERATED ALWAYS AS IDENTITY, n int8)")
             let occupant = await Occupant.settle(in: database)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -239,7 +227,7 @@ import Testing
     }
 
     @Test func `a database that nobody holds any more closes its connections`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { observer in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { observer in
             do {
                 let database = Database(
                     configuration: observer.configuration,

@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func `a prepared statement survives a change of its result type`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             try await database.execute("CREATE TABLE t (n int4)")
             try await database.execute("INSERT INTO t VALUES (7)")
             for _ in 0..<3 { try await expect("SELECT n FROM t", is: 7, in: database) }
@@ -96,10 +96,7 @@ import Testing
 
     @Test func `statements are prepared once per connection, and not at all when told so`() async throws {
         for isPrepared in [true, false] {
-            try await ScratchDatabase.withFreshPool(configure: {
-                $0.poolSize = 1
-                $0.preparedStatements = isPrepared
-            }) { database in
+            try await ScratchDatabase.withFreshPool(.test(poolSize: 1, preparedStatements: isPrepared)) { database in
                 for number in 0..<20 { try await expect("SELECT \(number)", is: number, in: database) }
                 let prepared = try await count(
                     "SELECT count(*) FROM pg_prepared_statements WHERE statement = 'SELECT $1'", in: database)
@@ -109,7 +106,7 @@ import Testing
     }
 
     @Test func `texts without end do not fill the server with prepared statements`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             for number in 0..<400 {
                 for _ in 0..<2 { try await expect("SELECT \(unsafeSQL: "\(number)")", is: number, in: database) }
             }

@@ -11,10 +11,7 @@ private struct Refused: Error, Equatable {
     private func withTable<T: Sendable>(
         poolSize: Int = 4, acquireTimeout: Duration = .seconds(30), _ body: (Database) async throws -> T
     ) async throws -> T {
-        try await ScratchDatabase.withFreshPool(configure: {
-            $0.poolSize = poolSize
-            $0.acquireTimeout = acquireTimeout
-        }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: poolSize, acquireTimeout: acquireTimeout)) { database in
             try await database.execute("CREATE TABLE t (id int8 PRIMARY KEY, n int8 NOT NULL)")
             try await database.execute("INSERT INTO t VALUES (1, 0), (2, 0)")
             return try await body(database)

@@ -105,7 +105,7 @@ private enum Colour: String, PostgresEncodable, PostgresDecodable, PostgresArray
     }
 
     @Test func `a result of another shape than asked for is refused, and the connection goes on`() async throws {
-        try await ScratchDatabase.withFreshPool(configure: { $0.poolSize = 1 }) { database in
+        try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             func expectRefusal<T: Sendable>(
                 _ sql: SQL, _: T.Type, location: SourceLocation = #_sourceLocation
             ) async where T: PostgresDecodable {

@@ -37,23 +37,32 @@ package struct ScratchDatabase: Sendable {
 
     /// The same with a pool on it, which is shut down before the database goes.
     package static func withFreshPool<T: Sendable>(
-        key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
-        configure: (inout Database.Configuration) -> Void = { _ in },
+        _ configuration: Database.Configuration = .test(), key: String = "",
+        prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
         _ body: (Database) async throws -> T
     ) async throws -> T {
         try await withFresh(key: key, prepareTemplate: prepareTemplate) { scratch in
-            try await scratch.withPool(configure: configure, body)
+            try await scratch.withPool(configuration, body)
         }
     }
 
-    /// A pool on this database; of four connections, since many tests run at a time.
-    package func withPool<T: Sendable>(
-        configure: (inout Database.Configuration) -> Void = { _ in },
+    package static func withFreshPool<T: Sendable>(
+        key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
+        configure: (inout Database.Configuration) -> Void,
         _ body: (Database) async throws -> T
     ) async throws -> T {
-        // A test waits rather than fails when the machine is busy.
-        var configuration = Database.Configuration(url: url, poolSize: 4, acquireTimeout: .seconds(30))
+        var configuration = Database.Configuration.test()
         configure(&configuration)
+        return try await withFreshPool(configuration, key: key, prepareTemplate: prepareTemplate, body)
+    }
+
+    /// A pool on this database, shut down afterwards.
+    package func withPool<T: Sendable>(
+        _ configuration: Database.Configuration = .test(),
+        _ body: (Database) async throws -> T
+    ) async throws -> T {
+        var configuration = configuration
+        configuration.url = url
         let database = Database(configuration: configuration, logger: TestCluster.quiet)
         do {
             let value = try await body(database)
@@ -63,6 +72,23 @@ package struct ScratchDatabase: Sendable {
             await database.shutdown()
             throw error
         }
+    }
+}
+
+extension Database.Configuration {
+    /// Four connections, since many tests run at a time; and on a busy machine a test waits rather than fails.
+    /// The URL is that of the database it is used on.
+    package static func test(
+        poolSize: Int = 4, acquireTimeout: Duration = .seconds(30), statementTimeout: Duration = .seconds(60),
+        lockTimeout: Duration = .seconds(60), idleInTransactionTimeout: Duration = .seconds(60),
+        preparedStatements: Bool = true, applicationName: String = "tests", pipelineDepth: Int = 8,
+        maximumWaiting: Int = 10_000
+    ) -> Self {
+        Self(
+            url: "", poolSize: poolSize, acquireTimeout: acquireTimeout, connectTimeout: .seconds(30),
+            statementTimeout: statementTimeout, lockTimeout: lockTimeout,
+            idleInTransactionTimeout: idleInTransactionTimeout, preparedStatements: preparedStatements,
+            applicationName: applicationName, pipelineDepth: pipelineDepth, maximumWaiting: maximumWaiting)
     }
 }
 

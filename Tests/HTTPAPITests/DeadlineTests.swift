@@ -7,13 +7,15 @@ import Testing
 struct DeadlineTests {
     private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
 
+    /// - Parameter deadline: is shortened, so that it is the one that passes.
     private static func withOneConnection(
-        _ shorten: (inout ServerLimits) -> Void, readsByItself: Bool = true,
+        _ deadline: WritableKeyPath<ServerLimits, Duration>, headerBytes: Int = 16 * 1024, readsByItself: Bool = true,
         _ hold: @Sendable (inout RawConnection) async throws -> Void
     ) async throws {
         var limits = ServerLimits()
         limits.connections = 1
-        shorten(&limits)
+        limits.headerBytes = headerBytes
+        limits[keyPath: deadline] = .milliseconds(300)
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port, readsByItself: readsByItself) { slow in
                 try await hold(&slow)
@@ -31,18 +33,13 @@ struct DeadlineTests {
     }
 
     @Test func `a connection on which nothing comes is closed at the header deadline`() async throws {
-        try await Self.withOneConnection {
-            $0.headerDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.headerDeadline) { slow in
             try await slow.expectEnd()
         }
     }
 
     @Test func `a header section that trickles in is cut off at its deadline`() async throws {
-        try await Self.withOneConnection {
-            $0.headerDeadline = .milliseconds(300)
-            $0.headerBytes = 1024 * 1024
-        } _: { slow in
+        try await Self.withOneConnection(\.headerDeadline, headerBytes: 1024 * 1024) { slow in
             await #expect(throws: (any Error).self) {
                 // Byte after byte, and in the end a whole request that would be answered.
                 try await slow.send("GET /v1/ping HTTP/1.1\r\nHost: a\r\nX: ")
@@ -53,9 +50,7 @@ struct DeadlineTests {
     }
 
     @Test func `empty lines before a request do not extend its header deadline`() async throws {
-        try await Self.withOneConnection {
-            $0.headerDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.headerDeadline) { slow in
             await #expect(throws: (any Error).self) {
                 try await Self.trickle("\r\n", into: slow)
                 _ = try await slow.exchange(Self.request)
@@ -64,9 +59,7 @@ struct DeadlineTests {
     }
 
     @Test func `the header deadline holds for a later request of a connection too`() async throws {
-        try await Self.withOneConnection {
-            $0.headerDeadline = .milliseconds(500)
-        } _: { slow in
+        try await Self.withOneConnection(\.headerDeadline) { slow in
             #expect(try await slow.exchange(Self.request).status == 200)
             try await slow.send("GET /v1/pi")
             try await slow.expectEnd()
@@ -74,9 +67,7 @@ struct DeadlineTests {
     }
 
     @Test func `a body that trickles in is cut off at its deadline`() async throws {
-        try await Self.withOneConnection {
-            $0.bodyDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.bodyDeadline) { slow in
             await #expect(throws: (any Error).self) {
                 try await slow.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
                 try await Self.trickle("a", into: slow)
@@ -86,35 +77,27 @@ struct DeadlineTests {
     }
 
     @Test func `a body that stops coming is cut off without an answer`() async throws {
-        try await Self.withOneConnection {
-            $0.bodyDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.bodyDeadline) { slow in
             try await slow.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc")
             try await slow.expectEnd()
         }
     }
 
     @Test func `a connection without a next request is closed at the idle deadline`() async throws {
-        try await Self.withOneConnection {
-            $0.idleDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.idleDeadline) { slow in
             #expect(try await slow.exchange(Self.request).status == 200)
             try await slow.expectEnd()
         }
     }
 
     @Test func `a client that does not take its answer is cut off at the write deadline`() async throws {
-        try await Self.withOneConnection(
-            { $0.writeDeadline = .milliseconds(300) }, readsByItself: false
-        ) { slow in
+        try await Self.withOneConnection(\.writeDeadline, readsByItself: false) { slow in
             try await slow.send("GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n")
         }
     }
 
     @Test func `a client that keeps its side open after the last answer is cut off`() async throws {
-        try await Self.withOneConnection {
-            $0.lingerDeadline = .milliseconds(300)
-        } _: { slow in
+        try await Self.withOneConnection(\.lingerDeadline) { slow in
             let answer = try await slow.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             #expect(answer.status == 200)
             try await slow.expectEnd()

@@ -80,7 +80,7 @@ package final class AccessTokens: Sendable {
     package func session(of token: [UInt8]) async throws(SignInFailure) -> SessionID {
         let unverified: UnverifiedToken
         do {
-            unverified = try UnverifiedToken(token, allowedTypes: ["at+jwt"])
+            unverified = try UnverifiedToken(token, allowedTypes: ["at+jwt"], requiresType: true)
         } catch {
             throw .invalidSession
         }

@@ -134,7 +134,7 @@ import Testing
             let applied = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<10 {
                     group.addTask {
-                        try await scratch.withPool(configure: { $0.poolSize = 1 }) { runner in
+                        try await scratch.withPool { runner in
                             try await runner.migrator([Self.createA, Self.createB, buildIndex]).up().count
                         }
                     }

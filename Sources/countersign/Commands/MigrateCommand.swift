@@ -115,20 +115,13 @@ extension MigrationEntry.State: CustomStringConvertible {
 
 private func withMigrator(_ options: ConfigurationOptions, _ body: (Migrator) async throws -> Void) async throws {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
-    var logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
-    logger.logLevel = .notice
-    try await withMigrator(configuration, logger: logger, body)
-}
-
-/// One connection as the owner, for as long as the body runs.
-func withMigrator(
-    _ configuration: DatabaseConfiguration, logger: Logger, _ body: (Migrator) async throws -> Void
-) async throws {
+    let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
     let database = Database(
         configuration: Database.Configuration(
             url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),
             applicationName: "countersign migrate"),
-        logger: logger)
+        // What goes wrong with the connection is this command's last word, and need not be said before.
+        logger: Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() }))
     let migrator = Migrator(
         database: database, service: configuration.serviceRole.map { ServiceRole(name: $0) }, logger: logger)
     do {

@@ -1,0 +1,64 @@
+import Foundation
+import Testing
+
+/// The commands around configuration, as processes.
+@Suite struct CommandTests {
+    @Test func `config show tells each value and its origin, and no secret`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "show-\(UUID().uuidString).yaml")
+        try Data("server: {port: 9000}\ngoogle: {serverClientSecret: canary-google}\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await CountersignProcess.run(
+            ["config", "show"],
+            environment: [
+                "COUNTERSIGN_CONFIG": file.path, "COUNTERSIGN_LOG_LEVEL": "debug",
+                "COUNTERSIGN_POSTGRES_URL": "postgresql://me:canary-database@host/db",
+                "COUNTERSIGN_POSTGRES_MIGRATION_URL": "postgresql://me:canary-owner@host/db",
+                "COUNTERSIGN_MAIL_SMTP_URL": "smtp://me:canary-mail@host",
+            ])
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(run.output.contains("server.port: \"9000\"  # \(file.path). "))
+        #expect(run.output.contains("log.level: \"debug\"  # COUNTERSIGN_LOG_LEVEL. "))
+        #expect(run.output.contains("admin.port: \"8081\"  # default. "))
+        #expect(run.output.contains("postgres.url: \"<redacted>\"  # COUNTERSIGN_POSTGRES_URL. "))
+        #expect(run.output.contains("google.serverClientSecret: \"<redacted>\""))
+        #expect(!(run.output + run.errors).contains("canary"))
+    }
+
+    @Test func `config show leaves out what a key can't hold, and fails`() async throws {
+        let run = try await CountersignProcess.run(
+            ["config", "show"], environment: ["COUNTERSIGN_APPLE_KEYS_URL": "https://me:canary@a.example/"])
+        #expect(run.code == 2)
+        #expect(run.errors.contains("apple.keysUrl (COUNTERSIGN_APPLE_KEYS_URL): expects"))
+        #expect(!(run.output + run.errors).contains("canary"))
+    }
+
+    @Test func `config check tells every fault on a line of its own`() async throws {
+        let run = try await CountersignProcess.run(["config", "check"], environment: ["COUNTERSIGN_SERVER_PORT": "x"])
+        #expect(run.code == 2)
+        #expect(run.output.isEmpty)
+        let lines = run.errors.split(separator: "\n")
+        #expect(lines.count == 4)
+        #expect(lines.allSatisfy { $0.hasPrefix("countersign: ") })
+        for key in ["server.port", "postgres.url", "apple.clientIds", "keyring.path"] {
+            #expect(lines.contains { $0.hasPrefix("countersign: \(key) (COUNTERSIGN_") }, "\(key)")
+        }
+    }
+
+    @Test(arguments: [["--help"], ["help", "migrate"], ["token", "verify", "--help"], ["--version"]])
+    func `help and version need no configuration`(arguments: [String]) async throws {
+        let run = try await CountersignProcess.run(arguments, environment: ["COUNTERSIGN_CONFIG": "/nowhere"])
+        #expect(run.code == 0)
+        #expect(!run.output.isEmpty)
+        #expect(run.errors.isEmpty)
+    }
+
+    @Test(arguments: [
+        ["frobnicate"], ["migrate", "sideways"], ["migrate", "down", "--steps", "0"], ["migrate", "new"],
+    ])
+    func `a command that isn't one is a usage error`(arguments: [String]) async throws {
+        let run = try await CountersignProcess.run(arguments)
+        #expect(run.code == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("countersign: "))
+    }
+}

@@ -1,0 +1,315 @@
+import Accounts
+import Foundation
+import Logging
+import Providers
+import Testing
+
+@testable import countersign
+
+/// What the file and the environment may say, and what is told about everything else.
+@Suite struct ConfigurationTests {
+    /// A sound configuration; a test changes one key of it.
+    private final class Setup {
+        let directory: URL
+        var environment: [String: String]
+
+        init() throws {
+            directory = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+            environment = [:]
+            environment = [
+                "COUNTERSIGN_POSTGRES_URL": "postgresql://service@/app",
+                "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.app",
+                "COUNTERSIGN_KEYRING_PATH": try file("keyring", "k1 \(String(repeating: "A", count: 43))=\n"),
+            ]
+        }
+
+        deinit {
+            try? FileManager.default.removeItem(at: directory)
+        }
+
+        func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
+            let path = directory.appending(path: name).path
+            try Data(text.utf8).write(to: URL(filePath: path))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+            return path
+        }
+
+        func load(yaml: String? = nil) throws -> ServiceConfiguration {
+            let path = try yaml.map { try file("config.yaml", $0) }
+            return try ConfigurationSources(path: path, environment: environment).load(ServiceConfiguration.init)
+        }
+
+        /// The faults, each as `key (origin): sentence`.
+        func faults(yaml: String? = nil) -> [String] {
+            do {
+                _ = try load(yaml: yaml)
+                return []
+            } catch let faults as ConfigurationFaults {
+                return faults.faults.map(\.description)
+            } catch {
+                return ["\(error)"]
+            }
+        }
+    }
+
+    @Test func `the least configuration has the documented defaults`() throws {
+        let configuration = try Setup().load()
+        #expect(configuration.server.host == "127.0.0.1")
+        #expect(configuration.server.port == 8080)
+        #expect(configuration.server.publicURL == "http://127.0.0.1:8080")
+        #expect(configuration.server.trustedProxies.isEmpty)
+        #expect(configuration.server.drainSeconds == 5)
+        #expect(configuration.admin.host == "127.0.0.1")
+        #expect(configuration.admin.port == 8081)
+        #expect(configuration.admin.healthPort == nil)
+        #expect(configuration.database.migrationURL == configuration.database.url)
+        #expect(configuration.database.serviceRole == nil)
+        #expect(configuration.database.poolSize == 8)
+        #expect(configuration.database.preparedStatements)
+        let apple = try #require(configuration.apple)
+        #expect(apple.teams.map(\.name) == ["main"])
+        #expect(apple.teams.map(\.clientIDs) == [["com.example.app"]])
+        #expect(apple.issuers == ["https://appleid.apple.com"])
+        #expect(apple.nonceForm == .sha256Hex)
+        #expect(configuration.google == nil)
+        #expect(configuration.noncePolicy == .optional)
+        #expect(configuration.verifiedEmail == .prompt)
+        #expect(configuration.events.consentRevoked == .unlink)
+        #expect(configuration.events.accountDeleted == .unlink)
+        #expect(configuration.limits.passwordPerAccount == .limit(count: 10, seconds: 900))
+        #expect(configuration.limits.guessPerNetwork == .limit(count: 100, seconds: 900))
+        #expect(configuration.limits.registrationPerNetwork == .limit(count: 30, seconds: 3600))
+        #expect(configuration.limits.mailPerAddress == .limit(count: 5, seconds: 3600))
+        #expect(configuration.tokens.issuer == "http://127.0.0.1:8080")
+        #expect(configuration.tokens.audience == "http://127.0.0.1:8080")
+        #expect(configuration.tokens.accessLifetime == 900)
+        #expect(configuration.tokens.refreshLifetime == 5_184_000)
+        #expect(configuration.mail == nil)
+        #expect(configuration.log.level == .info)
+        #expect(configuration.log.format == .json)
+        #expect(!configuration.log.personalData)
+    }
+
+    @Test func `a file says everything, nested or dotted, and the environment overrides it`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_SERVER_PORT"] = "9001"
+        let configuration = try setup.load(
+            yaml: """
+                # A comment
+                server:
+                  port: 9000
+                  trustedProxies: [10.0.0.0/8, "::1"]
+                google:
+                  clientIds:
+                    - one.example
+                    - two.example
+                  authorizedParties: one.example, two.example
+                log.level: warning
+                limits.mailPerAddress: 0
+                linking: {verifiedEmail: automatic}
+                """)
+        #expect(configuration.server.port == 9001)
+        #expect(configuration.server.publicURL == "http://127.0.0.1:9001")
+        #expect(configuration.server.trustedProxies == ["10.0.0.0/8", "::1"])
+        #expect(configuration.google?.clientIDs == ["one.example", "two.example"])
+        #expect(configuration.google?.authorizedParties == ["one.example", "two.example"])
+        #expect(configuration.log.level == .warning)
+        #expect(configuration.limits.mailPerAddress == .none)
+        #expect(configuration.verifiedEmail == .automatic)
+    }
+
+    @Test(
+        arguments: [
+            ("server.host", "not a host"), ("server.port", "0"), ("server.port", "65536"), ("server.port", "http"),
+            ("server.publicUrl", "ftp://a.example"), ("server.publicUrl", "https://a.example/?x=1"),
+            ("server.publicUrl", "https://user@a.example"), ("server.publicUrl", "https://ok.example\\@evil.example"),
+            ("server.trustedProxies", "10.0.0.0/33"), ("server.trustedProxies", "proxy.example"),
+            ("server.drainSeconds", "-1"), ("admin.host", ""), ("admin.port", "8080"), ("health.port", "8081"),
+            ("postgres.url", "mysql://a"), ("postgres.url", ""), ("postgres.migrationUrl", "nonsense"),
+            ("postgres.poolSize", "0"), ("postgres.preparedStatements", "yes"),
+            ("apple.clientIds", ""), ("apple.clientIds", "a,,b"), ("apple.clientIds", "a,a"), ("apple.teamId", ""),
+            ("apple.teams", "Main"), ("apple.teams", ""), ("apple.redirectUris", "http://a.example/cb"),
+            ("apple.issuers", ""), ("apple.keysUrl", "http://a.example/keys"), ("apple.keysUrl", "file:///etc/passwd"),
+            ("apple.tokenUrl", "http://127.0.0.1.example/token"), ("apple.revokeUrl", "http://localhost@a.example/"),
+            ("apple.userMigrationUrl", "nonsense"), ("apple.nonceForm", "sha-256"),
+            ("google.clientIds", ""), ("google.serverClientSecret", ""), ("google.tokenUrl", "http://a.example"),
+            ("google.nonceForm", "SHA256HEX"), ("nonces.policy", "never"), ("linking.verifiedEmail", "always"),
+            ("events.apple.consentRevoked", "delete"), ("events.apple.accountDeleted", "keep"),
+            ("limits.passwordPerAccount", "10"), ("limits.guessPerNetwork", "10/fortnight"),
+            ("limits.registrationPerNetwork", "-1/h"), ("limits.mailPerAddress", "5/0h"),
+            ("tokens.issuer", ""), ("tokens.accessLifetime", "0"), ("tokens.accessLifetime", "15min"),
+            ("tokens.refreshLifetime", "59"), ("keyring.path", ""), ("keyring.path", "/nowhere/keyring"),
+            ("mail.smtpUrl", "https://mail.example"), ("mail.from", "nobody"), ("log.level", "loud"),
+            ("log.format", "xml"), ("log.personalData", "1"),
+        ] as [(String, String)])
+    func `a value that its key can't have is a fault that names key and variable, not the value`(
+        key: String, value: String
+    ) throws {
+        let setup = try Setup()
+        let variable = try ConfigurationSources(path: nil, environment: [:]).variable(for: key)
+        setup.environment[variable] = value
+        let faults = setup.faults()
+        #expect(faults.contains { $0.hasPrefix("\(key) (\(variable)): ") }, "\(faults)")
+        if value.utf8.count > 4 { #expect(!faults.joined().contains(value)) }
+    }
+
+    @Test(
+        arguments: [
+            ("server: {prot: 1}", "server.prot", "is no key"),
+            ("apple:\n  clientID: a", "apple.clientID", "is no key"),
+            ("apple:", "apple", "is a section"),
+            ("server.port: 1\nserver:\n  port: 2", "server.port", "is there twice"),
+            ("server: {port: {a: 1}}", "server.port.a", "is no key"),
+            ("apple.team.beta.clientIds: [b]", "apple.team.beta.clientIds", "apple.teams doesn't list the team"),
+            ("server.port: [1, 2]", "server.port", "expects an integer"),
+            ("server.port:", "server.port", "expects an integer"),
+            ("postgres.preparedStatements: on", "postgres.preparedStatements", "expects true or false"),
+        ])
+    func `a fault in the file names the key and the file`(yaml: String, key: String, sentence: String) throws {
+        let setup = try Setup()
+        let path = setup.directory.appending(path: "config.yaml").path
+        let faults = setup.faults(yaml: yaml)
+        #expect(faults.contains { $0.hasPrefix("\(key) (\(path)): ") && $0.contains(sentence) }, "\(faults)")
+    }
+
+    @Test(
+        arguments: [
+            "- a\n- b", "just text", "a: [b, [c]]", "a: {b: *none}", "server: {port: 1", "server:\n\tport: 1",
+            "a: 1\na: 2",
+        ])
+    func `a file that is no mapping of keys is one fault, which quotes nothing`(yaml: String) throws {
+        let setup = try Setup()
+        let faults = setup.faults(yaml: "\(yaml)\n# canary-secret\nb: canary-secret\n")
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.contains("isn't a YAML mapping of keys to values") == true, "\(faults)")
+        #expect(!faults.joined().contains("canary-secret"))
+    }
+
+    @Test func `a file of comments is a file without keys`() throws {
+        #expect(try Setup().faults(yaml: "# nothing\n\n   # yet\n").isEmpty)
+        #expect(try Setup().faults(yaml: "").isEmpty)
+    }
+
+    @Test func `all faults are told at once`() throws {
+        let faults: [String]
+        do {
+            _ = try ConfigurationSources(
+                path: nil, environment: ["COUNTERSIGN_SERVER_PORT": "x", "COUNTERSIGN_LOG_LEVEL": "x"]
+            )
+            .load(ServiceConfiguration.init)
+            faults = []
+        } catch {
+            faults = error.faults.map(\.key)
+        }
+        #expect(Set(faults) == ["server.port", "log.level", "postgres.url", "keyring.path", "apple.clientIds"])
+    }
+
+    @Test(
+        arguments: [
+            (["SERVER_HOST": "0.0.0.0"], "server.publicUrl", "is required when server.host is no loopback address"),
+            (["APPLE_TEAM_ID": "T"], "apple.keyId", "is required beside"),
+            (["APPLE_TEAM_ID": "T"], "apple.privateKeyPath", "is required beside"),
+            (["APPLE_PRIVATE_KEY_PATH": "/nowhere.p8"], "apple.privateKeyPath", "names no file"),
+            (["GOOGLE_KEYS_URL": "https://a.example/"], "google.clientIds", "is required"),
+            (["GOOGLE_CLIENT_IDS": ""], "google.clientIds", "at least 1"),
+            (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_ID": "a"], "google.serverClientSecret", "is required"),
+            (["GOOGLE_CLIENT_IDS": "a", "GOOGLE_SERVER_CLIENT_SECRET": "s"], "google.serverClientId", "is required"),
+            (["MAIL_SMTP_URL": "smtp://mail.example"], "mail.from", "is required"),
+            (["MAIL_FROM": "a@b.example"], "mail.smtpUrl", "is required"),
+            (["APPLE_TEAMS": "main,beta"], "apple.team.beta.clientIds", "is required"),
+            (
+                ["APPLE_TEAMS": "main,beta", "APPLE_TEAM_BETA_CLIENT_IDS": "com.example.app"],
+                "apple.team.beta.clientIds", "a client ID belongs to one team"
+            ),
+            (
+                ["APPLE_TEAMS": "beta", "APPLE_TEAM_BETA_CLIENT_IDS": "b"], "apple.clientIds",
+                "which apple.teams doesn't list"
+            ),
+            (
+                ["POSTGRES_MIGRATION_URL": "postgresql://owner@/app", "POSTGRES_URL": "postgresql:///app"],
+                "postgres.url", "names no user"
+            ),
+        ] as [([String: String], String, String)])
+    func `keys that need each other are asked for`(variables: [String: String], key: String, sentence: String) throws {
+        let setup = try Setup()
+        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
+        let faults = setup.faults()
+        #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(sentence) }, "\(faults)")
+    }
+
+    @Test func `several teams have keys of their own`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_APPLE_TEAM_BETA_CLIENT_IDS"] = "com.example.beta"
+        let configuration = try setup.load(yaml: "apple.teams: [main, beta]\n")
+        #expect(configuration.apple?.teams.map(\.name) == ["main", "beta"])
+        #expect(configuration.apple?.teams.map(\.clientIDs) == [["com.example.app"], ["com.example.beta"]])
+    }
+
+    @Test(
+        arguments: [
+            ("k1 \(String(repeating: "A", count: 43))=\n", 0o644, "set its mode to 0600"),
+            ("k1 \(String(repeating: "A", count: 43))=\n", 0o620, "set its mode to 0600"),
+            ("", 0o600, "holds no key"),
+            ("k1 AAAA\n", 0o600, "line 1"),
+            ("k1 \(String(repeating: "A", count: 43))=\nk1 \(String(repeating: "B", count: 42))A=\n", 0o600, "line 2"),
+        ] as [(String, Int, String)])
+    func `a key ring that others can read, or that isn't one, is refused`(text: String, mode: Int, sentence: String)
+        throws
+    {
+        let setup = try Setup()
+        _ = try setup.file("keyring", text, mode: mode)
+        let faults = setup.faults()
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.hasPrefix("keyring.path (COUNTERSIGN_KEYRING_PATH): ") == true)
+        #expect(faults.first?.contains(sentence) == true, "\(faults)")
+    }
+
+    @Test func `a private key that isn't one is refused`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_APPLE_TEAM_ID"] = "TEAM"
+        setup.environment["COUNTERSIGN_APPLE_KEY_ID"] = "KEY"
+        setup.environment["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try setup.file(
+            "key.p8", "-----BEGIN PRIVATE KEY-----\n")
+        let faults = setup.faults()
+        #expect(faults.count == 1)
+        #expect(faults.first?.hasPrefix("apple.privateKeyPath (") == true)
+    }
+
+    @Test(
+        arguments: [
+            ("postgresql://me@host/db", "me"), ("postgres://me:pw@host", "me"),
+            ("postgresql://m%40e:p%3Aw@h/db", "m@e"),
+            ("postgresql:///db?host=/tmp&user=me", "me"), ("postgresql://other@h/db?user=me", "me"),
+            ("postgresql://a:1,b:2/db", nil), ("postgresql://me@a:1,b:2/db", "me"), ("postgresql:///db?host=a@b", nil),
+            ("host=a user=me password=x", "me"), ("user = 'it\\'s me' host=a", "it's me"), ("host=a dbname=user", nil),
+            ("password='user=you' user=me", "me"), ("host=a user=''", nil),
+        ] as [(String, String?)])
+    func `the user of a connection string is found where libpq finds it`(connection: String, user: String?) {
+        #expect(PostgresUser(of: connection)?.name == user)
+    }
+
+    @Test(
+        arguments: [
+            ("0", RateLimit.none), ("10/15 min", .limit(count: 10, seconds: 900)),
+            ("10/15min", .limit(count: 10, seconds: 900)),
+            ("30/h", .limit(count: 30, seconds: 3600)), ("5/90s", .limit(count: 5, seconds: 90)),
+            ("1/2d", .limit(count: 1, seconds: 172_800)), ("0/h", nil), ("10/", nil), ("/h", nil), ("10", nil),
+            ("10/h ", nil),
+            ("9999999999/h", nil),
+        ] as [(String, RateLimit?)])
+    func `a limit is so many in so long`(text: String, limit: RateLimit?) {
+        #expect(RateLimit(text) == limit)
+    }
+
+    @Test func `every default is a value that its key can have`() {
+        for row in Settings.rows(teams: ["main", "beta"]) {
+            if let text = row.defaultText { #expect(row.accepts(.text(text)), "\(row.name)") }
+        }
+    }
+
+    @Test func `no key is in the table twice`() {
+        let names = Settings.rows(teams: ["main", "beta"]).map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+}

@@ -1,0 +1,176 @@
+import Foundation
+import Migrator
+import Postgres
+import TestSupport
+import Testing
+
+/// `countersign migrate`, as processes on a database of their own, with the migrations of this build.
+@Suite struct MigrateCommandTests {
+    private static func run(_ arguments: [String], _ url: String) async throws -> CountersignProcess {
+        try await CountersignProcess.run(["migrate"] + arguments, environment: ["COUNTERSIGN_POSTGRES_URL": url])
+    }
+
+    private static func count(_ sql: SQL, _ scratch: ScratchDatabase) async throws -> Int64 {
+        try await scratch.withPool { database in
+            try await database.query(sql) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? -1
+        }
+    }
+
+    private static let tables: SQL = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+
+    @Test func `a database goes up and down, and each step is told`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let labels = Migration.embedded.map(\.label)
+            let verify = try await Self.run(["verify"], scratch.url)
+            #expect(verify.code == 1)
+            #expect(verify.errors.hasPrefix("countersign: The database has no schema yet"))
+
+            let plan = try await Self.run(["up", "--dry-run"], scratch.url)
+            #expect(plan.code == 0, "\(plan.errors)")
+            #expect(plan.lines == labels.map { "would apply \($0)" })
+            #expect(try await Self.count(Self.tables, scratch) == 0)
+
+            let first = try await Self.run(["up", "--to", "1"], scratch.url)
+            #expect(first.lines == ["applied \(labels[0])"])
+            let behind = try await Self.run(["verify"], scratch.url)
+            #expect(behind.code == 1)
+            #expect(behind.errors.contains("behind this binary, beginning with \(labels[1])"))
+
+            let rest = try await Self.run(["up"], scratch.url)
+            #expect(rest.lines == labels.dropFirst().map { "applied \($0)" })
+            #expect(try await Self.run(["up"], scratch.url).output == "nothing to apply\n")
+            #expect(try await Self.run(["verify"], scratch.url).code == 0)
+            let status = try await Self.run(["status"], scratch.url)
+            #expect(status.lines.map { $0.prefix { $0 != " " } } == labels.map { Substring($0) })
+            #expect(status.lines.allSatisfy { $0.contains("  applied 20") })
+
+            #expect(try await Self.run(["down"], scratch.url).lines == ["took back \(labels[labels.count - 1])"])
+            #expect(try await Self.run(["down", "--steps", "99"], scratch.url).lines.count == labels.count - 1)
+            #expect(try await Self.count(Self.tables, scratch) == 1)
+            #expect(try await Self.run(["down"], scratch.url).output == "nothing to take back\n")
+        }
+    }
+
+    @Test func `a version that doesn't exist is refused`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let run = try await Self.run(["up", "--to", "9999"], scratch.url)
+            #expect(run.code == 1)
+            #expect(run.errors.hasPrefix("countersign: There is no migration 9999"))
+            #expect(try await Self.count(Self.tables, scratch) == 0)
+        }
+    }
+
+    @Test func `ten processes at once all succeed`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let runs = try await withThrowingTaskGroup(of: CountersignProcess.self) { group in
+                for _ in 0..<10 { group.addTask { try await Self.run(["up"], scratch.url) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(runs.map(\.code) == Array(repeating: 0, count: 10), "\(runs.map(\.errors))")
+            #expect(runs.filter { $0.output.hasPrefix("applied") }.count == 1)
+            #expect(runs.filter { $0.output == "nothing to apply\n" }.count == 9)
+        }
+    }
+
+    @Test func `a process killed at any moment leaves a database that the next one finishes`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            try await scratch.withPool { watcher in
+                for reached in -2..<Migration.embedded.count {
+                    let process = Process()
+                    process.executableURL = CountersignProcess.executable
+                    process.arguments = ["migrate", "up"]
+                    process.environment = ["COUNTERSIGN_POSTGRES_URL": scratch.url]
+                    process.standardOutput = FileHandle.nullDevice
+                    process.standardError = FileHandle.nullDevice
+                    try process.run()
+                    while try await Self.progress(watcher) < reached { await Task.yield() }
+                    kill(process.processIdentifier, SIGKILL)
+                    process.waitUntilExit()
+                    let next = try await Self.run(["up"], scratch.url)
+                    #expect(next.code == 0, "killed at \(reached): \(next.errors)")
+                    #expect(try await Self.run(["verify"], scratch.url).code == 0)
+                    try await watcher.execute("DROP SCHEMA public CASCADE")
+                    try await watcher.execute("CREATE SCHEMA public")
+                }
+            }
+        }
+    }
+
+    /// How far a run has come: -2 not connected, -1 connected, then the number of migrations applied.
+    private static func progress(_ watcher: Database) async throws -> Int64 {
+        let progress = try await watcher.query(
+            """
+            SELECT CASE
+                WHEN to_regclass('schema_migrations') IS NOT NULL THEN
+                    (xpath('/row/n/text()', query_to_xml('SELECT count(*) AS n FROM schema_migrations', true, true, '')))
+                        [1]::text::int8
+                WHEN EXISTS (
+                    SELECT FROM pg_stat_activity
+                    WHERE datname = current_database() AND application_name = 'countersign migrate') THEN -1
+                ELSE -2 END
+            """
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+        return progress.first ?? -2
+    }
+
+    @Test func `the service's role is granted what it needs when the owner migrates`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let role = "service_\(UUID().uuidString.lowercased().replacing("-", with: ""))"
+            _ = try await scratch.withPool { owner in
+                try await owner.execute("CREATE ROLE \(unsafeSQL: role) LOGIN")
+            }
+            let serviceURL = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
+            let run = try await CountersignProcess.run(
+                ["migrate", "up"],
+                environment: [
+                    "COUNTERSIGN_POSTGRES_URL": serviceURL, "COUNTERSIGN_POSTGRES_MIGRATION_URL": scratch.url,
+                ])
+            #expect(run.code == 0, "\(run.errors)")
+            let changes = try await scratch.withPool { owner in
+                let changes = try await owner.query(
+                    """
+                    SELECT has_table_privilege(\(role), 'accounts', 'UPDATE'),
+                           has_table_privilege(\(role), 'schema_migrations', 'UPDATE')
+                    """
+                ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
+                try await owner.execute("DROP OWNED BY \(unsafeSQL: role)")
+                try await owner.execute("DROP ROLE \(unsafeSQL: role)")
+                return changes
+            }
+            #expect(changes.map(\.0) == [true])
+            #expect(changes.map(\.1) == [false])
+        }
+    }
+
+    @Test func `a database that can't be reached is told in one sentence, without the password`() async throws {
+        let run = try await Self.run(["status"], "postgresql://me:canary@127.0.0.1:1/db?connect_timeout=2")
+        #expect(run.code == 1)
+        #expect(run.errors.hasPrefix("countersign: The database can't be reached"))
+        #expect(run.errors.split(separator: "\n").count == 1)
+        #expect(!run.errors.contains("canary"))
+    }
+
+    @Test func `a database in another encoding is refused`() async throws {
+        try await ScratchDatabase.withFresh(encoding: "LATIN1") { scratch in
+            let run = try await Self.run(["up"], scratch.url)
+            #expect(run.code == 1)
+            #expect(run.errors == "countersign: The database's encoding is LATIN1: create it with ENCODING 'UTF8'.\n")
+        }
+    }
+
+    @Test func `a new migration is written where it is asked for, without any configuration`() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "new-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let run = try await CountersignProcess.run(["migrate", "new", "create_a", "--directory", directory.path])
+        #expect(run.code == 0, "\(run.errors)")
+        #expect(
+            run.lines.map { URL(filePath: String($0)).lastPathComponent } == [
+                "0001_create_a.up.sql", "0001_create_a.down.sql",
+            ])
+        for line in run.lines { #expect(FileManager.default.fileExists(atPath: String(line))) }
+        let bad = try await CountersignProcess.run(["migrate", "new", "Nonsense", "--directory", directory.path])
+        #expect(bad.code == 1)
+        #expect(bad.errors.contains("verb_object"))
+    }
+}

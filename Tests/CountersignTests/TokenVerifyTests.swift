@@ -1,0 +1,243 @@
+import Accounts
+import Foundation
+import TestSupport
+import Testing
+
+/// `countersign token verify`, as a process, on tokens that Apple and Google really signed.
+@Suite struct TokenVerifyTests {
+    private static func path(_ name: String) -> String {
+        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Vectors/jwks/\(name)").path
+    }
+
+    private static func provider(of token: Vectors.RealToken) -> String {
+        token.issuer.contains("apple") ? "apple" : "google"
+    }
+
+    /// The options under which a real token is valid; a test changes one of them.
+    private static func options(
+        for token: Vectors.RealToken, provider: String? = nil, clientID: String? = nil, jwks: String? = nil,
+        at time: Int64? = nil
+    ) throws -> [String] {
+        let keySet = try #require(token.keySets.first)
+        return [
+            "token", "verify", "--provider", provider ?? Self.provider(of: token), "--client-id",
+            clientID ?? token.audience, "--jwks", jwks ?? path(keySet), "--at",
+            Timestamp(seconds: time ?? token.issuedAt).rfc3339,
+        ]
+    }
+
+    private static func refusal(_ reason: String) -> String { "{\"valid\":false,\"reason\":\"\(reason)\"}" }
+
+    @Test(arguments: try Vectors.realIDTokens)
+    func `a real token is valid in its own time, with the keys of that time`(token: Vectors.RealToken) async throws {
+        // Google also published its keys as certificates, which are no key set.
+        for keySet in token.keySets where !keySet.contains("legacy") {
+            let run = try await CountersignProcess.run(
+                Self.options(for: token, jwks: Self.path(keySet)) + [token.token])
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(run.lines.count == 1)
+            let answer = try #require(try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+            #expect(answer["valid"] as? Bool == true)
+            #expect(answer["subject"] as? String == token.claims.sub)
+            #expect(answer["email"] as? String == token.claims.email)
+            #expect(answer["emailVerified"] as? Bool == (token.claims.email != nil))
+            let claims = try #require(answer["claims"] as? [String: Any])
+            #expect(claims["aud"] as? String == token.audience)
+            #expect(claims["iat"] as? Int64 == token.issuedAt)
+        }
+    }
+
+    @Test(arguments: try Vectors.realIDTokens)
+    func `a real token is refused when one thing is not its own`(token: Vectors.RealToken) async throws {
+        let other = Self.provider(of: token) == "apple" ? "google" : "apple"
+        let strangers = Self.path("\(other)_2024-06-05.json")
+        let cases: [(options: [String], reason: String)] = [
+            (try Self.options(for: token, at: token.expiresAt + 60), "expired"),
+            (try Self.options(for: token, at: token.issuedAt - 61), "not_yet_valid"),
+            (try Self.options(for: token, clientID: token.audience + "x"), "audience_rejected"),
+            (try Self.options(for: token, clientID: String(token.audience.dropLast())), "audience_rejected"),
+            (try Self.options(for: token, jwks: strangers), "key_unknown"),
+            (try Self.options(for: token, provider: other), "issuer_rejected"),
+            (try Self.options(for: token) + ["--nonce", "n"], "nonce_missing"),
+        ]
+        for (options, reason) in cases {
+            let run = try await CountersignProcess.run(options + [token.token])
+            #expect(run.output == Self.refusal(reason) + "\n", "\(options) \(run.errors)")
+            #expect(run.code == 1)
+        }
+    }
+
+    @Test func `every expiry is judged to the second, with a minute for the clocks`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let last = try await CountersignProcess.run(Self.options(for: token, at: token.expiresAt + 59) + [token.token])
+        #expect(last.code == 0)
+        let first = try await CountersignProcess.run(Self.options(for: token, at: token.issuedAt - 60) + [token.token])
+        #expect(first.code == 0)
+    }
+
+    @Test func `a changed token is refused wherever it was changed`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let parts = token.token.split(separator: ".").map(String.init)
+        let signature = parts[2].hasPrefix("A") ? "B" + parts[2].dropFirst() : "A" + parts[2].dropFirst()
+        let lines: [(token: String, reason: String)] = [
+            ("\(parts[0]).\(parts[1]).\(signature)", "signature_mismatch"),
+            ("\(parts[0]).\(parts[1])A.\(parts[2])", "signature_mismatch"),
+            ("\(parts[0]).\(parts[1]).\(parts[2])=", "malformed"),
+            ("\(parts[0]).\(parts[1])", "malformed"),
+            ("\(parts[0])..\(parts[2])", "malformed"),
+            ("\(parts[0]).\(parts[1]).", "malformed"),
+            (" " + token.token, "malformed"),
+            (token.token + " ", "malformed"),
+            (token.token + "\r", "malformed"),
+            ("", "malformed"),
+            (String(repeating: ".", count: 16_385), "too_large"),
+            (String(repeating: "a", count: 1_000_000), "too_large"),
+        ]
+        let run = try await CountersignProcess.run(
+            Self.options(for: token), input: lines.map { $0.token + "\n" }.joined())
+        #expect(run.lines == lines.map { Substring(Self.refusal($0.reason)) })
+        #expect(run.code == 1)
+    }
+
+    @Test func `lines are tokens, with or without a last line feed`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let options = try Self.options(for: token)
+        let unended = try await CountersignProcess.run(options, input: "\n\(token.token)")
+        #expect(unended.lines.count == 2)
+        #expect(unended.lines.first == Substring(Self.refusal("malformed")))
+        #expect(unended.lines.last?.hasPrefix("{\"valid\":true") == true)
+        let ended = try await CountersignProcess.run(options, input: "\(token.token)\n")
+        #expect(ended.lines.count == 1)
+        #expect(ended.code == 0)
+        let nothing = try await CountersignProcess.run(options, input: "")
+        #expect(nothing.output.isEmpty)
+        #expect(nothing.code == 0)
+    }
+
+    @Test func `an answer comes before the next token is asked for`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let process = Process()
+        process.executableURL = CountersignProcess.executable
+        process.arguments = try Self.options(for: token)
+        process.environment = [:]
+        let (stdin, stdout) = (Pipe(), Pipe())
+        process.standardInput = stdin
+        process.standardOutput = stdout
+        try process.run()
+        for _ in 0..<3 {
+            try stdin.fileHandleForWriting.write(contentsOf: Data("\(token.token)\n".utf8))
+            // Blocks for ever if the answer waits for more input.
+            let answer = stdout.fileHandleForReading.availableData
+            #expect(String(decoding: answer, as: UTF8.self).hasPrefix("{\"valid\":true"))
+        }
+        try stdin.fileHandleForWriting.close()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+
+    @Test func `a hundred thousand tokens are answered in order and in little memory`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let broken = String(token.token.dropLast(4)) + "AAAA"
+        let padding = String(repeating: "a", count: 900)
+        var input = Data()
+        var expected: [Bool] = []
+        for index in 0..<100_000 {
+            let isReal = index % 37 == 0
+            input.append(contentsOf: (isReal ? token.token : index % 11 == 0 ? broken : padding).utf8)
+            input.append(0x0A)
+            expected.append(isReal)
+        }
+        // 64 MiB of heap and stacks for an input of 88 MiB: it can't be held.
+        #expect(input.count > 80 << 20)
+        let limited = ["-c", "ulimit -d 65536; exec \"$0\" \"$@\"", CountersignProcess.executable.path]
+        let run = try await CountersignProcess.run(
+            URL(filePath: "/bin/sh"), limited + Self.options(for: token), input: input)
+        #expect(run.code == 1, "\(run.errors)")
+        #expect(run.lines.map { $0.hasPrefix("{\"valid\":true") } == expected)
+    }
+
+    @Test func `a signature alone is believed for any kind of JWS, and nothing in it is read`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let keySet = Self.path(try #require(token.keySets.first))
+        let tampered = String(token.token.dropLast(4)) + "AAAA"
+        let run = try await CountersignProcess.run(
+            ["token", "verify", "--signature-only", "--jwks", keySet, token.token, tampered, ""])
+        #expect(run.output == "{\"valid\":true}\n\(Self.refusal("signature_mismatch"))\n\(Self.refusal("malformed"))\n")
+        #expect(run.code == 1)
+        let notification = try #require(try Vectors.realAppleNotifications.first)
+        let kinds = try await CountersignProcess.run(
+            [
+                "token", "verify", "--signature-only", "--jwks", Self.path(try #require(notification.keySets.first)),
+                notification.token,
+            ])
+        #expect(kinds.output == "{\"valid\":true}\n")
+        #expect(kinds.code == 0)
+    }
+
+    @Test(arguments: try Vectors.realAppleNotifications)
+    func `a notification is no identity token`(token: Vectors.RealToken) async throws {
+        let run = try await CountersignProcess.run(Self.options(for: token) + [token.token])
+        #expect(run.output == Self.refusal("event_token") + "\n")
+    }
+
+    @Test(arguments: ["{\"keys\":[]}", "not json", "", "{\"keys\":[{\"kty\":\"oct\",\"kid\":\"a\",\"k\":\"AAAA\"}]}"])
+    func `a key set file without a usable key leaves every key unknown`(document: String) async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let file = FileManager.default.temporaryDirectory.appending(path: "jwks-\(UUID().uuidString)")
+        try Data(document.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await CountersignProcess.run(
+            Self.options(for: token, jwks: file.path) + [token.token, token.token])
+        #expect(run.output == "\(Self.refusal("key_unknown"))\n\(Self.refusal("key_unknown"))\n")
+        #expect(run.code == 1)
+    }
+
+    @Test func `the configured client IDs and issuers count when none is given`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        let arguments = [
+            "token", "verify", "--provider", "apple", "--jwks", Self.path(try #require(token.keySets.first)), "--at",
+            Timestamp(seconds: token.issuedAt).rfc3339, token.token,
+        ]
+        let clients = ["COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.other, \(token.audience)"]
+        #expect(try await CountersignProcess.run(arguments, environment: clients).code == 0)
+        let issuers = clients.merging(["COUNTERSIGN_APPLE_ISSUERS": "https://apple.example"]) { $1 }
+        let refused = try await CountersignProcess.run(arguments, environment: issuers)
+        #expect(refused.output == Self.refusal("issuer_rejected") + "\n")
+    }
+
+    @Test(
+        arguments: [
+            (["--provider", "microsoft", "x"], "microsoft"),
+            (["x"], "--provider"),
+            (["--signature-only", "x"], "--provider"),
+            (["--provider", "apple", "x"], "--client-id"),
+            (["--provider", "apple", "--client-id", "a", "--jwks", "/nowhere", "x"], "/nowhere"),
+            (["--provider", "apple", "--client-id", "a", "--at", "yesterday", "x"], "--at"),
+            (["--provider", "apple", "--client-id", "a", "--at", "2024-02-30T00:00:00Z", "x"], "--at"),
+            (["--provider", "apple", "--client-id", "a", "--config", "/nowhere", "x"], "/nowhere"),
+            (["--provider", "apple", "--frobnicate", "x"], "--frobnicate"),
+        ] as [([String], String)])
+    func `a command line that makes no sense is a usage error of one sentence`(
+        arguments: [String], word: String
+    ) async throws {
+        let run = try await CountersignProcess.run(["token", "verify"] + arguments)
+        #expect(run.code == 2)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.hasPrefix("countersign: "))
+        #expect(run.errors.contains(word))
+        #expect(run.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test func `a provider whose keys can't be had is said to be unavailable`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first)
+        // Port 9 discards, if anybody listens there at all.
+        let run = try await CountersignProcess.run(
+            [
+                "token", "verify", "--provider", "apple", "--client-id", token.audience, "--at",
+                Timestamp(seconds: token.issuedAt).rfc3339, token.token,
+            ], environment: ["COUNTERSIGN_APPLE_KEYS_URL": "http://127.0.0.1:9/keys"])
+        #expect(run.output == Self.refusal("keys_unavailable") + "\n")
+        #expect(run.code == 1)
+    }
+}

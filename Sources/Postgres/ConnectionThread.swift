@@ -69,12 +69,10 @@ struct ConnectionThread: Sendable {
                 case .reconnect: return .retired
                 case .proceed: break
                 }
-                let hasMore = !outbox.isEmpty
                 pipeline.enqueue(outbox)
                 outbox.removeAll(keepingCapacity: true)
                 try pipeline.send()
-                // While the statements were sent, others may have come; the pool takes us for awake until it has nothing.
-                if !hasMore { try wait(&pipeline) }
+                try wait(&pipeline)
             }
         } catch {
             if error.code == .protocolViolation || !pipeline.hasServed {

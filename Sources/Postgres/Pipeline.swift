@@ -129,8 +129,12 @@ struct Pipeline: ~Copyable {
                 let segment = flight[answered]
                 answered += 1
                 finish(segment)
-                if segment.hasFailedToBegin {
-                    throw lost(.connectionLost, "the transaction could not be opened")
+                if segment.hasFailedToBegin { throw lost(.connectionLost, "the transaction could not be opened") }
+                if segment.statement.lease == nil && link.isInTransaction {
+                    // A bare BEGIN. Whatever shared the connection with it would wait for a COMMIT that never comes.
+                    let error = lost(.protocolViolation, "a statement left a transaction open")
+                    segment.statement.fail(segment.statement.error(error.code, message: error.message))
+                    throw error
                 }
             } else {
                 try take(result, at: answered)
@@ -224,10 +228,6 @@ struct Pipeline: ~Copyable {
     }
 
     // MARK: - Ending
-
-    /// A transaction was left open by a statement that is not ours to send, such as a bare BEGIN.
-    var isLeftInTransaction: Bool { flight.isEmpty && unsent.isEmpty && link.isInTransaction }
-    var hasFlight: Bool { !flight.isEmpty }
 
     private func lost(
         _ code: PostgresError.Code = .connectionLost, _ message: String? = nil, sqlState: String? = nil

@@ -12,14 +12,12 @@ extension Seating {
             seats[seat].condition = .closed
             return .close
         }
-        seats[seat].isAsleep = true
         return seats[seat].condition == .connecting ? .connect : .none
     }
 
     /// Nobody waiting any more is reason to rest: the next request connects anew.
     mutating func connectFailed(_ seat: Int, _ error: PostgresError) {
         outage = error
-        seats[seat].isAsleep = true
         if line.count == 0 { seats[seat].condition = .dormant }
     }
 
@@ -27,7 +25,6 @@ extension Seating {
         var effects = Effects()
         outage = nil
         seats[seat].condition = .ready
-        seats[seat].isAsleep = false
         dispatch(&effects)
         return effects
     }
@@ -36,7 +33,7 @@ extension Seating {
     ///
     /// - Parameters:
     ///   - again: Statements that the server rolled back for no fault of theirs.
-    ///   - outbox: Empty; gets the statements to send. When it stays empty the thread goes to sleep.
+    ///   - outbox: Empty; gets the statements to send.
     mutating func exchange(
         _ seat: Int, answered: Int, again: [Statement], isCancelling: Bool, retires: Bool,
         outbox: inout [Statement], _ effects: inout Effects
@@ -68,7 +65,6 @@ extension Seating {
                 tenant.pendingBegin = nil
             }
         }
-        seats[seat].isAsleep = outbox.isEmpty
         return .proceed
     }
 
@@ -95,7 +91,6 @@ extension Seating {
         seats[seat].isRetiring = false
         seats[seat].isCancelling = false
         seats[seat].condition = line.count > 0 ? .connecting : .dormant
-        seats[seat].isAsleep = true
     }
 
     private mutating func emptyInbox(_ seat: Int, _ effects: inout Effects) {

@@ -19,7 +19,6 @@ struct Seating {
         var tenant: Lease?
         /// Gets the connection once its load is 0; until then the connection takes nothing new.
         var promise: LeaseRequest?
-        var isAsleep = false
         /// A cancel request is under way and would hit whatever is sent.
         var isCancelling = false
         /// To be closed as soon as it is idle.
@@ -110,7 +109,7 @@ struct Seating {
         seats[lease.seat].tenant = nil
         if isSpent {
             seats[lease.seat].isRetiring = true
-            wake(lease.seat, &effects)
+            effects.wakes.append(lease.seat)
         }
         settle(lease.seat, &effects)
         return effects
@@ -134,7 +133,7 @@ struct Seating {
             seats[seat].load -= 1
             refuse(request, request.error(.cancelled), &effects)
             settle(seat, &effects)
-        case .taken(let seat): wake(seat, &effects)
+        case .taken(let seat): effects.wakes.append(seat)
         }
         return effects
     }
@@ -176,7 +175,7 @@ struct Seating {
         statement.phase = .assigned(seat: seat)
         seats[seat].inbox.append(statement)
         seats[seat].load += 1
-        wake(seat, &effects)
+        effects.wakes.append(seat)
     }
 
     func leastLoaded() -> Int? {
@@ -235,20 +234,14 @@ struct Seating {
 
     // MARK: - Waking
 
-    mutating func wake(_ seat: Int, _ effects: inout Effects) {
-        guard seats[seat].isAsleep else { return }
-        seats[seat].isAsleep = false
-        effects.wakes.append(seat)
-    }
-
     private mutating func wakeDormant(_ effects: inout Effects) {
         guard let seat = seats.firstIndex(where: { $0.condition == .dormant }) else { return }
         seats[seat].condition = .connecting
-        wake(seat, &effects)
+        effects.wakes.append(seat)
     }
 
     mutating func closeIfQuiet(_ effects: inout Effects) {
         guard isClosing, isQuiet else { return }
-        for seat in seats.indices { wake(seat, &effects) }
+        effects.wakes += seats.indices
     }
 }

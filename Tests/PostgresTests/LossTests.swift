@@ -108,6 +108,37 @@ import Testing
         }
     }
 
+    @Test func `a connection to a server that became read-only is given up for another one`() async throws {
+        try await withPools { database, observer in
+            try await observer.execute("CREATE TABLE t (n int8)")
+            let name = try await observer.query("SELECT current_database()") { row throws(PostgresError) in
+                try row.decode(String.self)
+            }[0]
+            try await observer.execute("ALTER DATABASE \(unsafeSQL: name) SET default_transaction_read_only = on")
+            let before = try await backend(of: database)
+            try await observer.execute("ALTER DATABASE \(unsafeSQL: name) RESET default_transaction_read_only")
+            let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+            #expect(error?.code == .server(sqlState: "25006"))
+            #expect(error?.isTemporary == true)
+            try await database.execute("INSERT INTO t VALUES (2)")
+            let after = try await backend(of: database)
+            #expect(after != before)
+        }
+    }
+
+    @Test func `a transaction that a lone statement opens is not left to others`() async throws {
+        try await withPools { database, _ in
+            try await database.execute("CREATE TABLE t (n int8)")
+            let before = try await backend(of: database)
+            let error = await failure { try await database.execute("BEGIN") }
+            #expect(error?.code == .protocolViolation)
+            try await database.execute("INSERT INTO t VALUES (1)")
+            let after = try await backend(of: database)
+            #expect(after != before)
+            try await expect("SELECT count(*) FROM t", is: 1, in: database)
+        }
+    }
+
     @Test func `statements under random losses fail or answer right, and none runs twice`() async throws {
         try await withPools(poolSize: 4) { database, observer in
             try await database.execute("CREATE TABLE t (n int8)")

@@ -116,6 +116,13 @@ extension MigrationEntry.State: CustomStringConvertible {
 private func withMigrator(_ options: ConfigurationOptions, _ body: (Migrator) async throws -> Void) async throws {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
     let logger = Logger(label: "countersign", factory: { StreamLogHandler.standardError(label: $0) })
+    try await withMigrator(configuration, logger: logger, body)
+}
+
+/// One connection as the owner, for as long as the body runs.
+func withMigrator(
+    _ configuration: DatabaseConfiguration, logger: Logger, _ body: (Migrator) async throws -> Void
+) async throws {
     let database = Database(
         configuration: Database.Configuration(
             url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),

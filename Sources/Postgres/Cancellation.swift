@@ -17,8 +17,7 @@ struct Cancellation {
     private var target: Statement
     private var retryAt: ContinuousClock.Instant
     private var giveUpAt: ContinuousClock.Instant
-    /// The request under way, if any.
-    var request: CancelRequest?
+    private var isRequestUnderWay = false
 
     init(of statement: Statement, at now: ContinuousClock.Instant) {
         target = statement
@@ -27,13 +26,15 @@ struct Cancellation {
     }
 
     /// When to look again; a request under way raises the signal when it is done.
-    var deadline: ContinuousClock.Instant { request == nil ? min(retryAt, giveUpAt) : giveUpAt }
+    var deadline: ContinuousClock.Instant { isRequestUnderWay ? giveUpAt : min(retryAt, giveUpAt) }
 
-    /// - Parameter current: The statement that is to be stopped now, nil when none is.
-    mutating func step(towards current: Statement?, at now: ContinuousClock.Instant) -> Step {
-        if let request {
-            guard request.isDelivered else { return now >= giveUpAt ? .giveUp : .wait }
-            self.request = nil
+    /// - Parameters:
+    ///   - current: The statement that is to be stopped now, nil when none is.
+    ///   - isDelivered: The last request has done what it could.
+    mutating func step(towards current: Statement?, isDelivered: Bool, at now: ContinuousClock.Instant) -> Step {
+        if isRequestUnderWay {
+            guard isDelivered else { return now >= giveUpAt ? .giveUp : .wait }
+            isRequestUnderWay = false
             retryAt = now + Self.pause
         }
         guard let current else { return .over }
@@ -43,6 +44,8 @@ struct Cancellation {
             giveUpAt = now + Self.patience
         }
         if now >= giveUpAt { return .giveUp }
-        return now >= retryAt ? .request : .wait
+        guard now >= retryAt else { return .wait }
+        isRequestUnderWay = true
+        return .request
     }
 }

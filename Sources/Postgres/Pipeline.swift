@@ -34,6 +34,7 @@ struct Pipeline: ~Copyable {
     /// Taken from the pool and held back: behind a script, which needs the connection for itself, or during a cancel.
     private var unsent: [Statement] = []
     private(set) var cancellation: Cancellation?
+    private var cancelRequest: CancelRequest?
     /// The server refuses writes: it became a standby, and a new connection may find the new primary.
     private(set) var retires = false
     /// Something was answered; the connection works.
@@ -214,14 +215,14 @@ struct Pipeline: ~Copyable {
         guard var current = cancellation else { return }
         cancellation = nil
         let now = ContinuousClock.now
-        switch current.step(towards: target, at: now) {
+        switch current.step(towards: target, isDelivered: cancelRequest?.isDelivered ?? true, at: now) {
         case .wait: cancellation = current
         case .over: break
         case .giveUp: throw lost(.connectionLost, "a cancelled statement did not end")
         case .request:
             for segment in flight where segment.statement !== target { segment.statement.isExposedToCancel = true }
             guard let request = link.cancelRequest() else { throw lost() }
-            current.request = request
+            cancelRequest = request
             cancellation = current
             request.send(thenRaise: signal)
         }

@@ -155,15 +155,17 @@ import Testing
     @Test func `a transaction whose task was cancelled does not commit, though no statement noticed`() async throws {
         try await withPools { database, _ in
             try await database.execute("CREATE TABLE t (n int8)")
+            let here = Meeting(of: 2)
             let task = Task {
                 await failure {
                     try await database.transaction { transaction in
                         try await transaction.execute("INSERT INTO t VALUES (1)")
+                        await here.arrive()
                         while !Task.isCancelled { await Task.yield() }
                     }
                 }
             }
-            while database.statistics.busy == 0 { await Task.yield() }
+            await here.arrive()
             task.cancel()
             let error = await task.value
             #expect(error?.code == .cancelled)

@@ -226,8 +226,13 @@ private struct Refused: Error, Equatable {
                 try await transaction.execute("INSERT INTO t VALUES (3, 0)")
                 return transaction
             }
-            let error = await failure { try await escaped.execute("DELETE FROM t") }
-            #expect(error?.code == .closed)
+            let empty = try await database.transaction { $0 }
+            let connection = try await database.withConnection { $0 }
+            let sessions: [any PostgresSession] = [escaped, empty, connection]
+            for session in sessions {
+                let error = await failure { try await session.execute("DELETE FROM t") }
+                #expect(error?.code == .closed)
+            }
             try await expect("SELECT count(*) FROM t", is: 3, in: database)
         }
     }

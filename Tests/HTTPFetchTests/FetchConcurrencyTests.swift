@@ -4,7 +4,7 @@ import HTTPFetch
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchConcurrencyTests {
     @Test
     func `a connection is used again`() async throws {

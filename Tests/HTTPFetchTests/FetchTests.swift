@@ -30,7 +30,7 @@ extension FetchRequest {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct FetchTests {
     @Test
     func `a response comes with its status, headers and body`() async throws {

@@ -61,9 +61,11 @@ final class TLSPeer: @unchecked Sendable {
     /// The authority that vouches for the peer, if any does.
     var authority: String { directory.appending(path: "authority.pem").path }
 
-    /// Reads until `isEnough`, writes the answer, returns what was read. Blocks: for a thread of its own.
-    func exchange(answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool) -> [UInt8] {
-        var received: [UInt8] = []
+    /// Reads on until `isEnough`, writes the answer, returns all that was read. Blocks: for a thread of its own.
+    func exchange(
+        after earlier: [UInt8] = [], answering answer: [UInt8], when isEnough: ([UInt8]) -> Bool
+    ) -> [UInt8] {
+        var received = earlier
         while !isEnough(received) {
             let bytes = output.fileHandleForReading.availableData
             if bytes.isEmpty { break }

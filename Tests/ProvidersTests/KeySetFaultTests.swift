@@ -5,7 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct KeySetFaultTests {
     struct Fault: Sendable, CustomStringConvertible {
         let description: String

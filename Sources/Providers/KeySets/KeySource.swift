@@ -8,7 +8,7 @@ package enum KeySource: Sendable {
     case fixed(KeySet)
 
     /// The keys to verify a token of this `kid` by. Of a fixed set, the key may be missing.
-    func keys(for keyID: [UInt8]) async throws(CredentialRefusal) -> KeySet {
+    package func keys(for keyID: [UInt8]) async throws(CredentialRefusal) -> KeySet {
         switch self {
         case .cache(let cache): try await cache.keys(for: keyID)
         case .fixed(let keys): keys

@@ -1,0 +1,48 @@
+# syntax=docker/dockerfile:1
+# `docker build .` makes the image of the service, `docker build --target sandbox .` that of the stand-in for Apple and Google.
+
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev pkg-config \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY Package.swift ./
+COPY Migrations Migrations
+COPY Sources Sources
+# Not built here, but the manifest names targets in both and SwiftPM looks for them.
+COPY Benchmarks Benchmarks
+COPY Tests Tests
+RUN --mount=type=cache,target=/src/.build \
+    swift build -c release --static-swift-stdlib --product countersign \
+    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
+
+FROM build AS build-sandbox
+RUN --mount=type=cache,target=/src/.build \
+    swift build -c release --static-swift-stdlib --product countersign-sandbox \
+    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign-sandbox"
+
+# The C libraries are the distribution's: rebuild the image to get their fixes.
+FROM debian:bookworm-slim AS runtime
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libssl3 \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
+USER 10001:10001
+
+# Whoever reaches its port can sign in as anybody: for development alone.
+FROM runtime AS sandbox
+COPY --from=build-sandbox /out/countersign-sandbox /usr/local/bin/
+EXPOSE 8090
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8090 && printf 'GET /apple/auth/keys HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]
+ENTRYPOINT ["countersign-sandbox"]
+CMD ["--host", "0.0.0.0", "--allow-remote"]
+
+# Secret files are mounted with mode 0600 and the owner 10001. The private listener stays on the container's loopback, where the
+# health check finds it; it goes by the variable, so set a port of your own there and not in a file.
+FROM runtime AS countersign
+COPY --from=build /out/countersign /usr/local/bin/
+ENV COUNTERSIGN_SERVER_HOST=0.0.0.0
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${COUNTERSIGN_ADMIN_PORT:-8081} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]
+ENTRYPOINT ["countersign"]
+CMD ["serve"]

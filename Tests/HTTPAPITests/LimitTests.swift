@@ -197,12 +197,7 @@ struct LimitTests {
     @Test func `a connection ends after the most requests that may wait on it`() async throws {
         let gate = Gate()
         let routes =
-            Demo.routes + [
-                Route(.get, "/v1/wait") { _ in
-                    await gate.pass()
-                    return .empty()
-                }
-            ]
+            Demo.routes + [gate.route]
         var limits = ServerLimits()
         limits.pipelinedRequests = 4
         try await withServer(routes, limits: limits) { port in
@@ -221,12 +216,7 @@ struct LimitTests {
     @Test func `more requests at once than the listener handles are sent away`() async throws {
         let gate = Gate()
         let routes =
-            Demo.routes + [
-                Route(.get, "/v1/wait") { _ in
-                    await gate.pass()
-                    return .empty()
-                }
-            ]
+            Demo.routes + [gate.route]
         var limits = ServerLimits()
         limits.concurrentRequests = 1
         try await withServer(routes, limits: limits) { port in
@@ -260,6 +250,41 @@ struct LimitTests {
                     first.finishSending()
                     #expect(try await second.answer().status == 200)
                 }
+            }
+        }
+    }
+
+    @Test func `a client that has closed its side is not waited for after the last answer`() async throws {
+        var limits = ServerLimits()
+        limits.connections = 1
+        limits.lingerDeadline = .seconds(600)
+        try await withServer(limits: limits) { port in
+            try await RawConnection.open(port) { first in
+                try await first.send(Self.get("Connection: close\r\n"))
+                first.finishSending()
+                #expect(try await first.answer().status == 200)
+                try await RawConnection.open(port) { second in
+                    let answer = try await second.exchange(Self.get(""))
+                    #expect(answer.status == 200)
+                }
+            }
+        }
+    }
+
+    @Test func `what comes after the last request of a connection does not cost it its answer`() async throws {
+        let gate = Gate()
+        let routes = Demo.routes + [gate.route]
+        try await withServer(routes) { port in
+            try await RawConnection.open(port) { connection in
+                try await connection.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                await gate.waitForArrival()
+                connection.sendEventually([UInt8](repeating: 0x61, count: 2 * 1024 * 1024))
+                // Time enough for the server to read it all, if it were to.
+                try await RawConnection.open(port) { other in
+                    for _ in 0..<200 { _ = try await other.exchange(Self.get("")) }
+                }
+                gate.open()
+                #expect(try await connection.answer().status == 204)
             }
         }
     }

@@ -52,6 +52,9 @@ struct RawConnection {
     /// Returns when the kernel has taken the bytes, so that a peer that has gone is noticed.
     func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
+    /// Leaves it to the event loop to send the bytes when the server takes them.
+    func sendEventually(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+
     /// Closes the client's side; the server may still answer.
     func finishSending() { outbound.finish() }
 

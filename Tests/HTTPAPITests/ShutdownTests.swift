@@ -15,10 +15,6 @@ struct ShutdownTests {
         drain: Duration, finish: Duration, gate: Gate, _ report: @escaping @Sendable (Int) async -> Void
     ) -> [any Service] {
         let health = Health { Health.Readiness(isReady: true) }
-        let waiting = Route(.get, "/v1/wait") { _ in
-            await gate.pass()
-            return .empty()
-        }
         var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
         configuration.drain = drain
         configuration.finish = finish
@@ -28,7 +24,7 @@ struct ShutdownTests {
                 .init(name: "private", host: "127.0.0.1", port: 0), routes: health.routes,
                 group: .singletonMultiThreadedEventLoopGroup, logger: logger, onListening: report),
             Listener(
-                configuration, routes: Demo.routes + [waiting], group: .singletonMultiThreadedEventLoopGroup,
+                configuration, routes: Demo.routes + [gate.route], group: .singletonMultiThreadedEventLoopGroup,
                 logger: logger, onListening: report, onShutdown: { health.stop() }),
         ]
     }

@@ -66,6 +66,14 @@ final class Gate: Sendable {
         _ = await permits.stream.first { _ in true }
     }
 
+    /// A route whose requests wait at the gate.
+    var route: Route {
+        Route(.get, "/v1/wait") { _ in
+            await self.pass()
+            return .empty()
+        }
+    }
+
     func waitForArrival() async { _ = await arrivals.stream.first { _ in true } }
 
     func open() { permits.continuation.yield() }

@@ -198,11 +198,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Closes our side only, and reads on for a while. To close both while bytes of the peer are on their way would make the
     /// kernel reset the connection, and the peer lose an answer that it has not yet read (RFC 9112 §9.6).
+    /// When the peer closes its side as well, the channel is closed.
     private func linger(_ context: ChannelHandlerContext) {
-        if peerHasFinished {
-            context.close(promise: nil)
-            return
-        }
         let now = NIODeadline.now()
         stage = .lingering(until: now + TimeAmount(limits.bodyDeadline))
         readDeadline = now + TimeAmount(limits.lingerDeadline)
@@ -212,7 +209,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func closeIfDone(_ context: ChannelHandlerContext) {
-        if case .lingering = stage, peerHasFinished { context.close(promise: nil) }
         guard unanswered == 0, unflushed == 0 else { return }
         let isBetweenRequests = !assembly.isReceivingBody && !isReceivingHeader
         if peerHasFinished || isQuiescing && isBetweenRequests { context.close(promise: nil) }

@@ -1,0 +1,93 @@
+import HTTPFetch
+import JOSE
+import TestSupport
+import Testing
+
+/// What the service answered.
+struct Answer: Sendable {
+    let status: Int
+    let headers: FetchHeaders
+    let body: [UInt8]
+
+    init(_ response: FetchResponse) {
+        status = response.status
+        headers = response.headers
+        body = response.body
+    }
+
+    var json: JSONValue? { try? JSONValue(parsing: body) }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+
+    /// Of a refusal.
+    var code: String? { json?["code"]?.string }
+
+    /// A text of the body by its path, as `session.accessToken`.
+    func text(_ path: String, _ location: SourceLocation = #_sourceLocation) throws -> String {
+        let value = path.split(separator: ".").reduce(json) { value, name in value?[String(name)] }
+        return try #require(value?.string, "no \(path) in \(status) \(text)", sourceLocation: location)
+    }
+
+    /// The texts of an array, sorted.
+    func texts(_ name: String) -> [String] {
+        (json?[name]?.elements ?? []).compactMap(\.string).sorted()
+    }
+
+    func header(_ name: String) -> String? { headers.first(name) }
+
+    /// The seconds of `Retry-After`.
+    var retryAfter: Int? { header("Retry-After").flatMap(Int.init) }
+
+    /// Everything that may not differ between two refusals that nobody shall tell apart: `requestId` is the only
+    /// member, and the request id and the date are the only fields, that belong to one request alone.
+    var withoutRequestID: String {
+        let id = json?["requestId"]?.string ?? "no request id"
+        let fields = headers.fields.filter { !["date", "x-request-id"].contains($0.name.lowercased()) }
+        return "\(status)\n" + fields.map { "\($0.name): \($0.value)\n" }.joined() + text.replacing(id, with: "ID")
+    }
+}
+
+extension Countersign {
+    /// A POST of JSON to the public listener.
+    func post(
+        _ path: String, _ members: TokenMint.Members, bearer: String? = nil, headers: [(String, String)] = []
+    ) async throws -> Answer {
+        try await post(path, body: members.bytes, bearer: bearer, headers: headers)
+    }
+
+    /// A POST of any bytes.
+    func post(
+        _ path: String, body: [UInt8], type: String = "application/json", bearer: String? = nil,
+        headers: [(String, String)] = []
+    ) async throws -> Answer {
+        var fields: [(name: String, value: String)] = [("Content-Type", type)] + headers.map { ($0.0, $0.1) }
+        if let bearer { fields.append(("Authorization", "Bearer \(bearer)")) }
+        return Answer(try await fetch(FetchRequest(.post, url: url + path, headers: fields, body: body)))
+    }
+
+    func get(_ path: String, bearer: String? = nil) async throws -> Answer {
+        let fields = bearer.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+        return Answer(try await fetch(FetchRequest(url: url + path, headers: fields)))
+    }
+
+    /// From the private listener.
+    func privateGet(_ path: String) async throws -> Answer {
+        Answer(try await fetch(FetchRequest(url: privateURL + path)))
+    }
+
+    /// A busy machine makes a test slow, not wrong.
+    private func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+        var request = request
+        request.timeout = .seconds(90)
+        request.connectTimeout = .seconds(60)
+        return try await fetcher.fetch(request)
+    }
+
+    func signInWithApple(_ token: String, _ more: TokenMint.Members = [:]) async throws -> Answer {
+        try await post("/v1/sign-in/apple", more.with("identityToken", .string(token)))
+    }
+
+    func signInWithGoogle(_ token: String, _ more: TokenMint.Members = [:]) async throws -> Answer {
+        try await post("/v1/sign-in/google", more.with("idToken", .string(token)))
+    }
+}

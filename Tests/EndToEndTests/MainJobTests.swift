@@ -1,0 +1,74 @@
+import JOSE
+import TestSupport
+import Testing
+
+@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
+    @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
+        let world = try World.shared
+        let service = world.service
+        try await world.newPerson("kim")
+
+        let stranger = try await service.signInWithApple(try await world.appleToken("kim"))
+        #expect(stranger.status == 200)
+        #expect(try stranger.text("status") == "linkRequired")
+        #expect(stranger.texts("choices") == ["bind", "create"])
+        #expect(try stranger.text("identity.email") == "kim@example.com")
+
+        let ticket = try stranger.text("linkTicket")
+        let created = try await service.post(
+            "/v1/links/create", ["linkTicket": .string(ticket), "displayName": "Kim Example"])
+        #expect(created.status == 201)
+        #expect(try created.text("status") == "signedIn")
+        #expect(try created.text("account.displayName") == "Kim Example")
+        #expect(created.json?["account"]?["emailVerified"]?.bool == true)
+        let account = try created.text("account.accountId")
+
+        let again = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        #expect(again.status == 410)
+        #expect(again.code == "link_ticket_expired")
+
+        let known = try await service.signInWithApple(try await world.appleToken("kim"))
+        #expect(try known.text("status") == "signedIn")
+        #expect(try known.text("account.accountId") == account)
+
+        let other = try await service.signInWithGoogle(try await world.googleToken("kim"))
+        #expect(try other.text("status") == "linkRequired")
+        #expect(other.texts("choices") == ["bind"])
+        let refused = try await service.post(
+            "/v1/links/create", ["linkTicket": .string(try other.text("linkTicket"))])
+        #expect(refused.status == 409)
+        #expect(refused.code == "email_taken")
+
+        let access = try created.text("session.accessToken")
+        let bound = try await service.post(
+            "/v1/links/bind", ["linkTicket": .string(try other.text("linkTicket"))], bearer: access)
+        #expect(bound.status == 200)
+        #expect(try bound.text("account.accountId") == account)
+        let identities = bound.json?["account"]?["identities"]?.elements ?? []
+        #expect(identities.compactMap { $0["provider"]?.string }.sorted() == ["apple", "google"])
+        let byGoogle = try await service.signInWithGoogle(try await world.googleToken("kim"))
+        #expect(try byGoogle.text("account.accountId") == account)
+
+        let refreshed = try await service.post(
+            "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+        #expect(refreshed.status == 200)
+        #expect(try refreshed.text("sessionId") == (try created.text("session.sessionId")))
+        let fresh = try refreshed.text("accessToken")
+        let read = try await service.get("/v1/account", bearer: fresh)
+        #expect(read.status == 200)
+        #expect(try read.text("accountId") == account)
+
+        let out = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: fresh)
+        #expect(out.status == 204)
+        for token in [fresh, access, try byGoogle.text("session.accessToken")] {
+            let gone = try await service.get("/v1/account", bearer: token)
+            #expect(gone.status == 401)
+            #expect(gone.code == "invalid_session")
+            #expect(gone.header("WWW-Authenticate") == "Bearer")
+        }
+        let late = try await service.post(
+            "/v1/sessions/refresh", ["refreshToken": .string(try refreshed.text("refreshToken"))])
+        #expect(late.status == 401)
+        #expect(late.code == "invalid_refresh_token")
+    }
+}

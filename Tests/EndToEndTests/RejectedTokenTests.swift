@@ -1,0 +1,160 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// A credential that must not sign anybody in, and the reason that the log shall name.
+struct RejectedToken: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let reason: TokenRejection
+    var changes = Sandbox.TokenChanges()
+    var nonce: String?
+    var audience: String?
+    /// Posted beside the token.
+    var posted: TokenMint.Members = [:]
+
+    init(
+        _ name: String, _ reason: TokenRejection, _ changes: Sandbox.TokenChanges = .init(), nonce: String? = nil,
+        audience: String? = nil, posted: TokenMint.Members = [:]
+    ) {
+        testDescription = name
+        self.reason = reason
+        self.changes = changes
+        self.nonce = nonce
+        self.audience = audience
+        self.posted = posted
+    }
+
+    /// Of Apple's; one for every check that a token passes through.
+    static let all: [RejectedToken] = [
+        .init("expired", .expired, .init(expired: true)),
+        .init("of another audience", .audienceRejected, audience: "com.example.other"),
+        .init("of a longer audience", .audienceRejected, audience: "\(Countersign.appleClient).beta"),
+        .init("of another issuer", .issuerRejected, .init(claims: #"{"iss":"https://accounts.google.com"}"#)),
+        .init("of the issuer's new name", .issuerRejected, .init(claims: #"{"iss":"https://account.apple.com"}"#)),
+        .init("with a bit of its signature turned", .signatureMismatch, .init(signature: .forged)),
+        .init("signed by another key", .signatureMismatch, .init(signature: .otherKey)),
+        .init("without a signature", .malformed, .init(signature: .absent)),
+        .init("of alg none", .malformed, .init(algorithm: "none")),
+        .init("of alg none, signed", .algorithmRejected, .init(header: #"{"alg":"none"}"#)),
+        .init("of alg NONE, signed", .algorithmRejected, .init(header: #"{"alg":"NONE"}"#)),
+        .init("of HS256 under the public key", .algorithmRejected, .init(algorithm: "HS256")),
+        .init("of ES256 under the id of an RSA key", .algorithmRejected, .init(algorithm: "ES256")),
+        .init("of an unknown key", .keyUnknown, .init(header: #"{"kid":"unknown"}"#)),
+        .init("with an extension", .headerRejected, .init(header: #"{"crit":["exp"]}"#)),
+        .init("of another type", .headerRejected, .init(header: #"{"typ":"at+jwt"}"#)),
+        .init("that is an event", .eventToken, .init(claims: #"{"events":{}}"#)),
+        .init("not valid yet", .notYetValid, .init(claims: #"{"nbf":4102444800}"#)),
+        .init("that lives too long", .lifetimeRejected, .init(lifetime: 200_000)),
+        .init("without a subject", .claimMissing, .init(withoutClaims: ["sub"])),
+        .init("with a number as subject", .claimInvalid, .init(claims: #"{"sub":5}"#)),
+        .init("larger than any", .tooLarge, .init(claims: #"{"pad":"\#(String(repeating: "a", count: 5_000))"}"#.twice)),
+        .init("with another nonce", .nonceMismatch, nonce: "theirs", posted: ["nonce": "ours"]),
+        .init("with a nonce that nobody posts", .nonceMissing, nonce: "theirs"),
+        .init("without the nonce that is posted", .nonceMissing, posted: ["nonce": "ours"]),
+        .init("with a nonce that we never issued", .nonceSpent, posted: ["nonce": "csn_0123456789abcdef"]),
+        .init("of another client than is posted", .clientRejected, posted: ["clientId": "com.example.other"]),
+    ]
+}
+
+@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+    /// Everything that the answers may differ in is looked at, headers too, except for `Retry-After`: an unknown key may
+    /// be a new one, and then a later try succeeds.
+    @Test func `no refusal of a token tells which check it failed, and none leaves a row`() async throws {
+        let world = try World.shared
+        try await world.newPerson("kim")
+        var answers: [String: [String]] = [:]
+        for (index, rejected) in RejectedToken.all.enumerated() {
+            let id = "rejected-\(100 + index)"
+            let token = try await world.sandbox.authorizeApple(
+                "kim", clientID: Countersign.appleClient, nonce: rejected.nonce, audience: rejected.audience,
+                token: rejected.changes
+            ).identityToken
+            let answer = try await world.service.post(
+                "/v1/sign-in/apple", rejected.posted.with("identityToken", .string(token)),
+                headers: [("X-Request-Id", id)])
+            #expect(answer.status == 401, "\(rejected.testDescription)")
+            #expect(answer.code == "invalid_token", "\(rejected.testDescription)")
+            let line = try await world.service.logged(id)
+            #expect(line["reason"]?.string == rejected.reason.rawValue, "\(rejected.testDescription)")
+            if rejected.reason == .keyUnknown {
+                #expect((1...60).contains(answer.retryAfter ?? 0))
+            } else {
+                #expect(answer.retryAfter == nil, "\(rejected.testDescription)")
+            }
+            let looks = answer.withoutRequestID.replacing(/Retry-After: [0-9]+\n/.ignoresCase(), with: "")
+            answers[looks, default: []].append(rejected.testDescription)
+        }
+        #expect(answers.count == 1, "\(answers)")
+        #expect(try await world.rows() == 0)
+        #expect(world.service.isRunning)
+    }
+
+    @Test(arguments: try Vectors.realIDTokens + Vectors.realAppleNotifications)
+    func `tokens and events that the providers really signed are refused here, at both endpoints`(
+        _ token: Vectors.RealToken
+    ) async throws {
+        let service = try World.shared.service
+        for answer in [try await service.signInWithApple(token.token), try await service.signInWithGoogle(token.token)] {
+            #expect(answer.status == 401)
+            #expect(answer.code == "invalid_token")
+        }
+    }
+
+    @Test func `a token of one provider is refused at the other's endpoint`() async throws {
+        let world = try World.shared
+        try await world.newPerson("lee")
+        // With the other's audience even the client ID fits.
+        let apple = try await world.sandbox.authorizeApple(
+            "lee", clientID: Countersign.appleClient, audience: Countersign.googleClient
+        ).identityToken
+        let google = try await world.sandbox.authorizeGoogle(
+            "lee", clientID: Countersign.googleClient, audience: Countersign.appleClient
+        ).idToken
+        #expect(try await world.service.signInWithGoogle(apple).code == "invalid_token")
+        #expect(try await world.service.signInWithApple(google).code == "invalid_token")
+    }
+
+    /// Nothing is done with a `kid` but to compare it.
+    @Test func `a made-up key id is refused, whatever it is, and reaches neither file nor database`() async throws {
+        let world = try World.shared
+        try await world.newPerson("sam")
+        let long = String(repeating: "k", count: 257)
+        let kids = [
+            #""../../../../etc/passwd""#, #""/dev/null""#, #""' OR '1'='1' --""#, #""1; DROP TABLE accounts""#,
+            #""$(id)""#, #""|id""#, #""a\u0000b""#, #""a\r\nb""#, #""""#, "\"\(long)\"", "1", "1e300", "null", "true",
+            #"["a"]"#, #"{"a":1}"#, #""\ud83d\ude00""#, #""https://example.com/key""#,
+        ]
+        var changes = kids.map { Sandbox.TokenChanges(header: #"{"kid":\#($0)}"#) }
+        changes.append(Sandbox.TokenChanges(withoutHeader: ["kid"]))
+        for (index, change) in changes.enumerated() {
+            let token = try await world.appleToken("sam", change)
+            let answer = try await world.service.post(
+                "/v1/sign-in/apple", ["identityToken": .string(token)], headers: [("X-Request-Id", "kid-\(index)")])
+            #expect(answer.status == 401, "\(change.header)")
+            let line = try await world.service.logged("kid-\(index)")
+            #expect(["header_rejected", "key_unknown"].contains(line["reason"]?.string), "\(change.header)")
+        }
+        #expect(try world.service.logLines().allSatisfy { $0["level"]?.string != "error" })
+        #expect(world.service.isRunning)
+    }
+
+    @Test func `a key id of a megabyte is refused before it is a token`() async throws {
+        let service = try World.shared.service
+        let header = Base64URL.encode(Array(#"{"alg":"RS256","kid":"\#(String(repeating: "k", count: 30_000))"}"#.utf8))
+        let large = try await service.signInWithApple("\(header).e30.AAAA")
+        #expect(large.status == 400)
+        #expect(large.code == "invalid_request")
+        let huge = try await service.signInWithApple(String(repeating: "k", count: 1 << 20))
+        #expect(huge.status == 413)
+        #expect(huge.code == "payload_too_large")
+        #expect(service.isRunning)
+    }
+}
+
+extension String {
+    /// The same claim under a second name: more than one string may hold.
+    fileprivate var twice: String {
+        let body = dropFirst().dropLast()
+        return "{\(body),\(body.replacing("\"pad\"", with: "\"pad2\""))}"
+    }
+}

@@ -1,0 +1,177 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// Every call of the public listener that takes a body, with a body that would succeed or at least be understood.
+private struct Call: Sendable {
+    let path: String
+    let members: TokenMint.Members
+    /// Members of the objects among them, such as `name` of `device`.
+    var nested: [(object: String, member: String)] = []
+    var bearer: String?
+
+    /// One of each; the tokens are good, so that what is refused is refused for its form.
+    static func all(in world: World, person: String) async throws -> [Call] {
+        let account = try await world.newAccount(person)
+        let access = try account.text("session.accessToken")
+        try await world.newPerson("\(person)-new")
+        let apple = try await world.appleToken("\(person)-new")
+        let google = try await world.googleToken("\(person)-new")
+        let ticket = try await world.service.signInWithApple(apple).text("linkTicket")
+        let device = TokenMint.Literal.raw(#"{"name":"phone","platform":"ios"}"#)
+        let deviceMembers = [("device", "name"), ("device", "platform")]
+        return [
+            Call(
+                path: "/v1/sign-in/apple",
+                members: [
+                    "identityToken": .string(apple), "authorizationCode": "c0de", "nonce": "n", "clientId": "c",
+                    "redirectUri": "https://example.com", "fullName": .raw(#"{"givenName":"K","familyName":"E"}"#),
+                    "device": device,
+                ],
+                nested: [("fullName", "givenName"), ("fullName", "familyName")] + deviceMembers),
+            Call(
+                path: "/v1/sign-in/google",
+                members: [
+                    "idToken": .string(google), "serverAuthCode": "c0de", "nonce": "n", "clientId": "c",
+                    "device": device,
+                ], nested: deviceMembers),
+            Call(
+                path: "/v1/sign-in/password",
+                members: ["email": "a@example.com", "password": "correct horse", "device": device],
+                nested: deviceMembers),
+            Call(path: "/v1/links/create", members: ["linkTicket": .string(ticket), "displayName": "Kim"]),
+            Call(
+                path: "/v1/links/bind",
+                members: ["linkTicket": .string(ticket), "email": "a@example.com", "password": "correct horse"]),
+            Call(path: "/v1/links/cancel", members: ["linkTicket": .string(ticket)]),
+            Call(
+                path: "/v1/accounts",
+                members: ["email": .string("\(person)@example.net"), "password": "correct horse", "displayName": "Kim"]),
+            Call(
+                path: "/v1/sessions/refresh",
+                members: ["refreshToken": .string(try account.text("session.refreshToken"))]),
+            Call(path: "/v1/sessions/revoke", members: ["scope": "current"], bearer: access),
+        ]
+    }
+
+    var names: [String] { (try? JSONValue(parsing: members.bytes))?.members?.map(\.name) ?? [] }
+
+    /// The body with one string, of the object or of an object in it, in another spelling.
+    func bodies(replacingStringsBy literal: String) -> [(field: String, body: [UInt8])] {
+        let objects = Set(nested.map(\.object))
+        let plain = names.filter { !objects.contains($0) }.map { name in
+            (name, members.with(name, .raw(literal)).bytes)
+        }
+        return plain
+            + nested.map { object, member in
+                ("\(object).\(member)", members.with(object, .raw("{\"\(member)\":\(literal)}")).bytes)
+            }
+    }
+}
+
+@Suite(.sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+    /// Sends bodies that must all be refused, and looks whether any of them left a row.
+    private func expectRefusals(
+        of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,
+        code: String = "invalid_request", type: String = "application/json"
+    ) async throws {
+        let world = try World.shared
+        let calls = try await Call.all(in: world, person: person)
+        let before = try await world.rows()
+        var count = 0
+        for call in calls {
+            for (field, body) in bodies(call) {
+                let answer = try await world.service.post(call.path, body: body, type: type, bearer: call.bearer)
+                #expect(answer.status == status, "\(call.path) \(field): \(answer.text)")
+                #expect(answer.code == code, "\(call.path) \(field)")
+                count += 1
+            }
+        }
+        #expect(count >= calls.count)
+        #expect(try await world.rows() == before)
+        #expect(world.service.isRunning)
+    }
+
+    @Test(arguments: ["\"a\\u0000b\"", "\"a\\u000d\\u000ab\"", "\"\\u001f\"", "\"a\u{1}b\""])
+    func `a control character in any string of any call is refused, and nothing is stored`(
+        _ literal: String
+    ) async throws {
+        try await expectRefusals(of: { $0.bodies(replacingStringsBy: literal) }, person: "nul\(literal.count)")
+    }
+
+    @Test func `another type in the place of any string is refused`() async throws {
+        for (index, literal) in ["null", "1e300", "true", "[\"a\"]", "{}"].enumerated() {
+            try await expectRefusals(of: { $0.bodies(replacingStringsBy: literal) }, person: "type\(index)")
+        }
+    }
+
+    @Test func `a member that comes twice is refused, also when one is escaped`() async throws {
+        try await expectRefusals(
+            of: { call in
+                let text = String(decoding: call.members.bytes, as: UTF8.self).dropLast()
+                return call.names.flatMap { name in
+                    let first = String(name.unicodeScalars.first?.value ?? 0, radix: 16)
+                    let value = call.members[name]?.text ?? ""
+                    return [
+                        (name, Array("\(text),\"\(name)\":\(value)}".utf8)),
+                        ("\(name), escaped", Array("\(text),\"\\u00\(first)\(name.dropFirst())\":\(value)}".utf8)),
+                    ]
+                }
+            }, person: "twice")
+    }
+
+    /// So that nobody believes that a posted address or subject counts.
+    @Test func `a member that a call does not know is refused and named`() async throws {
+        let world = try World.shared
+        for call in try await Call.all(in: world, person: "unknown") {
+            for name in ["email", "sub", "accountId", "role", "emailVerified"] where !call.names.contains(name) {
+                let answer = try await world.service.post(
+                    call.path, call.members.with(name, "victim@example.com"), bearer: call.bearer)
+                #expect(answer.status == 400, "\(call.path) \(name)")
+                let error = answer.json?["errors"]?.elements?.first { $0["field"]?.string == name }
+                #expect(error?["reason"]?.string == "unknown", "\(call.path) \(name): \(answer.text)")
+            }
+        }
+    }
+
+    @Test func `a body that is not one JSON object in UTF-8 is refused`() async throws {
+        try await expectRefusals(
+            of: { call in
+                let body = call.members.bytes
+                let text = String(decoding: body, as: UTF8.self)
+                return [
+                    ("byte order mark", [0xEF, 0xBB, 0xBF] + body), ("UTF-16", text.utf16.flatMap { [0, UInt8($0 & 255)] }),
+                    ("trailing bytes", body + Array("{}".utf8)), ("array", Array("[\(text)]".utf8)), ("empty", []),
+                    ("trailing comma", Array("\(text.dropLast()),}".utf8)),
+                    ("invalid UTF-8", body.dropLast() + Array(",\"a\":\"".utf8) + [0xC0, 0x80] + Array("\"}".utf8)),
+                    ("depth", Array("\(text.dropLast()),\"a\":\(String(repeating: "[", count: 100_000 / 16))}".utf8)),
+                ]
+            }, person: "form")
+    }
+
+    /// A page of another origin can send these without asking first.
+    @Test(arguments: ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=a", ""])
+    func `a body of a type that a web page may send is refused`(_ type: String) async throws {
+        try await expectRefusals(
+            of: { [("", $0.members.bytes)] }, person: "type-\(type.count)", status: 415,
+            code: "unsupported_media_type", type: type)
+    }
+
+    @Test func `a body of 64 KiB and a byte is too large, and one header field of too many ends it`() async throws {
+        let service = try World.shared.service
+        let padded = Array(#"{"linkTicket":"a"}"#.utf8) + [UInt8](repeating: 0x20, count: 65_536 - 18)
+        #expect(try await service.post("/v1/links/cancel", body: padded).status == 204)
+        let large = try await service.post("/v1/links/cancel", body: padded + [0x20])
+        #expect(large.status == 413)
+        #expect(large.code == "payload_too_large")
+
+        let fields = String(repeating: "X-Pad: 1\r\n", count: 101)
+        let many = try await RawConnection.exchange(
+            service.port, "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(fields)\r\n")
+        #expect(many.status == 400)
+        let encoded = try await service.post(
+            "/v1/links/cancel", body: padded, headers: [("Content-Encoding", "gzip")])
+        #expect(encoded.status == 415)
+        #expect(service.isRunning)
+    }
+}

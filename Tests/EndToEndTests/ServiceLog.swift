@@ -1,0 +1,27 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// The lines that a service has written, each a JSON object.
+extension Countersign {
+    /// Of the whole lines so far.
+    func logLines(_ location: SourceLocation = #_sourceLocation) throws -> [JSONValue] {
+        let whole = log.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+        return try whole.map { line in
+            let value = try? JSONValue(parsing: Array(line))
+            return try #require(value, "not a JSON line: \(Substring(line))", sourceLocation: location)
+        }
+    }
+
+    /// Waits for the line that a request leaves, which holds the reason that its answer keeps to itself.
+    func logged(_ requestID: String, _ location: SourceLocation = #_sourceLocation) async throws -> JSONValue {
+        var line: JSONValue?
+        try await until("a log line of the request \(requestID)") {
+            line = try logLines(location).first {
+                $0["requestId"]?.string == requestID && $0["message"]?.string == "request"
+            }
+            return line != nil
+        }
+        return try #require(line, sourceLocation: location)
+    }
+}

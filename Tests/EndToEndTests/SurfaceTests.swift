@@ -1,0 +1,127 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// What every answer has in common, and what is where.
+@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
+    private static let publicPaths = [
+        "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password", "/v1/links/create", "/v1/links/bind",
+        "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
+        "/.well-known/jwks.json", "/.well-known/openid-configuration",
+    ]
+    private static let privatePaths = ["/health/live", "/health/ready"]
+
+    @Test func `no path of one listener answers on the other`() async throws {
+        let service = try World.shared.service
+        for path in Self.publicPaths {
+            #expect(try await service.privateGet(path).status == 404, "\(path)")
+            #expect(try await service.get(path).status != 404, "\(path)")
+        }
+        for path in Self.privatePaths + ["/metrics", "/admin/v1/accounts", "/console"] {
+            let answer = try await service.get(path)
+            #expect(answer.status == 404, "\(path)")
+            #expect(answer.code == "not_found", "\(path)")
+        }
+        for path in Self.privatePaths { #expect(try await service.privateGet(path).status == 200, "\(path)") }
+    }
+
+    @Test(arguments: [
+        "//v1/account", "/v1//account", "/v1/account/", "/v1/./account", "/v1/x/../account", "/v1%2Faccount",
+        "/V1/account", "/v1/account;a=b", "/v1/account%00", "/v2/account", "/", "/v1",
+    ])
+    func `another spelling of a path is another path`(_ path: String) async throws {
+        let answer = try await RawConnection.exchange(
+            try World.shared.service.port, "GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        #expect(answer.status == 404)
+    }
+
+    @Test(arguments: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST"])
+    func `a method that a path does not have is refused, and the ones that it has are named`(
+        _ method: String
+    ) async throws {
+        let service = try World.shared.service
+        for path in Self.publicPaths {
+            let isRead = ["/v1/account", "/.well-known/jwks.json", "/.well-known/openid-configuration"].contains(path)
+            let allowed: [Substring] = isRead ? ["GET", "HEAD"] : ["POST"]
+            guard !allowed.contains(method[...]) else { continue }
+            let answer = try await RawConnection.exchange(
+                service.port, "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+            #expect(answer.status == 405, "\(method) \(path)")
+            #expect(answer["Allow"]?.split(separator: ", ").sorted() == allowed, "\(method) \(path)")
+            #expect(answer["Access-Control-Allow-Origin"] == nil)
+        }
+    }
+
+    /// Answers of every kind: what must be on all of them.
+    @Test func `every answer says that it may be kept by nobody and read as nothing else`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let created = try await world.newAccount("headers")
+        let access = try created.text("session.accessToken")
+        let token = try await world.appleToken("headers")
+        let answers: [(Int, Answer)] = [
+            (201, created),
+            (200, try await service.signInWithApple(token)),
+            (200, try await service.get("/v1/account", bearer: access)),
+            (204, try await service.post("/v1/links/cancel", ["linkTicket": "a"])),
+            (400, try await service.post("/v1/sign-in/apple", [:])),
+            (401, try await service.signInWithApple("a.b.c")),
+            (401, try await service.get("/v1/account")),
+            (401, try await service.get("/v1/account", bearer: "a.b.c")),
+            (401, try await service.post("/v1/sessions/refresh", ["refreshToken": "a"])),
+            (404, try await service.get("/nothing")),
+            (405, try await service.get("/v1/sign-in/apple")),
+            (410, try await service.post("/v1/links/create", ["linkTicket": "a"])),
+            (413, try await service.post("/v1/links/create", body: [UInt8](repeating: 0x20, count: 70_000))),
+            (415, try await service.post("/v1/links/create", body: [0x20], type: "text/plain")),
+            (200, try await service.privateGet("/health/live")), (200, try await service.privateGet("/health/ready")),
+            (404, try await service.privateGet("/nothing")),
+        ]
+        for (status, answer) in answers {
+            #expect(answer.status == status, "\(answer.text)")
+            let id = answer.header("X-Request-Id")
+            #expect(id?.isEmpty == false, "\(status)")
+            #expect(answer.header("X-Content-Type-Options") == "nosniff", "\(status)")
+            #expect(answer.header("Cache-Control") == "no-store", "\(status)")
+            #expect(answer.header("Set-Cookie") == nil && answer.header("Access-Control-Allow-Origin") == nil)
+            #expect((answer.header("WWW-Authenticate") == "Bearer") == (status == 401), "\(status)")
+            guard status >= 400 else { continue }
+            #expect(answer.header("Content-Type") == "application/problem+json", "\(status)")
+            #expect(answer.json?["status"]?.integer == Int64(status))
+            #expect(answer.json?["requestId"]?.string == id)
+            #expect(answer.json?["type"]?.string == "/problems/\(answer.code ?? "")")
+        }
+    }
+
+    @Test func `the documents for verifiers may be cached, and verify our access tokens`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("verifier")
+        let document = try await world.service.get("/.well-known/openid-configuration")
+        #expect(try document.text("issuer") == world.service.url)
+        #expect(try document.text("jwks_uri") == world.service.url + "/.well-known/jwks.json")
+        let published = try await world.service.get("/.well-known/jwks.json")
+        for answer in [document, published] {
+            #expect(answer.header("Cache-Control")?.contains("max-age=") == true)
+        }
+        let keys = try KeySet(parsing: published.body)
+        let access = Array(try created.text("session.accessToken").utf8)
+        let token = try UnverifiedToken(access, allowedTypes: ["at+jwt"]).verified(by: keys)
+        #expect(token.claims["sub"]?.string == (try created.text("account.accountId")))
+        #expect(token.claims["sid"]?.string == (try created.text("session.sessionId")))
+        #expect(token.claims["iss"]?.string == world.service.url)
+        #expect(token.claims["amr"]?.elements?.compactMap(\.string) == ["apple"])
+    }
+
+    @Test func `a sane request id is kept and any other is replaced`() async throws {
+        let service = try World.shared.service
+        let kept = try await service.post("/v1/links/cancel", ["linkTicket": "a"], headers: [("X-Request-Id", "a-1.B_2")])
+        #expect(kept.header("X-Request-Id") == "a-1.B_2")
+        for id in ["a b", "a\u{e9}", "%0d%0aX: y", String(repeating: "a", count: 129), "<script>", "\"a\"", "\u{1}"] {
+            let answer = try await RawConnection.exchange(
+                service.port, "GET /a HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: \(id)\r\n\r\n")
+            let given = try #require(answer["X-Request-Id"])
+            #expect(given != id)
+            #expect(given.wholeMatch(of: /[A-Za-z0-9._-]{1,128}/) != nil)
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Accounts
+import JOSE
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+/// A service, the sandbox whose keys it trusts, and the database they share: all real, all in processes of their own.
+struct World: Sendable {
+    let service: Countersign
+    let sandbox: Sandbox
+    let scratch: ScratchDatabase
+
+    /// Brings one up on a migrated database for as long as the closure runs.
+    static func run<Result: Sendable>(
+        _ settings: Countersign.Settings = [:], prepare: (Sandbox) async throws -> Void = { _ in },
+        _ body: (World) async throws -> Result
+    ) async throws -> Result {
+        try await ScratchDatabase.withMigrated { scratch in
+            try await Sandbox.run { sandbox in
+                try await prepare(sandbox)
+                return try await Countersign.serve(
+                    Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
+                ) { service in
+                    try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+                }
+            }
+        }
+    }
+
+    static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) -> Countersign.Settings {
+        [
+            "postgres.url": scratch.url, "postgres.poolSize": "4",
+            "apple.keysUrl": sandbox.appleKeysURL, "google.keysUrl": sandbox.googleKeysURL,
+        ]
+    }
+
+    /// The world of the suite that a test belongs to.
+    @TaskLocal static var current: World?
+
+    static var shared: World {
+        get throws { try #require(current, "The suite lacks the trait .sharedWorld.") }
+    }
+
+    // MARK: People
+
+    /// Somebody with an Apple account whom no other test knows.
+    func newPerson(_ name: String, email: String? = nil) async throws {
+        try await sandbox.addApplePerson(name, Self.members(email ?? "\(name)@example.com"))
+        try await sandbox.addGooglePerson(name, Self.members(email ?? "\(name)@example.com"))
+    }
+
+    private static func members(_ email: String) -> String {
+        let members: TokenMint.Members = ["email": .string(email)]
+        return String(decoding: members.bytes, as: UTF8.self)
+    }
+
+    /// What Apple's SDK gives the app; the email comes every time.
+    func appleToken(
+        _ person: String, nonce: String? = nil, _ changes: Sandbox.TokenChanges = .init()
+    ) async throws -> String {
+        try await sandbox.authorizeApple(
+            person, clientID: Countersign.appleClient, nonce: nonce, repeatEmail: true, token: changes
+        ).identityToken
+    }
+
+    func googleToken(
+        _ person: String, nonce: String? = nil, _ changes: Sandbox.TokenChanges = .init()
+    ) async throws -> String {
+        try await sandbox.authorizeGoogle(
+            person, clientID: Countersign.googleClient, nonce: nonce, token: changes
+        ).idToken
+    }
+
+    /// A new person who has chosen to create an account: the answer to that.
+    func newAccount(_ name: String) async throws -> Answer {
+        try await newPerson(name)
+        let ticket = try await service.signInWithApple(try await appleToken(name)).text("linkTicket")
+        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        #expect(created.status == 201)
+        return created
+    }
+
+    // MARK: What the database holds
+
+    func count(_ query: SQL) async throws -> Int64 {
+        try await scratch.withPool { database in
+            let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }
+            return rows[0]
+        }
+    }
+
+    /// Rows of every table that a request could write to.
+    func rows() async throws -> Int64 {
+        try await count(
+            """
+            SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
+                + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM link_tickets)
+            """)
+    }
+}
+
+/// One world for all tests of a suite, for those that don't get in each other's way.
+struct SharedWorld: SuiteTrait, TestScoping {
+    var settings: Countersign.Settings = [:]
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await World.run(settings) { world in
+            try await World.$current.withValue(world) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == SharedWorld {
+    static var sharedWorld: SharedWorld { SharedWorld() }
+
+    static func sharedWorld(_ settings: Countersign.Settings) -> SharedWorld { SharedWorld(settings: settings) }
+}
+
+struct TimeIsUp: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Waits for something to become true, as long as a busy machine may take.
+func until(
+    _ what: String, within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !isTrue() {
+        guard ContinuousClock.now < end else { throw TimeIsUp(description: "\(what) did not come about") }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

@@ -1,0 +1,278 @@
+import Foundation
+package import HTTPFetch
+import OpenSSL
+import Synchronization
+
+/// A running `countersign serve`: the real executable in a process of its own, which a test calls over HTTP.
+///
+///     try await ScratchDatabase.withMigrated { scratch in
+///         try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]) { service in
+///             let answer = try await service.post("/v1/sign-in/apple", ["identityToken": .string(token)])
+///         }
+///     }
+///
+/// The process ends with the closure, also when it throws, and with the test process, also when that crashes.
+package final class Countersign: Sendable {
+    /// Configuration keys and their values, as `server.drainSeconds`.
+    package typealias Settings = [String: String]
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// How a process ended and what it had written.
+    package struct Ending: Sendable {
+        /// nil when a signal ended it.
+        package let status: Int32?
+        package let output: String
+        /// Standard error: the log of `serve`, the sentence of a command that failed.
+        package let error: String
+    }
+
+    package static let appleClient = "com.example.lamp"
+    package static let googleClient = "lamp-web.apps.googleusercontent.com"
+
+    package let processID: Int32
+    /// `http://127.0.0.1:PORT` of the public listener.
+    package let url: String
+    /// The same of the private one.
+    package let privateURL: String
+    package let fetcher: CurlFetcher
+    package let port: UInt16
+    package let privatePort: UInt16
+    private let child: Child
+
+    /// Serves with these settings for as long as the closure runs. Settings that a test does not name have values that
+    /// suit one: free ports, a key ring, the client IDs above, no drain.
+    package static func serve<Result>(
+        _ settings: Settings, arguments: [String] = [], isolation: isolated (any Actor)? = #isolation,
+        _ body: (Countersign) async throws -> Result
+    ) async throws -> Result {
+        let service = try await start(settings, arguments: arguments)
+        do {
+            let result = try await body(service)
+            await service.stop()
+            return result
+        } catch {
+            await service.stop()
+            throw error
+        }
+    }
+
+    /// Starts a service that whoever asks for it stops; returns when both listeners answer and it is ready.
+    package static func start(_ settings: Settings, arguments: [String] = []) async throws -> Countersign {
+        var refusal = ""
+        // Somebody may take a port between its choice and its use.
+        for _ in 0..<5 {
+            let service = try Countersign(settings, arguments: arguments)
+            if await service.comesUp() { return service }
+            let ending = await service.kill(SIGKILL)
+            refusal = ending.error
+            guard refusal.contains("listener can't use") else { break }
+        }
+        throw Failure(description: "countersign ended before it was ready: \(refusal.suffix(2_000))")
+    }
+
+    /// Runs a command to its end. Ports and the rest are set as for `serve`.
+    package static func run(_ arguments: [String], _ settings: Settings = [:]) async throws -> Ending {
+        var settings = settings
+        let ports = try FreePort.choose(2)
+        for (key, port) in zip(["server.port", "admin.port"], ports) where settings[key] == nil {
+            settings[key] = String(port)
+        }
+        return await (try Child(arguments, try environment(of: settings))).ended.value
+    }
+
+    private init(_ settings: Settings, arguments: [String]) throws {
+        let ports = try FreePort.choose(2)
+        port = ports[0]
+        privatePort = ports[1]
+        var settings = settings
+        settings["server.port"] = String(port)
+        settings["admin.port"] = String(privatePort)
+        url = "http://127.0.0.1:\(port)"
+        privateURL = "http://127.0.0.1:\(privatePort)"
+        fetcher = try CurlFetcher()
+        child = try Child(["serve"] + arguments, try Self.environment(of: settings))
+        processID = child.processID
+    }
+
+    private func comesUp() async -> Bool {
+        for address in ["\(privateURL)/health/ready", "\(url)/.well-known/jwks.json"] {
+            while true {
+                guard child.isRunning else { return false }
+                // A refused connection is what this waits out.
+                if let response = try? await fetcher.fetch(FetchRequest(url: address)), response.status == 200 { break }
+                guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return false }
+            }
+        }
+        return true
+    }
+
+    /// What it has written to standard error so far.
+    package var log: String { child.error.text }
+
+    package var isRunning: Bool { child.isRunning }
+
+    /// Sends SIGTERM and waits for the end.
+    @discardableResult
+    package func stop() async -> Ending { await kill(SIGTERM) }
+
+    /// Sends a signal and waits for the end.
+    @discardableResult
+    package func kill(_ signal: Int32) async -> Ending {
+        await fetcher.shutdown()
+        child.signal(signal)
+        return await child.ended.value
+    }
+
+    /// Sends a signal and waits for nothing.
+    package func send(_ signal: Int32) { child.signal(signal) }
+
+    /// Waits for an end that a signal or the service itself has begun.
+    package func end() async -> Ending { await child.ended.value }
+
+    /// The key ring that every service of this test run uses, so that they can share a database.
+    package static let keyRingPath = Result {
+        let file = FileManager.default.temporaryDirectory.appending(path: "keyring-\(getpid())")
+        let key = Data(try SecureRandom.bytes(32)).base64EncodedString()
+        let isWritten = FileManager.default.createFile(
+            atPath: file.path, contents: Data("test \(key)\n".utf8), attributes: [.posixPermissions: 0o600])
+        guard isWritten else { throw Failure(description: "There is no room for \(file.path).") }
+        return file.path
+    }
+
+    /// `apple.clientIds` is `COUNTERSIGN_APPLE_CLIENT_IDS`. Nothing is inherited.
+    private static func environment(of settings: Settings) throws -> [String: String] {
+        var all: Settings = [
+            "server.drainSeconds": "0", "apple.clientIds": appleClient, "google.clientIds": googleClient,
+            "keyring.path": try keyRingPath.get(),
+        ]
+        all.merge(settings) { _, asked in asked }
+        var environment = ["PATH": "/usr/bin:/bin"]
+        for (key, value) in all {
+            let words = key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }
+            environment["COUNTERSIGN_" + words.joined()] = value
+        }
+        return environment
+    }
+}
+
+/// The process and what it writes.
+private final class Child: Sendable {
+    let processID: Int32
+    let error: Collected
+    let ended: Task<Countersign.Ending, Never>
+    private let process: Mutex<Process>
+
+    init(_ arguments: [String], _ environment: [String: String]) throws {
+        let process = Process()
+        process.executableURL = try Sandbox.executable().deletingLastPathComponent().appending(path: "countersign")
+        process.arguments = arguments
+        process.environment = environment
+        process.standardInput = FileHandle.nullDevice
+        let (output, error) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = error
+        let (statuses, status) = AsyncStream.makeStream(of: Int32?.self)
+        process.terminationHandler = { process in
+            status.yield(process.terminationReason == .exit ? process.terminationStatus : nil)
+        }
+        try process.run()
+        let written = Collected(from: output)
+        let log = Collected(from: error)
+        let watchdog = try Watchdog(over: process.processIdentifier)
+        ended = Task {
+            let status = await statuses.first { _ in true } ?? nil
+            watchdog.dismiss()
+            return Countersign.Ending(status: status, output: await written.whole(), error: await log.whole())
+        }
+        processID = process.processIdentifier
+        self.error = log
+        self.process = Mutex(process)
+    }
+
+    var isRunning: Bool { process.withLock(\.isRunning) }
+
+    /// Nothing once the process has ended: its number may be somebody else's.
+    func signal(_ number: Int32) {
+        process.withLock { process in
+            if process.isRunning { Glibc.kill(process.processIdentifier, number) }
+        }
+    }
+}
+
+/// Kills a process when this one is gone: a shell whose `read` returns when the other end of its pipe, which is here,
+/// closes.
+private final class Watchdog: Sendable {
+    private let shell: Mutex<(process: Process, lifeline: Pipe)>
+
+    init(over processID: Int32) throws {
+        let process = Process()
+        let lifeline = Pipe()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", "read -r line; kill -9 \(processID)"]
+        process.standardInput = lifeline
+        try process.run()
+        shell = Mutex((process, lifeline))
+    }
+
+    /// By a signal that no thread can have blocked for it.
+    func dismiss() {
+        shell.withLock { shell in
+            if shell.process.isRunning { Glibc.kill(shell.process.processIdentifier, SIGKILL) }
+        }
+    }
+}
+
+/// What comes out of a pipe, read by a thread of its own.
+private final class Collected: Sendable {
+    private let bytes = Mutex<[UInt8]>([])
+    private let ends: AsyncStream<Void>
+
+    init(from pipe: Pipe) {
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        self.ends = ends
+        let handle = pipe.fileHandleForReading
+        let thread = Thread { [self] in
+            while true {
+                let data = handle.availableData
+                guard !data.isEmpty else { break }
+                bytes.withLock { $0 += data }
+            }
+            end.finish()
+        }
+        thread.start()
+    }
+
+    var text: String { String(decoding: bytes.withLock(\.self), as: UTF8.self) }
+
+    /// Everything, when the other end is closed.
+    func whole() async -> String {
+        for await _ in ends {}
+        return text
+    }
+}
+
+/// Ports that nobody listens on at the moment.
+private enum FreePort {
+    static func choose(_ count: Int) throws -> [UInt16] {
+        var sockets: [Int32] = []
+        defer { for socket in sockets { close(socket) } }
+        return try (0..<count).map { _ in
+            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            sockets.append(socket)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isBound = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
+                }
+            }
+            guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+}

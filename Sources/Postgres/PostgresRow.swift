@@ -15,18 +15,18 @@ package struct PostgresRow {
         }
     }
 
-    /// The whole row, column by column: as many types as the statement returns columns.
+    /// The whole row, or the rest of it behind `first` columns, column by column: as many types as there are columns.
     ///
     ///     let (id, email) = try row.decode(UUID.self, String?.self)
     package func decode<each T: PostgresDecodable>(
-        _ types: repeat (each T).Type
+        _ types: repeat (each T).Type, from first: Int = 0
     ) throws(PostgresError) -> (repeat each T) {
-        var expected = 0
+        var expected = first
         for _ in repeat each types { expected += 1 }
         guard expected == result.columnCount else {
             throw PostgresValue.mismatch("\(result.columnCount) columns where \(expected) were asked for")
         }
-        var column = 0
+        var column = first
         return (repeat try decodeNext((each types), &column))
     }
 

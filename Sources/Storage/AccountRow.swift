@@ -13,7 +13,8 @@ struct AccountRow: Sendable {
         i.last_sign_in_at, i.authorization_status
         """
 
-    init(_ row: PostgresRow) throws(PostgresError) {
+    /// - Parameter first: where `columns` begin in the row.
+    init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
         let (
             accountID, email, emailVerified, displayName, status, createdAt, hasPassword,
             identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
@@ -21,7 +22,7 @@ struct AccountRow: Sendable {
         ) = try row.decode(
             AccountID.self, String?.self, Bool.self, String?.self, String.self, Timestamp.self, Bool.self,
             IdentityID?.self, String?.self, String?.self, String?.self, String?.self, Bool?.self, Bool?.self,
-            Timestamp?.self, Timestamp?.self, String?.self)
+            Timestamp?.self, Timestamp?.self, String?.self, from: first)
         self.account = Account(
             id: accountID, email: email.flatMap(EmailAddress.init), isEmailVerified: emailVerified,
             displayName: displayName.flatMap(DisplayName.init), status: Account.Status(rawValue: status) ?? .disabled,

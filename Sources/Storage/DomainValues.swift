@@ -2,7 +2,7 @@ package import Accounts
 import Foundation
 package import Postgres
 
-extension Identifier: PostgresEncodable, PostgresDecodable {
+extension Identifier: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .uuid }
 
     package func encode(into encoder: inout PostgresEncoder) {
@@ -14,7 +14,7 @@ extension Identifier: PostgresEncodable, PostgresDecodable {
     }
 }
 
-extension Timestamp: PostgresEncodable, PostgresDecodable {
+extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement {
     package static var postgresType: PostgresType { .timestamptz }
 
     package func encode(into encoder: inout PostgresEncoder) {

@@ -11,65 +11,132 @@ package enum IdentitySignIn: Sendable {
 
 /// `identities`: who a provider's subject is here.
 package struct IdentityStore: Sendable {
-    private let database: Database
+    private let signIns: Batches<SignInAttempt, IdentitySignIn>
 
     package init(database: Database) {
-        self.database = database
+        signIns = Batches(patience: database.configuration.acquireTimeout) { attempts throws(PostgresError) in
+            do throws(PostgresError) {
+                return try await IdentityStore.signIn(attempts, in: database)
+            } catch {
+                // An identity was unlinked between being looked up and being referred to. The next look misses it.
+                guard error.isForeignKeyViolation else { throw error }
+                return try await IdentityStore.signIn(attempts, in: database)
+            }
+        }
     }
 
-    /// Looks the identity up, touches it and opens its session, in one statement.
+    /// Looks the identity up, touches it and opens its session, together with those that sign in at the same moment.
     ///
     /// `last_sign_in_at` is written when it is an hour old, and the provider's email when it changed, so that the usual
     /// sign-in writes nothing but its session. A token without an email changes nothing.
     package func signIn(
         _ identity: VerifiedIdentity, opening: SessionOpening
     ) async throws(PostgresError) -> IdentitySignIn {
-        let email = identity.email
+        try await signIns.answer(SignInAttempt(identity: identity, opening: opening))
+    }
+
+    private struct SignInAttempt: Sendable {
+        let identity: VerifiedIdentity
+        let opening: SessionOpening
+    }
+
+    /// One statement for all of them; the position of an attempt in `attempts` leads its rows back to it.
+    ///
+    /// A subquery with a limit is planned as a look-up by index for each attempt, whatever the planner believes of the
+    /// tables' sizes. Whoever is just touching the same identity is not waited for: the next sign-in touches it again,
+    /// and two statements that each hold a row which the other wants can't come to be.
+    private static func signIn(
+        _ attempts: [SignInAttempt], in database: Database
+    ) async throws(PostgresError) -> [IdentitySignIn] {
+        let keys = attempts.map(\.identity.key)
+        let emails = attempts.map(\.identity.email)
+        let openings = attempts.map(\.opening)
         let rows = try await database.query(
             """
             WITH found AS (
-                SELECT i.identity_id, i.account_id, a.status
-                FROM identities i
-                JOIN accounts a ON a.account_id = i.account_id
-                WHERE i.provider = \(identity.key.provider.rawValue) AND i.realm = \(identity.key.realm.text)
-                    AND i.subject = \(identity.key.subject.text)
-            ), presented (email, email_verified, is_private_email) AS (
-                VALUES (\(email?.address.text)::text, \(email?.isVerified ?? false)::boolean,
-                    \(email?.isPrivateRelay ?? false)::boolean)
+                SELECT p.*, a.*
+                FROM unnest(
+                    \(keys.map(\.provider.rawValue)), \(keys.map(\.realm.text)), \(keys.map(\.subject.text)),
+                    \(emails.map { $0?.address.text }), \(emails.map { $0?.isVerified ?? false }),
+                    \(emails.map { $0?.isPrivateRelay ?? false }), \(openings.map(\.id)), \(openings.map(\.now)),
+                    \(openings.map(\.authenticatedAt)), \(openings.map(\.amr)), \(openings.map(\.device?.name)),
+                    \(openings.map(\.device?.platform)), \(openings.map(\.address)), \(openings.map(\.expiresAt))
+                ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
+                    stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
+                    expires_at, position)
+                CROSS JOIN LATERAL (
+                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at,
+                        a.password_hash, i.identity_id,
+                        i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
+                            OR (p.stated_email IS NOT NULL
+                                AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
+                                    (p.stated_email, p.stated_email_verified, p.stated_is_private_email)) AS is_due
+                    FROM identities i
+                    JOIN accounts a ON a.account_id = i.account_id
+                    WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
+                    LIMIT 1
+                ) a
             ), touched AS (
                 UPDATE identities i
-                SET last_sign_in_at = \(opening.now),
-                    email = COALESCE(p.email, i.email),
-                    email_verified = CASE WHEN p.email IS NULL THEN i.email_verified ELSE p.email_verified END,
-                    is_private_email = CASE WHEN p.email IS NULL THEN i.is_private_email ELSE p.is_private_email END
-                FROM found f, presented p
-                WHERE i.identity_id = f.identity_id AND f.status = 'active'
-                    AND (i.last_sign_in_at IS NULL OR i.last_sign_in_at <= \(opening.now.advanced(bySeconds: -3600))
-                        OR (p.email IS NOT NULL
-                            AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
-                                (p.email, p.email_verified, p.is_private_email)))
+                SET last_sign_in_at = f.now,
+                    email = COALESCE(f.stated_email, i.email),
+                    email_verified =
+                        CASE WHEN f.stated_email IS NULL THEN i.email_verified ELSE f.stated_email_verified END,
+                    is_private_email =
+                        CASE WHEN f.stated_email IS NULL THEN i.is_private_email ELSE f.stated_is_private_email END
+                FROM found f
+                CROSS JOIN LATERAL (
+                    SELECT free.identity_id
+                    FROM identities free
+                    WHERE free.identity_id = f.identity_id
+                    FOR NO KEY UPDATE SKIP LOCKED
+                ) free
+                WHERE f.is_due AND f.status = 'active' AND i.identity_id = free.identity_id
                 RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at
             ), opened AS (
-                \(opening.insertion(accountID: "f.account_id", identityID: "f.identity_id"))
+                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, device_name,
+                    device_platform, ip, created_at, last_used_at, expires_at)
+                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, string_to_array(f.amr, ' '),
+                    f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
                 FROM found f
                 WHERE f.status = 'active'
             )
-            SELECT a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at,
-                a.password_hash IS NOT NULL,
-                i.identity_id, i.provider, i.realm, i.subject,
-                CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END,
-                COALESCE(t.email_verified, i.email_verified), COALESCE(t.is_private_email, i.is_private_email),
-                i.created_at, COALESCE(t.last_sign_in_at, i.last_sign_in_at), i.authorization_status
-            FROM found f
-            JOIN accounts a ON a.account_id = f.account_id
-            JOIN identities i ON i.account_id = f.account_id
-            LEFT JOIN touched t ON t.identity_id = i.identity_id
-            ORDER BY i.created_at, i.identity_id
+            SELECT a.position, \(AccountRow.columns)
+            FROM found a
+            CROSS JOIN LATERAL (
+                SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
+                    CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
+                    COALESCE(t.email_verified, i.email_verified) AS email_verified,
+                    COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,
+                    COALESCE(t.last_sign_in_at, i.last_sign_in_at) AS last_sign_in_at
+                FROM identities i
+                LEFT JOIN touched t ON t.identity_id = i.identity_id
+                WHERE i.account_id = a.account_id
+                OFFSET 0
+            ) i
+            ORDER BY a.position, i.created_at, i.identity_id
             """
-        ) { row throws(PostgresError) in try AccountRow(row) }
+        ) { row throws(PostgresError) in (position: try Int(from: row[0]), account: try AccountRow(row, from: 1)) }
+        let accounts = Dictionary(grouping: rows, by: \.position)
+        return attempts.enumerated().map { index, attempt in
+            // PostgreSQL counts from 1.
+            answer(to: attempt, rows: (accounts[index + 1] ?? []).map(\.account))
+        }
+    }
+
+    private static func answer(to attempt: SignInAttempt, rows: [AccountRow]) -> IdentitySignIn {
         guard let account = AccountRow.account(rows),
-            let linked = account.identities.first(where: { $0.key == identity.key })
+            let linked = account.identities.first(where: { $0.key == attempt.identity.key })
         else { return .unknown }
         return account.status == .active ? .signedIn(account, linked.id) : .disabled(account.id)
     }
+}
+
+extension SessionOpening {
+    /// The methods as one text: PostgreSQL has no array of arrays.
+    fileprivate var amr: String { methods.map(\.rawValue).joined(separator: " ") }
+}
+
+extension PostgresError {
+    fileprivate var isForeignKeyViolation: Bool { code == .server(sqlState: "23503") }
 }

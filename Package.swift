@@ -13,6 +13,9 @@ let habits: [SwiftSetting] = [
 /// The targets that touch C also say every unsafe step aloud.
 let boundary: [SwiftSetting] = habits + [.strictMemorySafety()]
 
+/// Each target has a page beside its code.
+let page = ["README.md"]
+
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -49,16 +52,16 @@ let package = Package(
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // Layer 1: one Swift face for each C library
-        .target(name: "OpenSSL", dependencies: ["COpenSSL"], swiftSettings: boundary),
-        .target(name: "HTTPFetch", dependencies: ["CCurl"], swiftSettings: boundary),
-        .target(name: "Postgres", dependencies: ["CPostgres", log], swiftSettings: boundary),
+        .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: page, swiftSettings: boundary),
+        .target(name: "HTTPFetch", dependencies: ["CCurl"], exclude: page, swiftSettings: boundary),
+        .target(name: "Postgres", dependencies: ["CPostgres", log], exclude: page, swiftSettings: boundary),
 
         // Layer 2
-        .target(name: "JOSE", dependencies: ["OpenSSL"], swiftSettings: habits),
-        .target(name: "Accounts", swiftSettings: habits),
+        .target(name: "JOSE", dependencies: ["OpenSSL"], exclude: page, swiftSettings: habits),
+        .target(name: "Accounts", exclude: page, swiftSettings: habits),
         .target(
             // `Migrations` is a link to the top level's, so that a new file there is noticed by the next build.
-            name: "Migrator", dependencies: ["Postgres", "OpenSSL", log], exclude: ["Migrations", "README.md"],
+            name: "Migrator", dependencies: ["Postgres", "OpenSSL", log], exclude: ["Migrations"] + page,
             swiftSettings: habits, plugins: ["EmbedMigrationsPlugin"]),
         .plugin(
             name: "EmbedMigrationsPlugin", capability: .buildTool(), dependencies: ["embed-migrations"],
@@ -67,23 +70,24 @@ let package = Package(
 
         // Layer 3
         .target(
-            name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", "OpenSSL", log], swiftSettings: habits),
-        .target(name: "Storage", dependencies: ["Postgres", "Accounts", "OpenSSL"], swiftSettings: habits),
+            name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", "OpenSSL", log], exclude: page,
+            swiftSettings: habits),
+        .target(
+            name: "Storage", dependencies: ["Postgres", "Accounts", "OpenSSL"], exclude: page, swiftSettings: habits),
 
         // Layer 4
         .target(
             name: "SignIn",
-            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log, lifecycle],
-            swiftSettings: habits),
+            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log],
+            exclude: page, swiftSettings: habits),
 
         // Layer 5
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, httpTypes, log,
-                lifecycle,
+                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, log, lifecycle,
             ],
-            swiftSettings: habits),
+            exclude: page, swiftSettings: habits),
 
         // Layer 6
         .executableTarget(
@@ -92,7 +96,7 @@ let package = Package(
                 "HTTPAPI", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "JOSE", "HTTPFetch", "Postgres",
                 "OpenSSL", arguments, configuration, log, lifecycle, signals,
             ],
-            swiftSettings: habits),
+            exclude: page, swiftSettings: habits),
         .executableTarget(
             name: "countersign-sandbox",
             dependencies: ["JOSE", "OpenSSL", hummingbird, nioCore, httpTypes, arguments, log, lifecycle, signals],
@@ -101,6 +105,10 @@ let package = Package(
         // Measured by Scripts/bench
         .executableTarget(
             name: "verify-bench", dependencies: ["JOSE", "OpenSSL"], path: "Benchmarks/Verify/Swift",
+            swiftSettings: habits),
+
+        .executableTarget(
+            name: "postgres-bench", dependencies: ["Postgres", log], path: "Benchmarks/Postgres", exclude: ["run"],
             swiftSettings: habits),
 
         // Tests
@@ -132,7 +140,9 @@ let package = Package(
             swiftSettings: habits),
         .testTarget(
             name: "CountersignTests",
-            dependencies: ["countersign", "TestSupport", "Accounts", "Migrator", "Postgres", "Providers", log],
+            dependencies: [
+                "countersign", "TestSupport", "HTTPAPI", "Accounts", "Migrator", "Postgres", "Providers", log,
+            ],
             swiftSettings: habits),
         .testTarget(
             name: "SandboxTests", dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "OpenSSL", "HTTPFetch"],

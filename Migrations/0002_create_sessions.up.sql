@@ -4,7 +4,8 @@ CREATE TABLE sessions (
     session_id uuid PRIMARY KEY,
     account_id uuid NOT NULL REFERENCES accounts (account_id) ON DELETE CASCADE,
     -- The identity that opened it. The reference also makes an unlink wait for a sign-in that is under way, so that
-    -- the unlink sees, and ends, the session which that sign-in opens.
+    -- the unlink sees, and ends, the session which that sign-in opens; it has to end them before it deletes the
+    -- identity, because the reference is gone then.
     identity_id uuid REFERENCES identities (identity_id) ON DELETE SET NULL,
     generation integer NOT NULL DEFAULT 1,
     parent_generation integer NOT NULL DEFAULT 0,
@@ -24,3 +25,4 @@ CREATE TABLE sessions (
 );
 
 CREATE INDEX sessions_account_idx ON sessions (account_id);
+CREATE INDEX sessions_identity_idx ON sessions (identity_id);

@@ -12,7 +12,8 @@ package struct DisplayName: ExactString {
             scalars.append(scalar.properties.isWhitespace ? " " : scalar)
         }
         let visible = String(scalars).split(separator: " ").joined(separator: " ")
-        let cut = String(visible.prefix(DisplayName.maximumCharacters))
+        var cut = String(visible.prefix(DisplayName.maximumCharacters))
+        if cut.last == " " { cut.removeLast() }
         // One character may be a base with any number of combining marks: bound the bytes too.
         guard !cut.isEmpty, cut.utf8.count <= DisplayName.maximumCharacters * 16 else { return nil }
         self.text = cut

@@ -19,8 +19,8 @@ package struct JSONLimits: Sendable {
     /// Token headers, claims, key sets, and the answers of providers.
     package static let standard = JSONLimits()
 
-    /// Request bodies: 64 KiB, no control characters.
-    package static let requestBody = JSONLimits(allowsControlCharacters: false)
+    /// Request bodies: 64 KiB, no control characters. Each field has a length of its own, so a string may fill the body.
+    package static let requestBody = JSONLimits(maximumStringBytes: 65_536, allowsControlCharacters: false)
 
     package init(
         maximumBytes: Int = 65_536, maximumDepth: Int = 8, maximumMembers: Int = 128, maximumStringBytes: Int = 8_192,

@@ -71,10 +71,12 @@ extension PostgresError {
     /// The same request may succeed later without anyone changing anything: answer 503, not 500.
     package var isTemporary: Bool {
         switch code {
-        case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull: true
+        case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
         case .server(let state):
-            state.hasPrefix("08") || state.hasPrefix("53") || state.hasPrefix("57P0") || state == "25006"
-        case .cancelled, .encoding, .decoding, .closed, .serverEncoding, .protocolViolation: false
+            // Our own statement and lock time-outs, and transactions that lost against others, count: a busy database
+            // is no fault of the request.
+            ["08", "40", "53", "57P0"].contains(where: state.hasPrefix) || ["25006", "55P03", "57014"].contains(state)
+        case .encoding, .decoding, .serverEncoding, .protocolViolation: false
         }
     }
 }

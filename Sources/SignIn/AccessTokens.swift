@@ -28,7 +28,7 @@ package final class AccessTokens: Sendable {
         let keySet: KeySet
         /// The published document, ready to send.
         let document: [UInt8]
-        let readAt: Timestamp
+        var askedAt: Timestamp
     }
 
     private static let rereadSeconds: Int64 = 5
@@ -49,7 +49,7 @@ package final class AccessTokens: Sendable {
         self.clock = clock
         let now = clock.now()
         let stored = try await store.keys(orFirst: { try AccessTokens.makeKey(keyRing: keyRing, now: now) })
-        self.keys = Mutex(try AccessTokens.open(stored, keyRing: keyRing, readAt: now))
+        self.keys = Mutex(try AccessTokens.open(stored, keyRing: keyRing, askedAt: now))
     }
 
     /// Our key set (RFC 7517), for whoever verifies our tokens.
@@ -100,20 +100,21 @@ package final class AccessTokens: Sendable {
         }
     }
 
+    /// The keys, read anew if it is time to; whoever comes while they are being read takes those at hand.
     private func rereadKeys() async throws(SignInFailure) -> KeySet {
         let now = clock.now()
-        let (current, isRecent) = keys.withLock {
-            ($0.keySet, now < $0.readAt.advanced(bySeconds: AccessTokens.rereadSeconds))
+        let (current, isMyTurn) = keys.withLock { keys in
+            let isDue = now < keys.askedAt || now >= keys.askedAt.advanced(bySeconds: AccessTokens.rereadSeconds)
+            if isDue { keys.askedAt = now }
+            return (keys.keySet, isDue)
         }
-        guard !isRecent else { return current }
+        guard isMyTurn else { return current }
         do {
             let stored: [StoredSigningKey]
             do { stored = try await store.keys() } catch { throw StorageFailure(error) }
-            let fresh = try AccessTokens.open(stored, keyRing: keyRing, readAt: now)
-            return keys.withLock {
-                $0 = fresh
-                return fresh.keySet
-            }
+            let fresh = try AccessTokens.open(stored, keyRing: keyRing, askedAt: now)
+            keys.withLock { if $0.askedAt <= fresh.askedAt { $0 = fresh } }
+            return fresh.keySet
         } catch let failure as StorageFailure {
             throw SignInFailure(failure)
         } catch {
@@ -121,7 +122,7 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    private static func open(_ stored: [StoredSigningKey], keyRing: KeyRing, readAt: Timestamp) throws -> Keys {
+    private static func open(_ stored: [StoredSigningKey], keyRing: KeyRing, askedAt: Timestamp) throws -> Keys {
         var opened: [(id: String, key: P256PrivateKey)] = []
         for key in stored {
             let der = try keyRing.open(
@@ -132,7 +133,7 @@ package final class AccessTokens: Sendable {
         let document = PublicJWK.document(opened.map { PublicJWK($0.key, keyID: $0.id) })
         return Keys(
             signer: TokenSigner(key: newest.key, keyID: newest.id, type: "at+jwt"),
-            keySet: try KeySet(parsing: document), document: document, readAt: readAt)
+            keySet: try KeySet(parsing: document), document: document, askedAt: askedAt)
     }
 
     private static func makeKey(keyRing: KeyRing, now: Timestamp) throws -> StoredSigningKey {

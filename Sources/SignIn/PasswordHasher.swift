@@ -13,6 +13,7 @@ package final class PasswordHasher: Sendable {
 
     private struct Load {
         var running = 0
+        var finished = 0
         var waiting: [CheckedContinuation<Bool, Never>] = []
     }
 
@@ -89,12 +90,16 @@ package final class PasswordHasher: Sendable {
     /// Hands the slot to whoever waits longest.
     private func releaseSlot() {
         let next: CheckedContinuation<Bool, Never>? = load.withLock { load in
+            load.finished += 1
             guard load.waiting.isEmpty else { return load.waiting.removeFirst() }
             load.running -= 1
             return nil
         }
         next?.resume(returning: true)
     }
+
+    /// How many passwords have been hashed, right, wrong and decoys alike.
+    package var finished: Int { load.withLock(\.finished) }
 
     private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8]) -> String {
         let exponent = cost.n.trailingZeroBitCount

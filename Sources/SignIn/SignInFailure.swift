@@ -26,6 +26,8 @@ package enum SignInFailure: Error, Sendable {
     /// The account has another identity of the provider: this one.
     case providerAlreadyLinked(Identity)
     case linkTicketExpired
+    /// What proved the account no longer does. Told to nobody: it becomes the failure of the proof, or a question.
+    case groundGone
     /// Too much work is waiting; nothing was done. `retryAfter` in seconds.
     case overloaded(retryAfter: Int64)
     /// The database is away, restarting, full or busy. The detail is for the log.

@@ -8,11 +8,11 @@ package enum BindCredential: Sendable {
     case password(email: String, password: String)
 }
 
-/// An account whose owner has just been proven.
+/// Why a ticket's identity may be bound, and what the new session may say of it.
 struct BindProof: Sendable {
-    let accountID: AccountID
+    let ground: BindGround
     let authenticatedAt: Timestamp
-    /// What proved it, beside the provider's token.
+    /// What proved the account, beside the provider's token.
     let methods: [AuthenticationMethod]
 }
 
@@ -51,10 +51,17 @@ extension SignInService {
         let now = clock.now()
         // The ticket first: it is cheap to check, a password is not.
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket),
-            try await stored({ try await stores.links.open(hash, at: now) }) != nil
+            let ticket = try await stored({ try await stores.links.open(hash, at: now) })
         else { throw .linkTicketExpired }
         let proof = try await prove(credential)
-        return try await bind(hash, proof: proof, client: client, at: clock.now())
+        do throws(SignInFailure) {
+            return try await bind(ticket, hash: hash, proof: proof, client: client, at: clock.now())
+        } catch .groundGone {
+            switch credential {
+            case .session: throw .invalidSession
+            case .password: throw .invalidCredentials
+            }
+        }
     }
 
     package func cancel(linkTicket: String) async throws(SignInFailure) {
@@ -64,22 +71,20 @@ extension SignInService {
     }
 
     func bind(
-        _ hash: [UInt8], proof: BindProof, client: Client, at now: Timestamp
+        _ ticket: LinkTicket, hash: [UInt8], proof: BindProof, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignedIn {
-        guard let ticket = try await stored({ try await stores.links.open(hash, at: now) }) else {
-            throw .linkTicketExpired
-        }
         let opening = try opening(
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
             methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
         let identityID: IdentityID = try freshID(now)
         let outcome = try await stored {
-            try await stores.links.bind(hash, to: proof.accountID, identityID: identityID, opening: opening)
+            try await stores.links.bind(hash, on: proof.ground, identityID: identityID, opening: opening)
         }
         switch outcome {
         case .bound(let account):
             return try signedIn(account, identityID: identityID, opening: opening)
         case .ticketExpired: throw .linkTicketExpired
+        case .groundGone: throw .groundGone
         case .accountDisabled: throw .accountDisabled
         case .identityAlreadyLinked: throw .identityAlreadyLinked
         case .providerAlreadyLinked(let existing): throw .providerAlreadyLinked(existing)
@@ -91,10 +96,14 @@ extension SignInService {
         case .session(let token):
             let session = try await session(of: token)
             guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
-            return BindProof(accountID: session.accountID, authenticatedAt: session.authenticatedAt, methods: [])
+            return BindProof(
+                ground: .session(session.id, of: session.accountID), authenticatedAt: session.authenticatedAt,
+                methods: [])
         case .password(let email, let password):
-            let accountID = try await provePassword(email: email, password: password)
-            return BindProof(accountID: accountID, authenticatedAt: clock.now(), methods: [.password])
+            let proven = try await provePassword(email: email, password: password)
+            return BindProof(
+                ground: .password(hash: proven.passwordHash, of: proven.accountID), authenticatedAt: clock.now(),
+                methods: [.password])
         }
     }
 }

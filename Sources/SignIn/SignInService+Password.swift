@@ -24,19 +24,22 @@ extension SignInService {
     package func signIn(
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
-        let accountID = try await provePassword(email: email, password: password)
+        let proven = try await provePassword(email: email, password: password)
         let now = clock.now()
         let opening = try opening(authenticatedAt: now, methods: [.password], client: client, now: now)
-        // Disabled between the proof and here.
-        guard let account = try await stored({ try await stores.sessions.open(opening, for: accountID) }) else {
-            throw .accountDisabled
+        let account = try await stored {
+            try await stores.sessions.open(opening, for: proven.accountID, passwordHash: proven.passwordHash)
         }
+        // Disabled or changed while the password was hashed.
+        guard let account else { throw .invalidCredentials }
         return try signedIn(account, identityID: nil, opening: opening)
     }
 
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
     /// address take the same time and fail alike.
-    func provePassword(email: String, password: String) async throws(SignInFailure) -> AccountID {
+    func provePassword(
+        email: String, password: String
+    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: String) {
         let credential: PasswordCredential? =
             if let address = EmailAddress(email) {
                 try await stored { try await stores.accounts.passwordCredential(for: address) }
@@ -46,8 +49,8 @@ extension SignInService {
         let isRight = try await passwordHasher.verify(
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
             against: credential?.passwordHash)
-        guard isRight, let credential else { throw .invalidCredentials }
+        guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         guard credential.status == .active else { throw .accountDisabled }
-        return credential.accountID
+        return (credential.accountID, passwordHash)
     }
 }

@@ -1,6 +1,5 @@
 package import Accounts
 import JOSE
-import Logging
 import Providers
 import Storage
 
@@ -29,55 +28,51 @@ extension SignInService {
         with provider: Provider, _ credential: ProviderCredential, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
         let now = clock.now()
-        let identity = try await verify(credential, of: provider, client: client, at: now)
-        let opening = try opening(
-            authenticatedAt: identity.authenticatedAt, methods: [AuthenticationMethod(provider)], client: client,
-            now: now)
-        switch try await stored({ try await stores.identities.signIn(identity, opening: opening) }) {
-        case .signedIn(let account, let identityID):
-            return .signedIn(try signedIn(account, identityID: identityID, opening: opening))
-        case .disabled:
-            throw .accountDisabled
-        case .unknown:
-            return try await welcome(identity, fullName: credential.fullName, client: client, at: now)
-        }
+        let identity = try await verify(credential, of: provider, at: now)
+        if let signedIn = try await signInKnown(identity, client: client, at: now) { return .signedIn(signedIn) }
+        return try await welcome(identity, fullName: credential.fullName, client: client, at: now)
     }
 
     private func verify(
-        _ credential: ProviderCredential, of provider: Provider, client: Client, at now: Timestamp
+        _ credential: ProviderCredential, of provider: Provider, at now: Timestamp
     ) async throws(SignInFailure) -> VerifiedIdentity {
         guard let token = credential.token else {
             throw .missingCredential(provider == .apple ? "identityToken" : "idToken")
         }
-        let bytes = Array(token.utf8)
-        do {
-            // Nonces of ours are good once, and this one has not been issued or is spent.
-            if credential.nonce?.hasPrefix("csn_") == true { throw CredentialRefusal(.nonceSpent) }
+        let rules: (any IdentityProvider)? =
             switch provider {
-            case .apple:
-                guard let apple else { throw SignInFailure.providerDisabled }
-                return try await apple.verify(
-                    bytes, postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
-            case .google:
-                guard let google else { throw SignInFailure.providerDisabled }
-                return try await google.verify(
-                    bytes, postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
+            case .apple: apple
+            case .google: google
             }
-        } catch let failure as SignInFailure {
-            throw failure
-        } catch let refusal as CredentialRefusal {
-            logger.info(
-                "credential rejected",
-                metadata: [
-                    "provider": "\(provider.rawValue)", "reason": "\(refusal.reason.rawValue)",
-                    "requestId": "\(client.requestID)",
-                ])
-            guard refusal.reason != .keysUnavailable else {
-                throw .providerUnavailable(retryAfter: refusal.retryAfter ?? 5)
-            }
-            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        guard let rules else { throw .providerDisabled }
+        do throws(CredentialRefusal) {
+            let identity = try await rules.verify(
+                Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
+            // Nonces of this service are good once: whichever this is, it was not issued or it is spent.
+            if let nonce = credential.nonce, IssuedNonce.isClaimed(by: nonce) { throw CredentialRefusal(.nonceSpent) }
+            return identity
         } catch {
-            throw .fault(operation: "verify")
+            guard error.reason != .keysUnavailable else {
+                throw .providerUnavailable(retryAfter: error.retryAfter ?? 5)
+            }
+            throw .credentialRejected(error.reason, retryAfter: error.retryAfter)
+        }
+    }
+
+    /// - Returns: `nil` when nobody has linked the identity.
+    private func signInKnown(
+        _ identity: VerifiedIdentity, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignedIn? {
+        let opening = try opening(
+            authenticatedAt: identity.authenticatedAt, methods: [AuthenticationMethod(identity.key.provider)],
+            client: client, now: now)
+        switch try await stored({ try await stores.identities.signIn(identity, opening: opening) }) {
+        case .signedIn(let account, let identityID):
+            return try signedIn(account, identityID: identityID, opening: opening)
+        case .disabled:
+            throw .accountDisabled
+        case .unknown:
+            return nil
         }
     }
 
@@ -104,15 +99,37 @@ extension SignInService {
             throw .fault(operation: "random")
         }
         try await stored { try await stores.links.insert(ticket, hash: secret.hash) }
-        switch Linking.decide(identity, holder: holder, policy: configuration.verifiedEmailPolicy) {
-        case .linkRequired(let choices):
-            return .linkRequired(
-                LinkRequired(
-                    linkTicket: secret.text, expiresAt: ticket.expiresAt, identity: identity, choices: choices))
-        case .bindAutomatically(let accountID):
-            let proof = BindProof(
-                accountID: accountID, authenticatedAt: identity.authenticatedAt, methods: [])
-            return .signedIn(try await bind(secret.hash, proof: proof, client: client, at: now))
+        var decision = Linking.decide(identity, holder: holder, policy: configuration.verifiedEmailPolicy)
+        if case .bindAutomatically = decision {
+            if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {
+                return .signedIn(signedIn)
+            }
+            decision = Linking.decide(identity, holder: holder, policy: .prompt)
+        }
+        // Of one person's sign-ins at once, the first may have bound the identity since this one looked it up.
+        if configuration.verifiedEmailPolicy == .automatic, holder?.isEmailVerified == true,
+            let signedIn = try await signInKnown(identity, client: client, at: now)
+        {
+            return .signedIn(signedIn)
+        }
+        guard case .linkRequired(let choices) = decision else { throw .fault(operation: "decide") }
+        return .linkRequired(
+            LinkRequired(linkTicket: secret.text, expiresAt: ticket.expiresAt, identity: identity, choices: choices))
+    }
+
+    /// - Returns: `nil` when the account is no longer one that the policy binds to: then the person is asked.
+    private func bindAutomatically(
+        _ ticket: LinkTicket, hash: [UInt8], client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignedIn? {
+        let proof = BindProof(
+            ground: .verifiedEmail, authenticatedAt: ticket.identity.authenticatedAt, methods: [])
+        do throws(SignInFailure) {
+            return try await bind(ticket, hash: hash, proof: proof, client: client, at: now)
+        } catch {
+            switch error {
+            case .groundGone, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
+            default: throw error
+            }
         }
     }
 }

@@ -11,11 +11,8 @@ package struct SignInService: Sendable {
         package var verifiedEmailPolicy: VerifiedEmailPolicy
         /// How long a refresh token lives unused, in seconds.
         package var refreshLifetime: Int64
-        /// Where the public listener is reached, without a slash at the end.
-        package var publicURL: String
 
-        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, publicURL: String) {
-            self.publicURL = publicURL
+        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64) {
             self.verifiedEmailPolicy = verifiedEmailPolicy
             self.refreshLifetime = refreshLifetime
         }
@@ -97,7 +94,6 @@ package enum SignInAnswer: Sendable {
 extension SignInService {
     /// What our tokens name as their issuer.
     package var issuer: String { accessTokens.configuration.issuer }
-    package var publicURL: String { configuration.publicURL }
     /// Our key set (RFC 7517), for whoever verifies our tokens.
     package var publishedKeys: [UInt8] { accessTokens.publishedKeys }
 

@@ -62,11 +62,15 @@ package struct AccountStore: Sendable {
         try await AccountStore.holder(of: email, provider: provider, realm: realm, in: database, locked: false)
     }
 
-    /// - Parameter locked: locks the account's row until the transaction ends.
+    /// - Parameter locked: locks the account's row until the transaction ends. By a statement of its own: one that waits
+    ///   for a lock still sees the identities of before it waited.
     static func holder(
         of email: EmailAddress, provider: Provider, realm: Realm, in session: some PostgresSession, locked: Bool
     ) async throws(PostgresError) -> EmailHolder? {
-        let lock: SQL = locked ? "FOR NO KEY UPDATE OF a" : ""
+        if locked {
+            _ = try await session.execute(
+                "SELECT FROM accounts WHERE email = \(email.text) FOR NO KEY UPDATE")
+        }
         let rows = try await session.query(
             """
             SELECT a.account_id, a.email_verified, a.status,
@@ -76,7 +80,6 @@ package struct AccountStore: Sendable {
                     WHERE i.account_id = a.account_id AND i.provider = \(provider.rawValue) AND i.realm = \(realm.text))
             FROM accounts a
             WHERE a.email = \(email.text)
-            \(lock)
             """
         ) { row throws(PostgresError) in
             let (id, verified, status, hasIdentities, hasIdentityOfProvider) = try row.decode(

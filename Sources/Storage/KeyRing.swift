@@ -22,7 +22,17 @@ package struct KeyRing: Sendable {
         package let bytes: [UInt8]
     }
 
-    private let subkeys: [Purpose: [Subkey]]
+    private struct Subkeys: Sendable {
+        let current: Subkey
+        /// The current one too.
+        let all: [Subkey]
+    }
+
+    private let grants: Subkeys
+    private let signing: Subkeys
+    private let refresh: Subkeys
+    private let codes: Subkeys
+    private let audit: Subkeys
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -43,30 +53,48 @@ package struct KeyRing: Sendable {
             }
             keys.append((id, Array(data)))
         }
-        guard !keys.isEmpty else { throw KeyRingError.empty }
-        var subkeys: [Purpose: [Subkey]] = [:]
-        for purpose in Purpose.allCases {
-            subkeys[purpose] = try keys.map { (key) throws(KeyRingError) in
-                do {
-                    let bytes = try HKDFSHA256.derive(from: key.bytes, label: purpose.rawValue, count: 32)
-                    return Subkey(keyID: key.id, bytes: bytes)
-                } catch {
-                    throw KeyRingError.derivationFailed
-                }
-            }
+        guard let first = keys.first else { throw KeyRingError.empty }
+        func subkeys(_ purpose: Purpose) throws(KeyRingError) -> Subkeys {
+            Subkeys(
+                current: try KeyRing.subkey(of: first, for: purpose),
+                all: try keys.map { (key) throws(KeyRingError) in try KeyRing.subkey(of: key, for: purpose) })
         }
-        self.subkeys = subkeys
+        grants = try subkeys(.grants)
+        signing = try subkeys(.signing)
+        refresh = try subkeys(.refresh)
+        codes = try subkeys(.codes)
+        audit = try subkeys(.audit)
     }
 
     /// The subkey that writes.
     package func current(for purpose: Purpose) -> Subkey {
-        // The initialiser refuses an empty ring and derives every purpose.
-        subkeys[purpose]?.first ?? Subkey(keyID: "", bytes: [])
+        subkeys(for: purpose).current
     }
 
     /// The subkey of a key of the ring, if it is still in it.
     package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
-        subkeys[purpose]?.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+        subkeys(for: purpose).all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+    }
+
+    private func subkeys(for purpose: Purpose) -> Subkeys {
+        switch purpose {
+        case .grants: grants
+        case .signing: signing
+        case .refresh: refresh
+        case .codes: codes
+        case .audit: audit
+        }
+    }
+
+    private static func subkey(
+        of key: (id: String, bytes: [UInt8]), for purpose: Purpose
+    ) throws(KeyRingError) -> Subkey {
+        do {
+            let bytes = try HKDFSHA256.derive(from: key.bytes, label: purpose.rawValue, count: 32)
+            return Subkey(keyID: key.id, bytes: bytes)
+        } catch {
+            throw .derivationFailed
+        }
     }
 
     private static func isIDByte(_ byte: UInt8) -> Bool {

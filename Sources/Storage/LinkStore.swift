@@ -9,10 +9,23 @@ package enum CreateOutcome: Sendable {
     case identityAlreadyLinked
 }
 
+/// Why an identity may be bound to an account. Looked at again by the transaction that binds: between a proof and its use
+/// the account may have changed hands.
+package enum BindGround: Sendable {
+    /// A session of the account.
+    case session(SessionID, of: AccountID)
+    /// The account's password, known by what it was compared with.
+    case password(hash: String, of: AccountID)
+    /// No proof: the policy binds to the account that holds the identity's address.
+    case verifiedEmail
+}
+
 /// What *bind* came to.
 package enum BindOutcome: Sendable {
     case bound(Account)
     case ticketExpired
+    /// The session has ended, the password has changed, or the policy no longer binds by the address.
+    case groundGone
     case accountDisabled
     case identityAlreadyLinked
     /// The account has another identity of this provider and realm.
@@ -125,9 +138,9 @@ package struct LinkStore: Sendable {
         return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
     }
 
-    /// Links the ticket's identity to an account whose owner has proven to be the same person, and signs them in.
+    /// Links the ticket's identity to an account and signs its owner in.
     package func bind(
-        _ hash: [UInt8], to accountID: AccountID, identityID: IdentityID, opening: SessionOpening
+        _ hash: [UInt8], on ground: BindGround, identityID: IdentityID, opening: SessionOpening
     ) async throws -> BindOutcome {
         let now = opening.now
         do {
@@ -136,15 +149,14 @@ package struct LinkStore: Sendable {
                     throw Refusal.ticketExpired
                 }
                 let identity = ticket.identity
-                let status = try await transaction.query(
-                    "SELECT status FROM accounts WHERE account_id = \(accountID) FOR NO KEY UPDATE"
-                ) { row throws(PostgresError) in try row.decode(String.self) }
-                guard status.first == Account.Status.active.rawValue else { throw Refusal.accountDisabled }
-                let account = try await AccountStore.account(accountID, in: transaction)
-                if account?.identities.contains(where: { $0.key == identity.key }) == true {
+                let accountID = try await account(on: ground, for: identity, at: now, in: transaction)
+                guard let account = try await AccountStore.account(accountID, in: transaction),
+                    account.status == .active
+                else { throw Refusal.accountDisabled }
+                if account.identities.contains(where: { $0.key == identity.key }) {
                     throw Refusal.identityAlreadyLinked
                 }
-                if let existing = account?.identities.first(where: {
+                if let existing = account.identities.first(where: {
                     $0.key.provider == identity.key.provider && $0.key.realm == identity.key.realm
                 }) {
                     throw Refusal.providerAlreadyLinked(existing)
@@ -155,6 +167,7 @@ package struct LinkStore: Sendable {
         } catch let refusal as Refusal {
             switch refusal {
             case .ticketExpired: return .ticketExpired
+            case .groundGone: return .groundGone
             case .accountDisabled: return .accountDisabled
             case .providerAlreadyLinked(let existing): return .providerAlreadyLinked(existing)
             case .identityAlreadyLinked, .emailTaken: return .identityAlreadyLinked
@@ -164,10 +177,48 @@ package struct LinkStore: Sendable {
         }
     }
 
+    /// The account that the ground leads to, locked, if the ground still holds.
+    private func account(
+        on ground: BindGround, for identity: VerifiedIdentity, at now: Timestamp, in transaction: Transaction
+    ) async throws -> AccountID {
+        switch ground {
+        case .password(let hash, let accountID):
+            let holds = try await transaction.execute(
+                """
+                SELECT FROM accounts
+                WHERE account_id = \(accountID) AND password_hash = \(hash)
+                FOR NO KEY UPDATE
+                """)
+            guard holds == 1 else { throw Refusal.groundGone }
+            return accountID
+        case .session(let sessionID, let accountID):
+            _ = try await transaction.execute(
+                "SELECT FROM accounts WHERE account_id = \(accountID) FOR NO KEY UPDATE")
+            let holds = try await transaction.execute(
+                """
+                SELECT FROM sessions
+                WHERE session_id = \(sessionID) AND account_id = \(accountID) AND ended_at IS NULL
+                    AND expires_at > \(now)
+                FOR SHARE
+                """)
+            guard holds == 1 else { throw Refusal.groundGone }
+            return accountID
+        case .verifiedEmail:
+            guard let candidate = identity.email?.candidate else { throw Refusal.groundGone }
+            let holder = try await AccountStore.holder(
+                of: candidate, provider: identity.key.provider, realm: identity.key.realm, in: transaction,
+                locked: true)
+            guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic)
+            else { throw Refusal.groundGone }
+            return accountID
+        }
+    }
+
     /// Rolls the transaction back, and with it the ticket's consumption.
     private enum Refusal: Error {
         case ticketExpired
         case emailTaken
+        case groundGone
         case accountDisabled
         case identityAlreadyLinked
         case providerAlreadyLinked(Identity)
@@ -217,7 +268,8 @@ package struct LinkStore: Sendable {
                 UPDATE accounts
                 SET email = NULL, password_hash = NULL,
                     status = CASE WHEN \(disable) THEN 'disabled' ELSE status END,
-                    disabled_reason = CASE WHEN \(disable) THEN 'email_reclaimed' ELSE disabled_reason END
+                    disabled_reason = CASE
+                        WHEN \(disable) AND status = 'active' THEN 'email_reclaimed' ELSE disabled_reason END
                 WHERE account_id = \(loser)
                 """)
             return (email, true)

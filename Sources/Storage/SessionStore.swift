@@ -30,15 +30,20 @@ package struct SessionStore: Sendable {
         try await read(id, at: now)
     }
 
-    /// Opens a session of an active account that a password or a code proved.
+    /// Opens a session of an account that its password proved.
     ///
-    /// - Returns: `nil` when the account is gone or no longer active.
-    package func open(_ opening: SessionOpening, for accountID: AccountID) async throws(PostgresError) -> Account? {
+    /// - Parameter passwordHash: what the password was compared with. Hashing takes long enough for the password to change
+    ///   meanwhile; the lock makes this wait for whoever is changing it.
+    /// - Returns: `nil` when the account is no longer active or has another password by now.
+    package func open(
+        _ opening: SessionOpening, for accountID: AccountID, passwordHash: String
+    ) async throws(PostgresError) -> Account? {
         let opened = try await database.execute(
             """
             \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
             FROM accounts a
-            WHERE a.account_id = \(accountID) AND a.status = 'active'
+            WHERE a.account_id = \(accountID) AND a.status = 'active' AND a.password_hash = \(passwordHash)
+            FOR SHARE OF a
             """)
         guard opened == 1 else { return nil }
         return try await AccountStore.account(accountID, in: database)

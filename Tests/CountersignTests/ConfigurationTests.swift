@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import HTTPAPI
 import Logging
 import Providers
 import Testing
@@ -58,7 +59,7 @@ import Testing
         #expect(configuration.server.host == "127.0.0.1")
         #expect(configuration.server.port == 8080)
         #expect(configuration.server.publicURL == "http://127.0.0.1:8080")
-        #expect(configuration.server.trustedProxies.isEmpty)
+        #expect(configuration.server.trustedProxies == .none)
         #expect(configuration.server.drainSeconds == 5)
         #expect(configuration.admin.host == "127.0.0.1")
         #expect(configuration.admin.port == 8081)
@@ -111,7 +112,7 @@ import Testing
                 """)
         #expect(configuration.server.port == 9001)
         #expect(configuration.server.publicURL == "http://127.0.0.1:9001")
-        #expect(configuration.server.trustedProxies == ["10.0.0.0/8", "::1"])
+        #expect(configuration.server.trustedProxies == TrustedProxies(["10.0.0.0/8", "::1"]))
         #expect(configuration.google?.clientIDs == ["one.example", "two.example"])
         #expect(configuration.google?.authorizedParties == ["one.example", "two.example"])
         #expect(configuration.log.level == .warning)
@@ -124,7 +125,8 @@ import Testing
             ("server.host", "not a host"), ("server.port", "0"), ("server.port", "65536"), ("server.port", "http"),
             ("server.publicUrl", "ftp://a.example"), ("server.publicUrl", "https://a.example/?x=1"),
             ("server.publicUrl", "https://user@a.example"), ("server.publicUrl", "https://ok.example\\@evil.example"),
-            ("server.trustedProxies", "10.0.0.0/33"), ("server.trustedProxies", "proxy.example"),
+            ("server.trustedProxies", "10.0.0.0/33"), ("server.trustedProxies", "::ffff:10.0.0.0/104"),
+            ("server.trustedProxies", "proxy.example"),
             ("server.drainSeconds", "-1"), ("admin.host", ""), ("admin.port", "8080"), ("health.port", "8081"),
             ("postgres.url", "mysql://a"), ("postgres.url", ""), ("postgres.migrationUrl", "nonsense"),
             ("postgres.poolSize", "0"), ("postgres.preparedStatements", "yes"),

@@ -136,13 +136,14 @@ import Testing
         for code: PostgresError.Code in [
             .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .server(sqlState: "08006"),
             .server(sqlState: "57P01"), .server(sqlState: "57P03"), .server(sqlState: "53300"),
-            .server(sqlState: "25006"),
+            .server(sqlState: "25006"), .server(sqlState: "40001"), .server(sqlState: "40P01"),
+            .server(sqlState: "55P03"), .server(sqlState: "57014"), .cancelled, .closed,
         ] {
             #expect(error(code).isTemporary, "\(code)")
         }
         for code: PostgresError.Code in [
-            .cancelled, .encoding, .decoding, .closed, .serverEncoding("LATIN1"), .protocolViolation,
-            .server(sqlState: "23505"), .server(sqlState: "42601"), .server(sqlState: "57014"),
+            .encoding, .decoding, .serverEncoding("LATIN1"), .protocolViolation, .server(sqlState: "23505"),
+            .server(sqlState: "42601"),
         ] {
             #expect(!error(code).isTemporary, "\(code)")
         }

@@ -61,7 +61,7 @@ import Testing
             #expect(ticket.choices == [.bind])
             let bound = try await fixture.bind(ticket, created.session.credential)
             #expect(bound.account.id == created.account.id)
-            #expect(bound.account.identities.map(\.key.provider) == [.apple, .google])
+            #expect(Set(bound.account.identities.map(\.key.provider)) == [.apple, .google])
             // The proving session stays, and both identities lead here.
             #expect(try await fixture.service.session(of: created.session.bearer).id == created.session.id)
             #expect(try await fixture.session(.google, try fixture.google("1")).account.id == created.account.id)
@@ -151,6 +151,52 @@ import Testing
             _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-2", other)))
             let asked = try await fixture.ticket(.google, try fixture.google("2", other))
             #expect(asked.choices == [.bind])
+        }
+    }
+
+    @Test func `of twenty automatic binds of one person all are signed in to one account`() async throws {
+        try await SignInFixture.run(policy: .automatic) { fixture in
+            let address = SignInFixture.email("kim@gmail.com")
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", address)))
+            let token = try fixture.google("1", address)
+            let accounts = try await withThrowingTaskGroup(of: AccountID.self) { group in
+                for _ in 0..<20 { group.addTask { try await fixture.session(.google, token).account.id } }
+                return try await group.reduce(into: Set<AccountID>()) { $0.insert($1) }
+            }
+            #expect(accounts == [created.account.id])
+            #expect(try await fixture.count("identities") == 2)
+        }
+    }
+
+    @Test func `automatic linking asks when the address changes hands meanwhile`() async throws {
+        try await SignInFixture.run(policy: .automatic) { fixture in
+            let address = SignInFixture.email("kim@gmail.com")
+            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", address)))
+            let token = try fixture.google("1", address)
+            let signingIn = try await fixture.interleave { transaction in
+                try await transaction.execute("UPDATE accounts SET email = NULL, email_verified = false")
+            } with: {
+                try await fixture.ticket(.google, token)
+            }
+            #expect(try await signingIn.value.choices == [.bind])
+            #expect(try await fixture.count("identities") == 1)
+        }
+    }
+
+    @Test func `a session that ends while it binds binds nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
+            let binding = try await fixture.interleave { transaction in
+                try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
+                try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+            } with: {
+                try await fixture.bind(ticket, created.session.credential)
+            }
+            try await expectFailure("invalidSession") { try await binding.value }
+            #expect(try await fixture.count("identities") == 1)
+            // The ticket is still good.
+            _ = try await fixture.create(ticket)
         }
     }
 

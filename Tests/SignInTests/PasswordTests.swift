@@ -42,7 +42,10 @@ import Testing
                 ("kim@example.com", String(repeating: "p", count: 4096)),
             ]
             for (email, password) in tries {
+                let hashed = fixture.passwordHasher.finished
                 try await expectFailure("invalidCredentials") { try await signIn(fixture, email, password) }
+                // The same work for each, so the same time.
+                #expect(fixture.passwordHasher.finished == hashed + 1)
             }
         }
     }
@@ -55,6 +58,20 @@ import Testing
             #expect(right == "accountDisabled")
             let wrong = try await failure { try await signIn(fixture, "kim@example.com", "wrong password") }
             #expect(wrong == "invalidCredentials")
+        }
+    }
+
+    @Test func `a password that changes while it is checked opens no session`() async throws {
+        try await SignInFixture.run { fixture in
+            _ = try await register(fixture, "kim@example.com", PasswordTests.password)
+            let sessions = try await fixture.count("sessions")
+            let signingIn = try await fixture.interleave { transaction in
+                try await transaction.execute("UPDATE accounts SET password_hash = NULL")
+            } with: {
+                try await signIn(fixture, "kim@example.com", PasswordTests.password)
+            }
+            try await expectFailure("invalidCredentials") { try await signingIn.value }
+            #expect(try await fixture.count("sessions") == sessions)
         }
     }
 

@@ -1,4 +1,5 @@
 import Accounts
+import Postgres
 import SignIn
 import Storage
 import TestSupport
@@ -54,6 +55,31 @@ import Testing
             #expect(signedIn.account.id == other.account.id)
             #expect(signedIn.account.email == nil)
             #expect(!signedIn.account.hasPassword)
+        }
+    }
+
+    @Test func `an identity that is bound while its address is taken back keeps the account open`() async throws {
+        try await SignInFixture.run { fixture in
+            let other = try await fixture.service.register(
+                email: PreHijackTests.address, password: "some long password", displayName: nil,
+                client: fixture.client)
+            let google = try await fixture.ticket(
+                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+            let creating = try await fixture.interleave { transaction in
+                // What a bind does: it locks the account, then adds the identity.
+                try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
+                try await transaction.execute(
+                    """
+                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                    SELECT gen_random_uuid(), account_id, 'apple', 'main', 'a-1', now() FROM accounts
+                    """)
+            } with: {
+                try await fixture.create(google)
+            }
+            _ = try await creating.value
+            let loser = try await fixture.stores.accounts.account(other.account.id)
+            #expect(loser?.email == nil)
+            #expect(loser?.status == .active)
         }
     }
 

@@ -46,6 +46,8 @@ import Testing
                 (byte < 16 ? "0" : "") + String(byte, radix: 16)
             }.joined()
             let token = try fixture.apple("a-1", [("nonce", .string(hex))])
+            // A nonce says nothing about a token that does not verify.
+            try await expectFailure("malformed") { try await fixture.signIn(.apple, "x", nonce: raw) }
             try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, token, nonce: raw) }
         }
     }

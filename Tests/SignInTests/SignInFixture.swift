@@ -21,6 +21,7 @@ struct SignInFixture: Sendable {
     let stores: Stores
     let keyRing: KeyRing
     let accessTokens: AccessTokens
+    let passwordHasher: PasswordHasher
     let service: SignInService
 
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
@@ -41,15 +42,16 @@ struct SignInFixture: Sendable {
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
             store: stores.signingKeys, keyRing: keyRing, clock: clock)
+        passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         service = SignInService(
             configuration: .init(
-                verifiedEmailPolicy: policy, refreshLifetime: 5_184_000, publicURL: "https://auth.example.com"),
+                verifiedEmailPolicy: policy, refreshLifetime: 5_184_000),
             apple: AppleProvider(
                 configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
             stores: stores, accessTokens: accessTokens, keyRing: keyRing,
-            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000),
+            passwordHasher: passwordHasher,
             clock: clock, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
     }
 
@@ -116,6 +118,28 @@ struct SignInFixture: Sendable {
 
     func bind(_ ticket: LinkRequired, _ credential: BindCredential) async throws -> SignedIn {
         try await service.bind(linkTicket: ticket.linkTicket, credential: credential, client: client)
+    }
+
+    /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
+    func interleave<Value: Sendable>(
+        _ change: @escaping @Sendable (Transaction) async throws -> Void,
+        with call: @escaping @Sendable () async throws -> Value
+    ) async throws -> Task<Value, any Error> {
+        try await database.transaction { transaction in
+            try await change(transaction)
+            let task = Task { try await call() }
+            var isWaiting = false
+            while !isWaiting {
+                isWaiting = try await transaction.query(
+                    """
+                    SELECT EXISTS (
+                        SELECT FROM pg_locks
+                        WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                    """
+                ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+            }
+            return task
+        }
     }
 
     func count(_ table: SQL) async throws -> Int64 {

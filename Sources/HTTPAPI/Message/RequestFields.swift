@@ -9,7 +9,7 @@ extension Request {
         let bytes = try body(as: MediaType.json)
         let object: JSONValue
         do throws(JSONError) {
-            object = try JSONValue(parsing: bytes, limits: Self.jsonLimits)
+            object = try JSONValue(parsing: bytes, limits: .requestBody)
         } catch {
             throw Problem(.invalidRequest, detail: "The body is not JSON as we read it: see byte \(error.offset).")
         }
@@ -18,9 +18,6 @@ extension Request {
         }
         return try fields.complete(read)
     }
-
-    /// The strings of a body have limits of their own, field by field.
-    private static let jsonLimits = JSONLimits(maximumStringBytes: 64 * 1024, allowsControlCharacters: false)
 }
 
 /// The members of one JSON object of a request, read by type.

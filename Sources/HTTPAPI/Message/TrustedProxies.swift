@@ -1,6 +1,6 @@
 /// The networks whose `X-Forwarded-For` is believed.
-package struct TrustedProxies: Sendable {
-    private struct Network: Sendable {
+package struct TrustedProxies: Equatable, Sendable {
+    private struct Network: Equatable, Sendable {
         let prefix: UInt128
         let hostBits: Int
 

@@ -15,7 +15,7 @@ extension MobileAPI {
             Route(.get, "/.well-known/openid-configuration") { _ in
                 .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", service.issuer)
-                    document.member("jwks_uri", service.publicURL + "/.well-known/jwks.json")
+                    document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.strings("id_token_signing_alg_values_supported", ["ES256"])
                     document.strings("subject_types_supported", ["public"])
                 }

@@ -4,9 +4,12 @@ package import SignIn
 /// What phones call, and the documents that verifiers of our tokens read.
 package struct MobileAPI: Sendable {
     let service: SignInService
+    /// Where the public listener is reached, without a slash at the end.
+    let publicURL: String
 
-    package init(service: SignInService) {
+    package init(service: SignInService, publicURL: String) {
         self.service = service
+        self.publicURL = publicURL
     }
 
     package var routes: [Route] {

@@ -18,7 +18,7 @@ extension SignInFailure: ProblemConvertible {
         case .malformedEmail:
             Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
         case .weakPassword: Problem(.weakPassword)
-        case .invalidCredentials: Problem(.invalidCredentials)
+        case .invalidCredentials, .groundGone: Problem(.invalidCredentials)
         case .invalidSession: Problem(.invalidSession)
         case .invalidRefreshToken: Problem(.invalidRefreshToken)
         case .refreshTokenReused: Problem(.refreshTokenReused)

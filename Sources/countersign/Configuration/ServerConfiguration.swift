@@ -1,16 +1,19 @@
+import HTTPAPI
+
 /// The public listener.
 struct ServerConfiguration: Sendable {
     let host: String
     let port: Int
     /// Without a slash at its end.
     let publicURL: String
-    let trustedProxies: [String]
+    let trustedProxies: TrustedProxies
     let drainSeconds: Int
 
     init(from reader: inout ConfigurationReader) {
         host = reader.value(Settings.Server.host)
         port = reader.value(Settings.Server.port)
-        trustedProxies = reader.value(Settings.Server.trustedProxies)
+        // Each entry has been read by itself.
+        trustedProxies = TrustedProxies(reader.value(Settings.Server.trustedProxies)) ?? .none
         drainSeconds = reader.value(Settings.Server.drainSeconds)
         if let url = reader.optional(Settings.Server.publicURL) {
             publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url

@@ -1,4 +1,5 @@
 import Accounts
+import HTTPAPI
 import Logging
 import Providers
 
@@ -13,7 +14,8 @@ enum Settings {
             "How the outside reaches the public listener; required when server.host is no loopback address")
         static let trustedProxies = Setting(
             "server.trustedProxies",
-            .list(of: "IP addresses or networks such as 10.0.0.0/8", where: IPNetwork.isValid), default: "",
+            .list(of: "IP addresses or networks such as 10.0.0.0/8", where: { TrustedProxies([$0]) != nil }),
+            default: "",
             "Proxies whose X-Forwarded-For is believed")
         static let drainSeconds = Setting(
             "server.drainSeconds", .integer(0...300, unit: "seconds"), default: "5",

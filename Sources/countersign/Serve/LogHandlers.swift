@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import JOSE
 import Logging
@@ -34,14 +35,24 @@ struct JSONLogHandler: LogHandler {
     func log(event: LogEvent) {
         var line = JSONWriter()
         line.beginObject()
-        line.member("time", Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        line.member("time", SystemClock().now().rfc3339Milliseconds)
         line.member("level", event.level.rawValue)
         line.member("message", event.message.description)
-        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new }) {
-            line.member(key, value.description)
-        }
+        let added = event.metadata ?? [:]
+        for (key, value) in metadata where added[key] == nil { line.member(key, value.description) }
+        for (key, value) in added { line.member(key, value.description) }
         line.endObject()
-        // One write per line, so that the lines of two threads do not mix.
-        FileHandle.standardError.write(Data(line.bytes + [UInt8(ascii: "\n")]))
+        // One write per line, so that the lines of two threads do not mix. One that fails is lost: a full disk or a closed
+        // pipe behind the log must not end the service.
+        let bytes = line.bytes + [UInt8(ascii: "\n")]
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339 with milliseconds, for log lines.
+    fileprivate var rfc3339Milliseconds: String {
+        let milliseconds = String(1000 + (self.milliseconds - seconds * 1000))
+        return rfc3339.dropLast() + "." + milliseconds.dropFirst() + "Z"
     }
 }

@@ -25,12 +25,12 @@ struct ServeCommand: AsyncParsableCommand {
                 _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }
             }
         }
-        try await Service.run(configuration, logger: logger)
+        try await Composition.run(configuration, logger: logger)
     }
 }
 
 extension ServiceConfiguration {
-    /// What is configured and would be ignored is refused: nobody should believe that it holds.
+    /// A nonce that can't be had would refuse every sign-in.
     fileprivate func refuseWhatIsMissing(_ reader: inout ConfigurationReader) {
         if noncePolicy == .required {
             reader.refuse(Settings.noncePolicy.name, "can't be required yet: this version issues no nonces")

@@ -11,12 +11,14 @@ import Storage
 import UnixSignals
 
 /// Everything that `serve` is made of, built from the bottom up and handed over by parameter.
-enum Service {
+enum Composition {
     static func run(_ configuration: ServiceConfiguration, logger: Logger) async throws {
+        ProcessLimits.adopt()
         let clock = SystemClock()
         let database = Database(configuration: .init(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
         do {
+            try await database.requireUTF8()
             let migrator = Migrator(database: database, logger: logger)
             try await migrator.requireCurrentSchema()
 
@@ -35,8 +37,7 @@ enum Service {
             let signIn = SignInService(
                 configuration: .init(
                     verifiedEmailPolicy: configuration.verifiedEmail,
-                    refreshLifetime: Int64(configuration.tokens.refreshLifetime),
-                    publicURL: configuration.server.publicURL),
+                    refreshLifetime: Int64(configuration.tokens.refreshLifetime)),
                 apple: apple, google: google, stores: stores, accessTokens: accessTokens,
                 keyRing: configuration.keyRing, passwordHasher: try PasswordHasher(), clock: clock, logger: logger)
 
@@ -51,8 +52,10 @@ enum Service {
             }
             // They end in reverse order, each when the one after it is done: the private listener tells load balancers
             // of the drain until the public one has answered its last request.
-            var services: [any ServiceLifecycle.Service] = keySets.compactMap(KeySetRefresh.init)
-            services += listeners(configuration, api: MobileAPI(service: signIn), health: health, logger: logger)
+            var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
+            services += listeners(
+                configuration, api: MobileAPI(service: signIn, publicURL: configuration.server.publicURL),
+                health: health, logger: logger)
             var group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             group.maximumGracefulShutdownDuration = .seconds(configuration.server.drainSeconds + 60)
@@ -75,7 +78,7 @@ enum Service {
         var open = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
         open.drain = .seconds(configuration.server.drainSeconds)
-        open.trustedProxies = TrustedProxies(configuration.server.trustedProxies) ?? .none
+        open.trustedProxies = configuration.server.trustedProxies
         let closed = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
         var listeners = [Listener(closed, routes: health.routes, logger: logger)]
@@ -89,7 +92,7 @@ enum Service {
 }
 
 /// Keeps one provider's keys fresh while the service runs.
-private struct KeySetRefresh: ServiceLifecycle.Service {
+private struct KeySetRefresh: Service {
     let cache: KeySetCache
 
     init?(_ source: KeySource) {

@@ -1,0 +1,14 @@
+import Foundation
+
+/// What a server asks of the system that started it.
+enum ProcessLimits {
+    static func adopt() {
+        // A peer that closes its end is an error of that write, not the end of the process.
+        signal(SIGPIPE, SIG_IGN)
+        // Debian's soft limit of 1,024 descriptors is below one listener's connections; the hard one is ours to take.
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

@@ -1,0 +1,155 @@
+"""Measures full sign-ins against pgbench on one PostgreSQL cluster; see README.md. Called by run.sh."""
+
+import argparse
+import json
+import pathlib
+import resource
+import socket
+import statistics
+import subprocess
+import tempfile
+
+from cluster import Database
+from service import Sandbox, Service, register_persons
+
+CONNECTIONS = 32
+PACED_CONNECTIONS = 64
+IDLE_CONNECTIONS = 1000
+HERE = pathlib.Path(__file__).parent
+
+
+class Bench:
+    def __init__(self, options, directory):
+        self.seconds = options.seconds
+        self.database = Database(options.cluster, "signin_bench")
+        self.sandbox = Sandbox(options.bin, directory)
+        self.service = Service(options.bin, directory, self.database.url, self.sandbox)
+        self.tokens = f"{directory}/tokens"
+        self.pause = 10
+
+    def stop(self):
+        self.service.stop()
+        self.sandbox.stop()
+        self.database.drop()
+
+    def prepare(self):
+        register_persons(self.service, self.sandbox, self.tokens)
+        self.wrk(3)
+
+    def wrk(self, seconds, connections=CONNECTIONS, pause=0):
+        output = subprocess.run(
+            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", HERE / "sign-in.lua", self.service.url, "--",
+             self.tokens, str(pause)], check=True, stdout=subprocess.PIPE, text=True).stdout
+        result = json.loads(output.splitlines()[-1])
+        if result["refused"] or result["failed"]:
+            raise SystemExit(f"not every sign-in was answered with 200: {result}")
+        result["rate"] = result["requests"] / result["seconds"]
+        return result
+
+    def measure(self, connections=CONNECTIONS, pause=0):
+        self.database.reset()
+        result = self.wrk(self.seconds, connections, pause)
+        # wrk hangs up on the last answers of its connections.
+        sessions = self.database.sessions()
+        if not result["requests"] <= sessions <= result["requests"] + connections:
+            raise SystemExit(f"{result['requests']} answers, but {sessions} sessions")
+        return result
+
+    def ceiling(self, clients):
+        self.database.reset()
+        return self.database.pgbench(HERE / "sign-in.sql", clients, self.seconds)
+
+    def peak(self):
+        before = self.cpu_seconds()
+        result = self.measure()
+        for name, start, end in zip(("service", "PostgreSQL", "wrk"), before, self.cpu_seconds()):
+            result[name] = (end - start) * 1e6 / result["requests"]
+        return result
+
+    def cpu_seconds(self):
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return self.service.cpu_seconds(), self.database.cpu_seconds(), children.ru_utime + children.ru_stime
+
+    def paced(self, peak):
+        """At 70 % of the peak. A short try tells by how much the pause between two requests has to change."""
+        trial = self.wrk(2, PACED_CONNECTIONS, self.pause)
+        excess = PACED_CONNECTIONS / (0.7 * peak) - PACED_CONNECTIONS / trial["rate"]
+        self.pause = max(1, round(self.pause + 1000 * excess))
+        result = self.measure(PACED_CONNECTIONS, self.pause)
+        result["load"] = result["rate"] / peak
+        result["spread"] = result["p99"] / result["p50"]
+        return result
+
+    def idle_memory(self):
+        """Of the service with idle connections, each of which has asked something once."""
+        connections = [
+            socket.create_connection(("127.0.0.1", self.service.port)) for _ in range(IDLE_CONNECTIONS)]
+        for connection in connections:
+            connection.sendall(b"GET /.well-known/jwks.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for connection in connections:
+            if not connection.recv(4096).startswith(b"HTTP/1.1 200"):
+                raise SystemExit("an idle connection was refused")
+        memory = self.service.memory("VmRSS")
+        for connection in connections:
+            connection.close()
+        return memory
+
+    def start_seconds(self):
+        self.service.stop()
+        return self.service.start()
+
+
+def run(bench, options):
+    bench.prepare()
+    ceilings, peaks, paced = [], [], []
+    for number in range(1, options.rounds + 1):
+        # They take turns, so that a slow minute of the machine slows all of them.
+        ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
+        peaks.append(bench.peak())
+        peaks[-1]["ratio"] = peaks[-1]["rate"] / max(ceilings[-1].values())
+        peaks[-1]["memory"] = bench.service.memory("VmHWM")
+        paced.append(bench.paced(peaks[-1]["rate"]))
+        print(
+            f"round {number}: pgbench {ceilings[-1]['8']:.0f} and {ceilings[-1]['32']:.0f}, "
+            f"sign-ins {peaks[-1]['rate']:.0f}, ratio {peaks[-1]['ratio']:.3f}", flush=True)
+    starts = [{"seconds": bench.start_seconds()} for _ in range(5)]
+    idle = bench.idle_memory()
+
+    def median(results, name):
+        return statistics.median(result[name] for result in results)
+
+    def row(title, value, unit, digits=0):
+        print(f"{title:36}{value:10.{digits}f} {unit}")
+
+    print(f"\nmedians of {options.rounds} rounds")
+    row("pgbench, 8 clients", median(ceilings, "8"), "/s")
+    row("pgbench, 32 clients", median(ceilings, "32"), "/s")
+    row(f"sign-ins, {CONNECTIONS} connections", median(peaks, "rate"), "/s")
+    row("sign-ins ÷ pgbench", median(peaks, "ratio"), "", 3)
+    row("  p50", median(peaks, "p50") / 1000, "ms", 2)
+    row("  p99", median(peaks, "p99") / 1000, "ms", 2)
+    for process in ("service", "PostgreSQL", "wrk"):
+        row(f"  CPU of {process}", median(peaks, process), "µs a sign-in")
+    row("  memory of the service, most", median(peaks, "memory"), "MB", 1)
+    print(f"at {median(paced, 'load'):.0%} of that rate")
+    row("  p50", median(paced, "p50") / 1000, "ms", 2)
+    row("  p99", median(paced, "p99") / 1000, "ms", 2)
+    row("  p99 ÷ p50", median(paced, "spread"), "", 1)
+    row(f"memory, {IDLE_CONNECTIONS} idle connections", idle, "MB", 1)
+    row("start to ready", 1000 * median(starts, "seconds"), "ms")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, kind in {"bin": str, "cluster": str, "rounds": int, "seconds": int}.items():
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        bench = Bench(options, directory)
+        try:
+            run(bench, options)
+        finally:
+            bench.stop()
+
+
+main()

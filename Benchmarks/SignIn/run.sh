@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# A full sign-in over HTTP, against what pgbench gets out of the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR]
+#
+# The database is a private, durable cluster in .local/bench; see README.md for what is measured and how.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+rounds=5 seconds=8 bin=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --rounds) rounds=$2 ;;
+    --seconds) seconds=$2 ;;
+    --bin) bin=$2 ;; # executables that have been built already
+    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+Scripts/setup
+if ! command -v wrk >/dev/null; then
+    root=()
+    if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends wrk >&2
+fi
+if [ -z "$bin" ]; then
+    echo "== build" >&2
+    swift build -c release --product countersign >&2
+    swift build -c release --product countersign-sandbox >&2
+    bin=$(swift build -c release --show-bin-path)
+fi
+
+# A thousand idle connections are measured too, from one process to another.
+ulimit -n 4096
+
+cluster=.local/bench/postgres
+trap 'Scripts/postgres stop "$cluster"' EXIT
+Scripts/postgres start "$cluster" >/dev/null
+PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/SignIn/measure.py --bin "$bin" \
+    --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds"

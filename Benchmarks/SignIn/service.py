@@ -1,0 +1,131 @@
+"""The service and the sandbox as processes, and the persons who sign in."""
+
+import base64
+import concurrent.futures
+import http.client
+import json
+import os
+import secrets
+import socket
+import subprocess
+import threading
+import time
+
+CLIENT_ID = "lamp-web.apps.googleusercontent.com"
+# As in sign-in.sql.
+SUBJECTS = range(1_000_000_001, 1_000_002_001)
+
+
+class Server:
+    """A process that listens on a free port of the loopback address; its output goes to a file."""
+
+    def __init__(self, log):
+        self._log = log
+        with socket.socket() as chosen:
+            chosen.bind(("127.0.0.1", 0))
+            self.port = chosen.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def run(self, *command, **environment):
+        with open(self._log, "ab") as log:
+            self._process = subprocess.Popen(command, env=os.environ | environment, stdout=log, stderr=log)
+
+    def await_answer(self, port, path):
+        """Seconds until the process answers 200."""
+        start = time.monotonic()
+        while time.monotonic() < start + 30:
+            if self._process.poll() is not None:
+                break
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
+                connection.request("GET", path)
+                if connection.getresponse().status == 200:
+                    return time.monotonic() - start
+            except OSError:
+                pass
+            time.sleep(0.001)
+        with open(self._log, encoding="utf-8") as log:
+            raise SystemExit("a server did not start: " + log.read()[-2000:])
+
+    def stop(self):
+        self._process.terminate()
+        self._process.wait(60)
+
+    def cpu_seconds(self):
+        with open(f"/proc/{self._process.pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self, field):
+        """`VmRSS` or its maximum `VmHWM`, in MB."""
+        with open(f"/proc/{self._process.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith(field)) * 1024 / 1e6
+
+
+class Sandbox(Server):
+    def __init__(self, executables, directory):
+        super().__init__(f"{directory}/sandbox.log")
+        self.run(f"{executables}/countersign-sandbox", "--port", str(self.port))
+        self.await_answer(self.port, "/google/oauth2/v3/certs")
+
+
+class Service(Server):
+    """As it runs in production, but for where it finds Google's keys and how long it drains."""
+
+    def __init__(self, executables, directory, database_url, sandbox):
+        super().__init__(f"{directory}/countersign.log")
+        self._executable = f"{executables}/countersign"
+        self._private = Server(self._log)
+        keyring = f"{directory}/keyring"
+        with open(os.open(keyring, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
+            file.write("bench " + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
+        self._environment = {
+            "COUNTERSIGN_POSTGRES_URL": database_url,
+            "COUNTERSIGN_KEYRING_PATH": keyring,
+            "COUNTERSIGN_SERVER_PORT": str(self.port),
+            "COUNTERSIGN_SERVER_DRAIN_SECONDS": "0",
+            "COUNTERSIGN_ADMIN_PORT": str(self._private.port),
+            "COUNTERSIGN_GOOGLE_CLIENT_IDS": CLIENT_ID,
+            "COUNTERSIGN_GOOGLE_KEYS_URL": sandbox.url + "/google/oauth2/v3/certs",
+        }
+        subprocess.run([self._executable, "migrate", "up"], env=os.environ | self._environment, check=True)
+        self.start()
+
+    def start(self):
+        """Seconds from the start of the process until it is ready."""
+        self.run(self._executable, "serve", **self._environment)
+        return self.await_answer(self._private.port, "/health/ready")
+
+
+def register_persons(service, sandbox, path):
+    """Persons with an account each; writes a token of Google's for each to a file.
+
+    Tokens last an hour and have no nonce, so that each can be posted again and again.
+    """
+    local = threading.local()
+
+    def call(server, target, body):
+        if not hasattr(local, "connections"):
+            local.connections = {}
+        if server.port not in local.connections:
+            local.connections[server.port] = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection = local.connections[server.port]
+        connection.request("POST", target, json.dumps(body), {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        answer = json.load(response)
+        if response.status not in (200, 201):
+            raise SystemExit(f"{target}: {response.status} {answer}")
+        return answer
+
+    def register(subject):
+        name = f"person{subject}"
+        call(
+            sandbox, "/control/google/persons",
+            {"name": name, "subject": str(subject), "email": name + "@example.com", "givenName": "Kim"})
+        token = call(sandbox, "/control/google/authorize", {"person": name, "clientId": CLIENT_ID})["idToken"]
+        ticket = call(service, "/v1/sign-in/google", {"idToken": token})["linkTicket"]
+        call(service, "/v1/links/create", {"linkTicket": ticket})
+        return token + "\n"
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool, open(path, "w", encoding="ascii") as file:
+        file.writelines(pool.map(register, SUBJECTS))

@@ -42,9 +42,10 @@ package struct IdentityStore: Sendable {
 
     /// One statement for all of them; the position of an attempt in `attempts` leads its rows back to it.
     ///
-    /// A subquery with a limit is planned as a look-up by index for each attempt, whatever the planner believes of the
-    /// tables' sizes. Whoever is just touching the same identity is not waited for: the next sign-in touches it again,
-    /// and two statements that each hold a row which the other wants can't come to be.
+    /// One plan serves them all: materialized, the arrays don't show the planner how long they are, for which it would
+    /// plan each batch anew; and a subquery with a limit is a look-up by index for each attempt, whatever the planner
+    /// believes of the tables' sizes. Whoever is just touching the same identity is not waited for: the next sign-in
+    /// touches it again, and two statements of which each holds a row that the other wants can't come to be.
     private static func signIn(
         _ attempts: [SignInAttempt], in database: Database
     ) async throws(PostgresError) -> [IdentitySignIn] {
@@ -53,14 +54,21 @@ package struct IdentityStore: Sendable {
         let openings = attempts.map(\.opening)
         let rows = try await database.query(
             """
-            WITH found AS (
+            WITH posted AS MATERIALIZED (
+                SELECT \(keys.map(\.provider.rawValue)) AS providers, \(keys.map(\.realm.text)) AS realms,
+                    \(keys.map(\.subject.text)) AS subjects, \(emails.map { $0?.address.text }) AS emails,
+                    \(emails.map { $0?.isVerified ?? false }) AS verified_flags,
+                    \(emails.map { $0?.isPrivateRelay ?? false }) AS private_flags,
+                    \(openings.map(\.id)) AS session_ids, \(openings.map(\.now)) AS nows,
+                    \(openings.map(\.authenticatedAt)) AS auth_times, \(openings.map(\.amr)) AS amrs,
+                    \(openings.map(\.device?.name)) AS device_names,
+                    \(openings.map(\.device?.platform)) AS device_platforms,
+                    \(openings.map(\.address)) AS ips, \(openings.map(\.expiresAt)) AS expiry_times
+            ), found AS (
                 SELECT p.*, a.*
-                FROM unnest(
-                    \(keys.map(\.provider.rawValue)), \(keys.map(\.realm.text)), \(keys.map(\.subject.text)),
-                    \(emails.map { $0?.address.text }), \(emails.map { $0?.isVerified ?? false }),
-                    \(emails.map { $0?.isPrivateRelay ?? false }), \(openings.map(\.id)), \(openings.map(\.now)),
-                    \(openings.map(\.authenticatedAt)), \(openings.map(\.amr)), \(openings.map(\.device?.name)),
-                    \(openings.map(\.device?.platform)), \(openings.map(\.address)), \(openings.map(\.expiresAt))
+                FROM posted
+                CROSS JOIN LATERAL unnest(providers, realms, subjects, emails, verified_flags, private_flags,
+                    session_ids, nows, auth_times, amrs, device_names, device_platforms, ips, expiry_times
                 ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
                     stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
                     expires_at, position)

@@ -1,4 +1,4 @@
-import Dispatch
+import Foundation
 import JOSE
 package import OpenSSL
 import Synchronization
@@ -21,7 +21,6 @@ package final class PasswordHasher: Sendable {
     private let slots: Int
     private let maximumWaiting: Int
     private let load = Mutex(Load())
-    private let queue = DispatchQueue(label: "countersign.password-hasher", attributes: .concurrent)
     /// What an account without a password is compared with, so that it takes as long as one with.
     private let decoy: String
 
@@ -65,7 +64,12 @@ package final class PasswordHasher: Sendable {
         try await acquireSlot()
         defer { releaseSlot() }
         let result: Result? = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: try? work()) }
+            // A thread of its own, which yields to those that serve everybody else (on Linux the call means the thread).
+            let thread = Thread {
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                continuation.resume(returning: try? work())
+            }
+            thread.start()
         }
         guard let result else { throw .fault(operation: "scrypt") }
         return result

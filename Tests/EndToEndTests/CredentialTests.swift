@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What may come beside a token, and what it does.
-@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
     @Test func `a code that comes along is accepted, and the authorization stays none`() async throws {
         let world = try World.shared
         try await world.newPerson("code")
@@ -57,7 +57,9 @@ import Testing
         #expect(try await world.service.signInWithGoogle(google, ["nonce": "another"]).status == 401)
     }
 
-    @Test func `the name that Apple gave the phone becomes the account's, the one in a create goes before it`() async throws {
+    @Test func `the name that Apple gave the phone becomes the account's, the one in a create goes before it`()
+        async throws
+    {
         let world = try World.shared
         for (person, asked, expected) in [("kay", nil, "Kay Lee"), ("joe", "Josephine", "Josephine")] {
             try await world.newPerson(person)

@@ -2,7 +2,7 @@ import JOSE
 import TestSupport
 import Testing
 
-@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
         let world = try World.shared
         let service = world.service

@@ -46,7 +46,7 @@ private struct MintedWorld: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct MintedTokenTests {
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct MintedTokenTests {
     @Test func `a token that brings or names its own key is refused, and no connection is opened to it`() async throws {
         try await MintedWorld.run { world in
             let mint = try TokenMint.stranger
@@ -84,7 +84,8 @@ private struct MintedWorld: Sendable {
             for name in ["iss", "aud", "sub", "iat", "exp", "auth_time", "nonce", "events"] {
                 for value in junk {
                     let answer = try await world.signIn(world.claims("b").with(name, value))
-                    let isHarmless = name == "sub" && ["1", "NaN"].contains(value) || name == "auth_time" && value.isTime
+                    let isHarmless =
+                        name == "sub" && ["1", "NaN"].contains(value) || name == "auth_time" && value.isTime
                     #expect(answer.status == (isHarmless ? 200 : 401), "\(name): \(value.text)")
                 }
             }
@@ -157,5 +158,5 @@ private struct MintedWorld: Sendable {
 
 extension TokenMint.Literal {
     /// Whether this is a number that the moment of a sign-in may be.
-    fileprivate var isTime: Bool { ["-1", "0", "-0", "1e-400"].contains(text) }
+    fileprivate var isTime: Bool { ["0", "-0", "1e-400"].contains(text) }
 }

@@ -69,7 +69,7 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+@Suite(.inTurn, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
     /// Sends bodies that must all be refused, and looks whether any of them left a row.
     private func expectRefusals(
         of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,
@@ -140,7 +140,8 @@ private struct Call: Sendable {
                 let body = call.members.bytes
                 let text = String(decoding: body, as: UTF8.self)
                 return [
-                    ("byte order mark", [0xEF, 0xBB, 0xBF] + body), ("UTF-16", text.utf16.flatMap { [0, UInt8($0 & 255)] }),
+                    ("byte order mark", [0xEF, 0xBB, 0xBF] + body),
+                    ("UTF-16", text.utf16.flatMap { [0, UInt8($0 & 255)] }),
                     ("trailing bytes", body + Array("{}".utf8)), ("array", Array("[\(text)]".utf8)), ("empty", []),
                     ("trailing comma", Array("\(text.dropLast()),}".utf8)),
                     ("invalid UTF-8", body.dropLast() + Array(",\"a\":\"".utf8) + [0xC0, 0x80] + Array("\"}".utf8)),

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What every answer has in common, and what is where.
-@Suite(.sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
         "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password", "/v1/links/create", "/v1/links/bind",
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
@@ -114,7 +114,8 @@ import Testing
 
     @Test func `a sane request id is kept and any other is replaced`() async throws {
         let service = try World.shared.service
-        let kept = try await service.post("/v1/links/cancel", ["linkTicket": "a"], headers: [("X-Request-Id", "a-1.B_2")])
+        let kept = try await service.post(
+            "/v1/links/cancel", ["linkTicket": "a"], headers: [("X-Request-Id", "a-1.B_2")])
         #expect(kept.header("X-Request-Id") == "a-1.B_2")
         for id in ["a b", "a\u{e9}", "%0d%0aX: y", String(repeating: "a", count: 129), "<script>", "\"a\"", "\u{1}"] {
             let answer = try await RawConnection.exchange(

@@ -100,6 +100,15 @@ struct World: Sendable {
     }
 }
 
+extension ScratchDatabase {
+    /// Changes what no request could.
+    func execute(_ statements: SQL...) async throws {
+        try await withPool { database in
+            for statement in statements { try await database.execute(statement) }
+        }
+    }
+}
+
 /// One world for all tests of a suite, for those that don't get in each other's way.
 struct SharedWorld: SuiteTrait, TestScoping {
     var settings: Countersign.Settings = [:]

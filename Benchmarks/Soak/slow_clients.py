@@ -1,0 +1,87 @@
+"""Two thousand clients that take their time, beside somebody who does not."""
+
+import http.client
+import multiprocessing
+import socket
+import time
+
+CLIENTS = 2_000
+# Of what the service allows a connection, the longest: idle for a minute, and what the machine needs.
+REAPED_WITHIN = 90
+
+
+def connect(port, kind):
+    """A client that writes a header or a body without end, or reads nothing of many answers."""
+    client = socket.socket()
+    if kind == "read":
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1_024)
+    client.settimeout(30)
+    client.connect(("127.0.0.1", port))
+    client.setblocking(False)
+    head = {
+        "headers": "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\n",
+        "body": "POST /v1/links/cancel HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                "Content-Length: 1000\r\n\r\n{",
+        "read": "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\n\r\n" * 30,
+    }[kind]
+    client.send(head.encode())
+    return client
+
+
+def drip(port, until, opened):
+    """Opens them all, then sends each a few bytes every two seconds for as long as the service takes them."""
+    kinds = ["headers", "body", "read"]
+    clients = [(kind, connect(port, kind)) for kind in (kinds[i % 3] for i in range(CLIENTS))]
+    opened.set()
+    drop = {"headers": b"X-A: b\r\n", "body": b" ", "read": b""}
+    while time.monotonic() < until and clients:
+        left = []
+        for kind, client in clients:
+            try:
+                if drop[kind]:
+                    client.send(drop[kind])
+                left.append((kind, client))
+            except BlockingIOError:
+                left.append((kind, client))
+            except OSError:
+                client.close()
+        clients = left
+        time.sleep(2)
+    # Held open to the end: it is the service that has to let go.
+    time.sleep(max(0, until - time.monotonic()))
+
+
+def run(world, seconds, figures):
+    seconds = max(seconds, REAPED_WITHIN)
+    person = world.person("quick")
+    figures.latency("sign-ins, nobody slow", person.sign_in_for(10))
+    sockets, memory = world.service.open_sockets(), world.service.memory("VmRSS")
+    opened = multiprocessing.Event()
+    start = time.monotonic()
+    slow = multiprocessing.Process(target=drip, args=(world.service.port, start + seconds, opened))
+    slow.start()
+    if not opened.wait(60):
+        raise SystemExit("the slow clients could not connect")
+    figures.say("open connections", world.service.open_sockets() - sockets)
+    figures.say("memory for them", f"{world.service.memory('VmRSS') - memory:.1f} MB")
+    reaped = []
+
+    def is_over():
+        if not reaped and world.service.open_sockets() <= sockets + 2:
+            reaped.append(time.monotonic() - start)
+        return time.monotonic() > start + seconds
+
+    latencies = person.sign_in_until(is_over, pause=0.02)
+    connecting = []
+    for _ in range(50):
+        begin = time.monotonic()
+        connection = http.client.HTTPConnection("127.0.0.1", world.service.port, timeout=30)
+        person.sign_in(connection)
+        connection.close()
+        connecting.append(time.monotonic() - begin)
+    slow.join()
+    figures.latency("sign-ins beside them", latencies)
+    figures.latency("sign-ins afterwards, each with a connection", connecting)
+    figures.say("all gone after", f"{reaped[0]:.0f} s" if reaped else "never")
+    figures.bound("p99 of the others under 200 ms", sorted(latencies)[int(len(latencies) * 0.99)] < 0.2)
+    figures.bound(f"all of them reaped within {REAPED_WITHIN} s", bool(reaped) and reaped[0] <= REAPED_WITHIN)

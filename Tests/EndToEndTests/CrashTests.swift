@@ -1,0 +1,116 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// Whose account was answered with 201.
+private actor Acknowledged {
+    private(set) var accounts: [Int: String] = [:]
+
+    func note(_ account: String, of person: Int) { accounts[person] = account }
+}
+
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct CrashTests {
+    private static let people = 5
+
+    /// Ten tickets of each of five people.
+    private func tickets(_ world: World) async throws -> [(person: Int, ticket: String)] {
+        var tickets: [(Int, String)] = []
+        for person in 0..<Self.people {
+            try await world.newPerson("p\(person)")
+            let token = try await world.appleToken("p\(person)")
+            for _ in 0..<10 {
+                tickets.append((person, try await world.service.signInWithApple(token).text("linkTicket")))
+            }
+        }
+        return tickets
+    }
+
+    /// What must hold whatever happened: nothing hangs in the air, and nobody is twice.
+    private func expectInvariants(_ world: World, _ location: SourceLocation = #_sourceLocation) async throws {
+        let orphans = try await world.count(
+            """
+            SELECT (SELECT count(*) FROM accounts a WHERE password_hash IS NULL
+                    AND NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id))
+                + (SELECT count(*) FROM accounts a
+                    WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.account_id))
+                + (SELECT count(*) FROM identities i
+                    WHERE NOT EXISTS (SELECT FROM link_tickets t WHERE t.subject = i.subject AND t.consumed_at IS NOT NULL))
+                + (SELECT count(*) FROM sessions WHERE identity_id IS NULL)
+            """)
+        #expect(orphans == 0, sourceLocation: location)
+        let accounts = try await world.count("SELECT count(*) FROM accounts")
+        #expect(accounts == (try await world.count("SELECT count(*) FROM identities")), sourceLocation: location)
+        #expect(accounts <= Int64(Self.people), sourceLocation: location)
+        // One ticket each was spent, for what failed was rolled back.
+        let spent = try await world.count("SELECT count(*) FROM link_tickets WHERE consumed_at IS NOT NULL")
+        #expect(spent == accounts, sourceLocation: location)
+    }
+
+    @Test func `of fifty creates at once one wins for each person, and the others leave nothing`() async throws {
+        try await World.run { world in
+            let tickets = try await tickets(world)
+            let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
+                for (person, ticket) in tickets {
+                    group.addTask {
+                        (person, try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]))
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for person in 0..<Self.people {
+                let codes = answers.filter { $0.0 == person }.map { $0.1.code ?? "created" }.sorted()
+                #expect(codes == ["created"] + Array(repeating: "identity_already_linked", count: 9))
+            }
+            try await expectInvariants(world)
+            #expect(try await world.count("SELECT count(*) FROM accounts") == Int64(Self.people))
+        }
+    }
+
+    @Test(arguments: [1, 3, 5])
+    func `killed amid fifty creates, the next process finds all of an account or nothing`(
+        after answers: Int
+    ) async throws {
+        try await World.run { world in
+            let tickets = try await tickets(world)
+            let acknowledged = Acknowledged()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (person, ticket) in tickets {
+                    group.addTask {
+                        // Most of these find the connection broken; that is the test.
+                        let answer = try? await world.service.post(
+                            "/v1/links/create", ["linkTicket": .string(ticket)])
+                        guard let answer, answer.status == 201 else { return }
+                        let account = try answer.text("account.accountId")
+                        await acknowledged.note(account, of: person)
+                    }
+                }
+                group.addTask {
+                    try await until("some answers") { await acknowledged.accounts.count >= answers }
+                    world.service.send(SIGKILL)
+                    let ending = await world.service.end()
+                    #expect(ending.status == nil)
+                }
+                try await group.waitForAll()
+            }
+            try await expectInvariants(world)
+
+            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+                for person in 0..<Self.people {
+                    let answer = try await service.signInWithApple(try await world.appleToken("p\(person)"))
+                    if let account = await acknowledged.accounts[person] {
+                        #expect(try answer.text("account.accountId") == account)
+                    } else if try answer.text("status") == "linkRequired" {
+                        let created = try await service.post(
+                            "/v1/links/create", ["linkTicket": .string(try answer.text("linkTicket"))])
+                        #expect(created.status == 201)
+                    }
+                }
+                try await expectInvariants(next)
+                #expect(try await next.count("SELECT count(*) FROM accounts") == Int64(Self.people))
+            }
+        }
+    }
+}

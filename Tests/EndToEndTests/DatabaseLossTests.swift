@@ -1,0 +1,98 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseLossTests {
+    @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
+        try await Sandbox.run { sandbox in
+            try await OwnCluster.run { cluster, url in
+                let scratch = ScratchDatabase(url: url)
+                try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
+                    let world = World(service: service, sandbox: sandbox, scratch: scratch)
+                    let created = try await world.newAccount("kim")
+                    let access = try created.text("session.accessToken")
+                    let token = try await world.appleToken("kim")
+
+                    try await cluster.stop()
+                    let refresh = TokenMint.Literal.string(try created.text("session.refreshToken"))
+                    async let account = service.get("/v1/account", bearer: access)
+                    async let signIn = service.signInWithApple(token)
+                    async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": refresh])
+                    async let logIn = service.post(
+                        "/v1/sign-in/password", ["email": "kim@example.com", "password": "a password"])
+                    let answers = try await [account, signIn, renewal, logIn]
+                    for answer in answers {
+                        #expect(answer.status == 503)
+                        #expect(answer.code == "temporarily_unavailable")
+                        #expect((answer.retryAfter ?? 0) >= 1)
+                    }
+                    // Whatever needs no database still works.
+                    #expect(try await service.signInWithApple("a.b.c").status == 401)
+                    #expect(try await service.get("/.well-known/jwks.json").status == 200)
+                    #expect(try await service.privateGet("/health/ready").status == 503)
+                    #expect(try await service.privateGet("/health/live").status == 200)
+
+                    _ = try await cluster.start()
+                    try await until("the service to be back", within: .seconds(5)) {
+                        let isReady = try await service.privateGet("/health/ready").status == 200
+                        return try await service.get("/v1/account", bearer: access).status == 200 && isReady
+                    }
+                    #expect(try await service.signInWithApple(token).text("status") == "signedIn")
+                    let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": refresh])
+                    #expect(refreshed.status == 200)
+                    #expect(service.isRunning)
+                }
+            }
+        }
+    }
+}
+
+/// A cluster that a test may stop and start, made by `Scripts/postgres`.
+private struct OwnCluster {
+    private struct Failed: Error {
+        let command: String
+    }
+
+    private let directory: URL
+
+    /// Lends a running cluster and its URL, and leaves nothing of it behind.
+    static func run<T: Sendable>(_ body: (OwnCluster, String) async throws -> T) async throws -> T {
+        let name = "countersign-\(UUID().uuidString.prefix(8))"
+        let cluster = OwnCluster(directory: FileManager.default.temporaryDirectory.appending(path: name))
+        try FileManager.default.createDirectory(at: cluster.directory, withIntermediateDirectories: true)
+        let result: Result<T, any Error>
+        do {
+            result = .success(try await body(cluster, try await cluster.start()))
+        } catch {
+            result = .failure(error)
+        }
+        try await cluster.stop()
+        try FileManager.default.removeItem(at: cluster.directory)
+        return try result.get()
+    }
+
+    func start() async throws -> String { try await script("start", "--fast") }
+
+    func stop() async throws { _ = try await script("stop") }
+
+    private func script(_ command: String, _ options: String...) async throws -> String {
+        let output = directory.appending(path: "output")
+        try Data().write(to: output)
+        let process = Process()
+        process.executableURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized
+        process.arguments = [command, directory.path] + options
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { _ in continuation.resume() }
+            do {
+                try process.run()
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+        guard process.terminationStatus == 0 else { throw Failed(command: command) }
+        return try String(contentsOf: output, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

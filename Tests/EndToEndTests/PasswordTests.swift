@@ -1,0 +1,107 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
+@Suite(.inTurn, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct PasswordTests {
+    private static let password = "correct horse battery"
+
+    /// Everybody whose sign-in with a wrong password must look the same.
+    private static func classes(_ world: World) async throws -> [(name: String, email: String)] {
+        for email in ["has@example.com", "disabled@example.com"] {
+            let registered = try await world.service.post(
+                "/v1/accounts", ["email": .string(email), "password": .string(password)])
+            #expect(registered.status == 201)
+        }
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = 'disabled@example.com'")
+        // Made by Apple's token: an account with this address and no password.
+        _ = try await world.newAccount("passwordless")
+        return [
+            ("wrong password", "has@example.com"), ("unknown", "unknown@example.com"),
+            ("without password", "passwordless@example.com"), ("disabled", "disabled@example.com"),
+        ]
+    }
+
+    private static func signIn(_ world: World, _ email: String, _ password: String) async throws -> Answer {
+        try await world.service.post(
+            "/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
+    }
+
+    /// That it takes the same time is shown by the hashes counted in the hasher's tests, and measured by `Scripts/soak timing`.
+    @Test func `a wrong password tells nothing about the account`() async throws {
+        let world = try World.shared
+        let classes = try await Self.classes(world)
+        var answers: Set<String> = []
+        for (_, email) in classes {
+            let answer = try await Self.signIn(world, email, "a wrong password")
+            #expect(answer.status == 401)
+            #expect(answer.code == "invalid_credentials")
+            answers.insert(answer.withoutRequestID)
+        }
+        answers.insert(try await Self.signIn(world, "no address", "a wrong password").withoutRequestID)
+        answers.insert(
+            try await Self.signIn(world, "has@example.com", String(repeating: "x", count: 2_000)).withoutRequestID)
+        #expect(answers.count == 1, "\(answers)")
+
+        // Binding by password is the same question.
+        try await world.newPerson("asker")
+        let ticket = try await world.service.signInWithApple(try await world.appleToken("asker")).text("linkTicket")
+        var binds: Set<String> = []
+        for (_, email) in classes {
+            let answer = try await world.service.post(
+                "/v1/links/bind",
+                ["linkTicket": .string(ticket), "email": .string(email), "password": "a wrong password"])
+            #expect(answer.status == 401)
+            binds.insert(answer.withoutRequestID)
+        }
+        #expect(binds == answers)
+
+        // Who has the right password is told what is wrong.
+        let disabled = try await Self.signIn(world, "disabled@example.com", Self.password)
+        #expect(disabled.status == 403)
+        #expect(disabled.code == "account_disabled")
+        #expect(try await Self.signIn(world, "has@example.com", Self.password).status == 200)
+    }
+
+    @Test func `sixty logins at once take the memory of two, and nobody else's time`() async throws {
+        let world = try World.shared
+        try await world.newPerson("fast")
+        let token = try await world.appleToken("fast")
+        let base = try memory(of: world.service, "VmRSS")
+        let begin = ContinuousClock.now
+        let (answers, latencies) = try await withThrowingTaskGroup(
+            of: (answer: Answer?, latency: Duration?).self
+        ) { group in
+            for _ in 0..<60 {
+                group.addTask { (try await Self.signIn(world, "nobody@example.com", "a wrong password"), nil) }
+            }
+            for _ in 0..<30 {
+                group.addTask {
+                    let start = ContinuousClock.now
+                    let answer = try await world.service.signInWithApple(token)
+                    #expect(answer.status == 200)
+                    return (nil, ContinuousClock.now - start)
+                }
+            }
+            return try await group.reduce(into: ([Answer](), [Duration]())) { results, result in
+                if let answer = result.answer { results.0.append(answer) }
+                if let latency = result.latency { results.1.append(latency) }
+            }
+        }
+        let whole = ContinuousClock.now - begin
+        let refused = answers.filter { $0.status == 503 }
+        #expect(answers.count(where: { $0.status == 401 }) + refused.count == 60)
+        #expect(answers.count(where: { $0.status == 401 }) >= 18)
+        #expect(refused.count >= 10)
+        for answer in refused {
+            #expect(answer.code == "temporarily_unavailable")
+            #expect((answer.retryAfter ?? 0) >= 1)
+        }
+        // Whoever stood in line behind the passwords would be last.
+        #expect(latencies.sorted()[latencies.count / 2] < whole / 2, "\(latencies.sorted()) of \(whole)")
+        let peak = try memory(of: world.service, "VmHWM")
+        #expect(peak <= base + 2 * 131_072 + 65_536, "\(base) KiB, then \(peak) KiB")
+    }
+}

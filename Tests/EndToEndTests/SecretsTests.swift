@@ -1,0 +1,188 @@
+import Foundation
+import JOSE
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+/// Texts that only the two ends of a conversation may ever see, each with the name under which a leak is reported.
+private struct Canaries {
+    private(set) var texts: [(name: String, text: String)] = []
+
+    mutating func add(_ name: String, _ text: String) -> String {
+        texts.append((name, text))
+        return text
+    }
+
+    /// A token whole, and each of its parts: a log line could cut it.
+    mutating func add(token name: String, _ token: String) -> String {
+        for (index, part) in token.split(separator: ".").enumerated() where part.utf8.count > 60 {
+            // Headers are the same for all, and say nothing.
+            if index > 0 { texts.append(("\(name), part \(index)", String(part.prefix(60)))) }
+        }
+        return add(name, token)
+    }
+
+    /// Those that occur in a text.
+    func found(in text: String) -> [String] {
+        texts.filter { text.contains($0.text) }.map(\.name)
+    }
+}
+
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct SecretsTests {
+    /// Everything that a person, a phone, a provider, an operator or an attacker could say, at the most talkative level.
+    @Test func `nothing that anybody sent, was given or configured is logged`() async throws {
+        var canaries = Canaries()
+        let settings = [
+            "log.level": "trace", "google.serverClientId": "web",
+            "google.serverClientSecret": canaries.add("client secret", "canary-client-secret"),
+        ]
+        let keyRing = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
+        _ = canaries.add("key ring", try #require(keyRing.split(whereSeparator: \.isWhitespace).last.map(String.init)))
+        let databasePassword = canaries.add("database password", "canary-database-password")
+
+        try await ScratchDatabase.withMigrated { scratch in
+            try await Sandbox.run { sandbox in
+                let url = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "password=\(databasePassword)"
+                let all = World.settings(scratch, sandbox).merging(settings) { _, new in new }
+                    .merging(["postgres.url": url]) { _, new in new }
+                let service = try await Countersign.start(all)
+                let world = World(service: service, sandbox: sandbox, scratch: scratch)
+                let refusals: [Answer]
+                let arguments: String
+                do {
+                    try await liveThrough(world, &canaries)
+                    refusals = try await provoke(world, &canaries)
+                    arguments = try String(contentsOfFile: "/proc/\(service.processID)/cmdline", encoding: .utf8)
+                } catch {
+                    await service.stop()
+                    throw error
+                }
+                for answer in refusals {
+                    #expect(answer.status >= 400)
+                    #expect(canaries.found(in: answer.text) == [], "\(answer.status)")
+                }
+                #expect(canaries.found(in: arguments) == [])
+                #expect(arguments.contains("serve"))
+                let ending = await service.stop()
+                #expect(ending.status == 0)
+                #expect(canaries.found(in: ending.output + ending.error) == [])
+                let lines = try service.logLines()
+                #expect(
+                    lines.contains { $0["status"]?.string == "500" && $0["reason"]?.string?.contains("42P01") == true })
+                #expect(lines.contains { $0["reason"]?.string == "signature_mismatch" })
+                #expect(lines.filter { $0["message"]?.string == "request" }.count > 20)
+            }
+        }
+    }
+
+    /// A person's life here: registration, both providers, binding, refresh, signing out.
+    private func liveThrough(_ world: World, _ canaries: inout Canaries) async throws {
+        let service = world.service
+        let email = canaries.add("email", "canary-mailbox@example.com")
+        let password = canaries.add("password", "canary-password-9")
+        let name = canaries.add("display name", "Canary Displayname")
+        let nonce = canaries.add("nonce", "canary-nonce-raw")
+        let digest = canaries.add(
+            "nonce hash",
+            SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+        let device = TokenMint.Literal.raw(#"{"name":"\#(canaries.add("device", "canary-device"))","platform":"ios"}"#)
+        let fullName = TokenMint.Literal.raw(#"{"givenName":"\#(canaries.add("given name", "Canarygiven"))"}"#)
+        let agent = ("User-Agent", canaries.add("user agent", "canary-agent/1.0"))
+
+        try await world.newPerson("bird", email: email)
+        let registered = try await service.post(
+            "/v1/accounts", ["email": .string(email), "password": .string(password), "displayName": .string(name)],
+            headers: [agent])
+        #expect(registered.status == 201)
+        let mine = try await service.post(
+            "/v1/sign-in/password",
+            ["email": .string(email), "password": .string(password), "device": device], headers: [agent])
+        let access = canaries.add(token: "access token", try mine.text("session.accessToken"))
+        let refresh = canaries.add("refresh token", try mine.text("session.refreshToken"))
+
+        let credential = try await world.sandbox.authorizeApple(
+            "bird", clientID: Countersign.appleClient, nonce: digest, repeatEmail: true,
+            token: .init(claims: #"{"note":"\#(canaries.add("claim", "canary-claim-text"))"}"#))
+        _ = canaries.add("subject", credential.user)
+        let token = canaries.add(token: "Apple token", credential.identityToken)
+        let stranger = try await service.post(
+            "/v1/sign-in/apple",
+            [
+                "identityToken": .string(token), "nonce": .string(nonce), "device": device, "fullName": fullName,
+                "authorizationCode": .string(canaries.add("code", credential.authorizationCode)),
+            ], headers: [agent])
+        let ticket = canaries.add("link ticket", try stranger.text("linkTicket"))
+        let bound = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)], bearer: access)
+        #expect(bound.status == 200)
+        #expect(try await service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
+
+        let google = canaries.add(token: "Google token", try await world.googleToken("bird", nonce: nonce))
+        let other = try await service.signInWithGoogle(google, ["nonce": .string(nonce)])
+        let second = canaries.add("second link ticket", try other.text("linkTicket"))
+        let proven = try await service.post(
+            "/v1/links/bind",
+            ["linkTicket": .string(second), "email": .string(email), "password": .string(password)])
+        #expect(proven.status == 200)
+
+        let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+        let next = canaries.add("next refresh token", try refreshed.text("refreshToken"))
+        _ = canaries.add(token: "next access token", try refreshed.text("accessToken"))
+        let last = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(next)])
+        #expect(last.status == 200)
+        let out = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: try last.text("accessToken"))
+        #expect(out.status == 204)
+        #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
+        #expect(try await service.get("/v1/account", bearer: access).status == 401)
+    }
+
+    /// Everything that is refused, and what goes wrong behind it.
+    private func provoke(_ world: World, _ canaries: inout Canaries) async throws -> [Answer] {
+        let service = world.service
+        let forged = canaries.add(
+            token: "forged token",
+            try await world.appleToken("bird", .init(claims: #"{"note":"canary-claim-text"}"#, signature: .forged)))
+        let wrong = canaries.add("wrong password", "canary-wrong-password")
+        let junk = canaries.add("junk", "canary-junk")
+        let sound = canaries.add(token: "sound token", try await world.appleToken("bird"))
+        var answers = [
+            try await service.signInWithApple(forged),
+            try await service.signInWithApple(junk),
+            try await service.signInWithApple(sound, ["nonce": .string(junk)]),
+            try await service.post(
+                "/v1/sign-in/password", ["email": "canary-mailbox@example.com", "password": .string(wrong)]),
+            try await service.post("/v1/sign-in/password", ["email": .string(junk), "password": .string(wrong)]),
+            try await service.post(
+                "/v1/accounts", ["email": "canary-mailbox@example.com", "password": .string(wrong)]),
+            try await service.post("/v1/links/create", ["linkTicket": .string(junk)]),
+            try await service.post(
+                "/v1/links/create", ["linkTicket": .string(junk), "displayName": .raw("\"\(junk)\\r\\n{}\"")]),
+            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(junk)]),
+            try await service.get("/v1/account", bearer: junk),
+            try await service.get("/v1/\(junk)?\(junk)=\(junk)"),
+            try await service.post("/v1/sign-in/apple", body: Array("{\"identityToken\":\"\(junk)".utf8)),
+            try await service.post("/v1/sign-in/apple", body: Array(junk.utf8), type: "text/\(junk)"),
+        ]
+        // Lines that a client would like to add to the log.
+        let line = #"{"level":"info","message":"\#(junk)"}"#
+        for field in [
+            "User-Agent: a\r\n\(line)", "User-Agent: a\r\(line)", "X-Request-Id: a\n\(line)", "\(junk): \(line)",
+        ] {
+            let answer = try await RawConnection.exchange(
+                service.port, "GET /v1/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(field)\r\n\r\n")
+            #expect(answer.status >= 400)
+        }
+        // A fault of ours: a statement that the database can't understand, with bound values.
+        try await world.scratch.execute(
+            "ALTER TABLE sessions RENAME TO elsewhere", "ALTER TABLE link_tickets RENAME TO nowhere")
+        let fault = try await service.signInWithApple(sound)
+        #expect(fault.status == 500)
+        #expect(fault.code == "internal_error")
+        answers.append(fault)
+        answers.append(
+            try await service.post(
+                "/v1/sign-in/password",
+                ["email": "canary-mailbox@example.com", "password": "canary-password-9"]))
+        return answers
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// When `serve` starts and when it does not.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct ServeTests {
+    /// One sentence on standard error, and nothing of where it came from.
+    private func expectRefusal(
+        _ ending: Countersign.Ending, saying words: String, status: Int32 = 1,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(ending.status == status, sourceLocation: location)
+        #expect(ending.error.contains(words), "\(ending.error)", sourceLocation: location)
+        #expect(ending.error.hasPrefix("countersign: "), "\(ending.error)", sourceLocation: location)
+        #expect(ending.error.split(separator: "\n").count == 1, "\(ending.error)", sourceLocation: location)
+        #expect(ending.output.isEmpty, sourceLocation: location)
+    }
+
+    @Test func `a database without a schema is refused with what to do about it`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let ending = try await Countersign.run(["serve"], ["postgres.url": scratch.url])
+            expectRefusal(ending, saying: "run `countersign migrate up`")
+        }
+    }
+
+    @Test func `an older schema is refused, and served once it is brought up`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
+            #expect(try await Countersign.run(["migrate", "up", "--to", "2"], settings).status == 0)
+            expectRefusal(try await Countersign.run(["serve"], settings), saying: "behind this binary")
+            try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                #expect(try await service.privateGet("/health/ready").status == 200)
+                // What an older process sees after somebody else's release, for the one that runs and the one that starts.
+                try await scratch.execute(
+                    """
+                    INSERT INTO schema_migrations (version, name, checksum, finished_at)
+                    VALUES (9999, 'come_later', 'none', now())
+                    """)
+                #expect(try await service.privateGet("/health/ready").status == 503)
+                expectRefusal(try await Countersign.run(["serve"], settings), saying: "unknown to this binary")
+            }
+        }
+    }
+
+    @Test func `a database that is not there is told in one sentence, without its password`() async throws {
+        let ending = try await Countersign.run(
+            ["serve"], ["postgres.url": "postgresql://a:canary-password@127.0.0.1:1/countersign"])
+        #expect(ending.status == 1)
+        // The log tells it too, in a line before.
+        #expect(
+            ending.error.split(separator: "\n").last?.hasPrefix("countersign: The database can't be reached") == true)
+        #expect(!ending.error.contains("canary-password"))
+    }
+
+    @Test func `a provider without client IDs is refused before anything is touched`() async throws {
+        let ending = try await Countersign.run(
+            ["serve"], ["postgres.url": "postgresql://127.0.0.1:1/none", "apple.clientIds": ""])
+        expectRefusal(ending, saying: "apple.clientIds", status: 2)
+    }
+
+    @Test func `a port that is taken is told with its address`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
+            try await Countersign.serve(settings) { service in
+                let taken = settings.merging(["server.port": String(service.port)]) { _, new in new }
+                let ending = try await Countersign.run(["serve"], taken)
+                #expect(ending.status == 1)
+                #expect(ending.error.contains("127.0.0.1:\(service.port): Address already in use"), "\(ending.error)")
+                #expect(service.isRunning)
+            }
+        }
+    }
+
+    @Test func `two that start at once on an empty database share their signing key, and each other's sessions`()
+        async throws
+    {
+        try await ScratchDatabase.withFresh { scratch in
+            try await Sandbox.run { sandbox in
+                let settings = World.settings(scratch, sandbox)
+                    .merging(["tokens.issuer": "https://a.example", "tokens.audience": "a"]) { _, new in new }
+                async let starting = [
+                    Countersign.start(settings, arguments: ["--migrate"]),
+                    Countersign.start(settings, arguments: ["--migrate"]),
+                ]
+                let services = try await starting
+                let published = try await services.map { try await $0.get("/.well-known/jwks.json").body }
+                #expect(published[0] == published[1])
+                let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
+                let created = try await world.newAccount("kim")
+                let access = try created.text("session.accessToken")
+                #expect(try await services[1].get("/v1/account", bearer: access).status == 200)
+                let refreshed = try await services[1].post(
+                    "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+                #expect(refreshed.status == 200)
+                let other = try await services[1].post(
+                    "/v1/sessions/revoke", ["scope": "current"], bearer: try refreshed.text("accessToken"))
+                #expect(other.status == 204)
+                #expect(try await services[0].get("/v1/account", bearer: access).status == 401)
+                for service in services { #expect(await service.stop().status == 0) }
+            }
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func map<Value>(_ transform: (Element) async throws -> Value) async throws -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

@@ -102,8 +102,13 @@ class Person:
 
 class ObservedService(Service):
     def open_sockets(self):
-        descriptors = pathlib.Path(f"/proc/{self._process.pid}/fd")
-        return sum(1 for entry in descriptors.iterdir() if os.readlink(entry).startswith("socket:"))
+        count = 0
+        for entry in pathlib.Path(f"/proc/{self._process.pid}/fd").iterdir():
+            try:
+                count += os.readlink(entry).startswith("socket:")
+            except FileNotFoundError:
+                pass  # Closed since it was listed.
+        return count
 
 
 class World:

@@ -3,6 +3,7 @@ import Foundation
 import Hummingbird
 import Logging
 import NIOCore
+import OpenSSL
 import ServiceLifecycle
 import UnixSignals
 
@@ -60,6 +61,7 @@ struct SandboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        OpenSSLLibrary.outliveEveryThread()
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import OpenSSL
 
 /// `countersign`: the service and its tools.
 ///
@@ -17,6 +18,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self])
 
     static func main() async {
+        OpenSSLLibrary.outliveEveryThread()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -85,7 +85,8 @@ package final class Sandbox: Sendable {
         await fetcher.shutdown()
     }
 
-    /// SIGTERM to the process that `start` made; its exit status, or nil when it had been ended before.
+    /// SIGTERM to the process that `start` made; its exit status, the negative number of the signal that ended it, or
+    /// nil when it had been ended before.
     @discardableResult
     package func end() -> Int32? {
         server.withLock { server in
@@ -93,7 +94,8 @@ package final class Sandbox: Sendable {
             server = nil
             running.process.terminate()
             running.process.waitUntilExit()
-            return running.process.terminationReason == .exit ? running.process.terminationStatus : -1
+            let status = running.process.terminationStatus
+            return running.process.terminationReason == .exit ? status : -status
         }
     }
 

@@ -9,12 +9,20 @@ package protocol IdentityProvider: Sendable {
     /// Checks a token from its first byte to its last claim.
     ///
     /// - Parameters:
-    ///   - postedNonce: the raw nonce that came beside the token.
+    ///   - nonce: what the token's nonce is held against.
     ///   - expectedClientID: the client ID that came beside the token; it must then be the token's.
     ///   - now: read once, for every claim.
     func credential(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential
+}
+
+/// What a token's nonce is held against.
+package enum NonceExpectation: Sendable {
+    /// The raw nonce that came beside the token, or that none did; the rule is the provider's.
+    case posted(String?)
+    /// Another token of the same sign-in has proven it: this one's is not looked at.
+    case proven
 }
 
 /// What a verified token says: to the domain, and in full.
@@ -25,6 +33,12 @@ package struct VerifiedCredential: Sendable {
 }
 
 extension IdentityProvider {
+    package func credential(
+        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+    ) async throws(CredentialRefusal) -> VerifiedCredential {
+        try await credential(token, nonce: .posted(postedNonce), expectedClientID: expectedClientID, at: now)
+    }
+
     /// As `credential`, for who wants to know the person alone.
     package func verify(
         _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp

@@ -55,7 +55,7 @@ package struct AppleProvider: IdentityProvider {
     }
 
     package func credential(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
         // Apple's keys say RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
         let token = try await signedToken(token, algorithms: [.rs256, .es256])
@@ -65,7 +65,7 @@ package struct AppleProvider: IdentityProvider {
             let checked = try rules.check(token, at: now.seconds)
             let claims = token.claims
             let team = try team(of: claims, audience: checked.audience)
-            try checkNonce(of: claims, posted: postedNonce)
+            if case .posted(let nonce) = nonce { try checkNonce(of: claims, posted: nonce) }
             if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
             let identity = VerifiedIdentity(
                 key: IdentityKey(provider: .apple, realm: team.realm, subject: try claims.subject("sub")),

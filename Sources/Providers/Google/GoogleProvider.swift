@@ -50,7 +50,7 @@ package struct GoogleProvider: IdentityProvider {
     }
 
     package func credential(
-        _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
+        _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
         // The one algorithm of Google's discovery document.
         let token = try await signedToken(token, algorithms: [.rs256])
@@ -61,7 +61,9 @@ package struct GoogleProvider: IdentityProvider {
             let claims = token.claims
             try checkParty(of: claims)
             // The SDKs make up a nonce of their own when the app gives none, so one that nobody posts means nothing.
-            if let postedNonce { try claims.checkNonce(posted: postedNonce, form: configuration.nonceForm) }
+            if case .posted(let nonce?) = nonce {
+                try claims.checkNonce(posted: nonce, form: configuration.nonceForm)
+            }
             try checkDomain(of: claims)
             if let expectedClientID { try claims.checkClient(expected: expectedClientID) }
             let identity = VerifiedIdentity(

@@ -1,0 +1,66 @@
+import Accounts
+import JOSE
+import Synchronization
+
+/// The client secrets of one team, each made when it is needed and kept while it is young.
+///
+/// Apple has no fixed ones: a secret is a token of ours that names team and client and is signed with the team's key.
+/// They are never stored and never logged.
+final class AppleClientSecrets: Sendable {
+    /// Seconds from `iat` to `exp`. Apple takes half a year; a stolen one is to be of no use tomorrow.
+    static let lifetime: Int64 = 3_600
+    /// Seconds by which `iat` lies back, for our clock may run ahead of Apple's.
+    static let backdating: Int64 = 60
+    /// Seconds for which a secret is handed out. It then has half of its lifetime to go, more than any clock that keeps
+    /// time at all is wrong by.
+    static let renewal: Int64 = 1_800
+    /// Whatever address the requests go to.
+    static let audience = "https://appleid.apple.com"
+
+    private struct Secret {
+        let text: String
+        let madeAt: Int64
+    }
+
+    private let teamID: String
+    private let signer: TokenSigner
+    /// By the bytes of the client ID.
+    private let secrets = Mutex<[[UInt8]: Secret]>([:])
+
+    init(team: AppleTokenEndpoint.Configuration.Team) {
+        teamID = team.teamID
+        signer = TokenSigner(key: team.privateKey, keyID: team.keyID)
+    }
+
+    /// - Parameter clientID: one of the team's, so that there are no more secrets than those.
+    func secret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
+        let now = now.seconds
+        // Signing takes less time than finding out that somebody else is at it.
+        return try secrets.withLock { secrets throws(EndpointRefusal) in
+            // One from the future was made before the clock was set back: by now's time it isn't valid yet.
+            if let known = secrets[Array(clientID.utf8)], known.madeAt <= now, now - known.madeAt < Self.renewal {
+                return known.text
+            }
+            let made = Secret(text: try sign(for: clientID, at: now), madeAt: now)
+            secrets[Array(clientID.utf8)] = made
+            return made.text
+        }
+    }
+
+    private func sign(for clientID: String, at now: Int64) throws(EndpointRefusal) -> String {
+        let issuedAt = now - Self.backdating
+        var claims = JSONWriter()
+        claims.beginObject()
+        claims.member("iss", teamID)
+        claims.member("iat", issuedAt)
+        claims.member("exp", issuedAt + Self.lifetime)
+        claims.member("aud", Self.audience)
+        claims.member("sub", clientID)
+        claims.endObject()
+        do {
+            return try signer.sign(claims.bytes)
+        } catch {
+            throw .unavailable(detail: "signing")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package import Accounts
+import JOSE
+
+/// An app that moves to another team: its persons get new subjects and relay addresses there. The two teams pass them
+/// on as transfer subjects, each good for one person and one recipient, for 60 days after the app was accepted.
+///
+/// An `invalid_request` is held against the subject that was asked for, so that one nobody knows doesn't stop the rest.
+extension AppleTokenEndpoint {
+    /// What the other two calls are authorized by; good for an hour.
+    package func migrationToken(
+        of clientID: String, at now: Timestamp
+    ) async throws(EndpointRefusal) -> String {
+        let client = try client(clientID, at: now)
+        let fields = client.fields + [("grant_type", "client_credentials"), ("scope", "user.migration")]
+        let answer = try await tokens.post(fields).document(keyID: client.keyID, suspect: .configuration)
+        guard let token = IssuedTokens.token(answer["access_token"]) else { throw .unexpectedAnswer }
+        return token
+    }
+
+    /// The sender's part: what the recipient is to ask for.
+    package func transferSubject(
+        of subject: ProviderSubject, to targetTeamID: String, clientID: String, migrationToken: String,
+        at now: Timestamp
+    ) async throws(EndpointRefusal) -> ProviderSubject {
+        let client = try client(clientID, at: now)
+        let fields = client.fields + [("sub", subject.text), ("target", targetTeamID)]
+        let answer = try await userMigration.post(fields, bearer: migrationToken)
+            .document(keyID: client.keyID, suspect: .content)
+        return try self.subject("transfer_sub", in: answer)
+    }
+
+    /// The recipient's part: who it is here. An address comes along only if it is a relay one.
+    package func transferred(
+        _ transferSubject: ProviderSubject, clientID: String, migrationToken: String, at now: Timestamp
+    ) async throws(EndpointRefusal) -> (subject: ProviderSubject, email: ProviderEmail?) {
+        let client = try client(clientID, at: now)
+        let fields = client.fields + [("transfer_sub", transferSubject.text)]
+        let answer = try await userMigration.post(fields, bearer: migrationToken)
+            .document(keyID: client.keyID, suspect: .content)
+        return (try subject("sub", in: answer), ClaimedEmail(answer)?.atApple)
+    }
+
+    private func subject(_ name: String, in answer: JSONValue) throws(EndpointRefusal) -> ProviderSubject {
+        guard let subject = answer[name]?.string.flatMap(ProviderSubject.init) else { throw .unexpectedAnswer }
+        return subject
+    }
+}

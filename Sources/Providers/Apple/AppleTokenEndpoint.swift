@@ -1,0 +1,131 @@
+package import Accounts
+package import HTTPFetch
+package import Logging
+package import OpenSSL
+
+/// Apple's end of codes, refresh tokens and transferred apps.
+package struct AppleTokenEndpoint: TokenEndpoint {
+    package struct Configuration: Sendable {
+        /// A developer team, and the key that speaks for its clients.
+        package struct Team: Sendable {
+            package var realm: Realm
+            package var teamID: String
+            package var keyID: String
+            package var privateKey: P256PrivateKey
+            package var clientIDs: [String]
+
+            package init(
+                realm: Realm = .main, teamID: String, keyID: String, privateKey: P256PrivateKey, clientIDs: [String]
+            ) {
+                self.realm = realm
+                self.teamID = teamID
+                self.keyID = keyID
+                self.privateKey = privateKey
+                self.clientIDs = clientIDs
+            }
+        }
+
+        /// Those that have a key; a client ID belongs to one of them.
+        package var teams: [Team]
+        package var tokenURL: String
+        package var revokeURL: String
+        package var userMigrationURL: String
+
+        package init(
+            teams: [Team], tokenURL: String = "https://appleid.apple.com/auth/token",
+            revokeURL: String = "https://appleid.apple.com/auth/revoke",
+            userMigrationURL: String = "https://appleid.apple.com/auth/usermigrationinfo"
+        ) {
+            self.teams = teams
+            self.tokenURL = tokenURL
+            self.revokeURL = revokeURL
+            self.userMigrationURL = userMigrationURL
+        }
+    }
+
+    let tokens: FormEndpoint
+    let userMigration: FormEndpoint
+    private let revocation: FormEndpoint
+    private let provider: AppleProvider
+    private let signatories: [Signatory]
+    private let logger: Logger
+
+    package init(
+        provider: AppleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger
+    ) {
+        self.provider = provider
+        tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
+        revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
+        userMigration = FormEndpoint(url: configuration.userMigrationURL, fetcher: fetcher)
+        signatories = configuration.teams.map { Signatory(team: $0, secrets: AppleClientSecrets(team: $0)) }
+        var logger = logger
+        logger[metadataKey: "provider"] = "\(Provider.apple.rawValue)"
+        self.logger = logger
+    }
+
+    // MARK: Codes and refresh tokens
+
+    package func exchange(
+        _ code: AuthorizationCode, nonce: NonceExpectation, timeout: Duration, at now: Timestamp
+    ) async throws(EndpointRefusal) -> ExchangedCode {
+        let client = try client(code.clientID, at: now)
+        var fields = client.fields + [("grant_type", "authorization_code"), ("code", code.text)]
+        if let redirectURI = code.redirectURI { fields.append(("redirect_uri", redirectURI)) }
+        let answer = try await tokens.post(fields, timeout: timeout)
+            .document(keyID: client.keyID, suspect: .configuration)
+        return try await provider.exchanged(
+            IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
+    }
+
+    /// Apple says 200 also to a token that was dead, or never was one.
+    package func revoke(
+        _ refreshToken: String, of clientID: String, at now: Timestamp
+    ) async throws(EndpointRefusal) {
+        let client = try client(clientID, at: now)
+        let fields = client.fields + [("token", refreshToken), ("token_type_hint", "refresh_token")]
+        try await revocation.post(fields).accepted(keyID: client.keyID, suspect: .configuration)
+    }
+
+    /// Apple asks for at most one a day for each token. Whatever else it answers with is of no use here: the refresh
+    /// token stays the same.
+    package func check(
+        _ refreshToken: String, of clientID: String, at now: Timestamp
+    ) async throws(EndpointRefusal) {
+        let client = try client(clientID, at: now)
+        let fields = client.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
+        _ = try await tokens.post(fields).document(keyID: client.keyID, suspect: .content)
+    }
+
+    // MARK: Client secrets
+
+    /// A secret for requests as this client; good for half an hour at least.
+    package func clientSecret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
+        try signatory(of: clientID).secrets.secret(for: clientID, at: now)
+    }
+
+    private struct Signatory: Sendable {
+        let team: Configuration.Team
+        let secrets: AppleClientSecrets
+    }
+
+    /// One of our clients as a request names and proves it.
+    struct Client {
+        let keyID: String
+        let fields: [(String, String)]
+    }
+
+    func client(_ clientID: String, at now: Timestamp) throws(EndpointRefusal) -> Client {
+        let secret = try clientSecret(for: clientID, at: now)
+        return Client(
+            keyID: try signatory(of: clientID).team.keyID,
+            fields: [("client_id", clientID), ("client_secret", secret)])
+    }
+
+    private func signatory(of clientID: String) throws(EndpointRefusal) -> Signatory {
+        let signatory = signatories.first { signatory in
+            signatory.team.clientIDs.contains { $0.utf8.elementsEqual(clientID.utf8) }
+        }
+        guard let signatory else { throw .notConfigured }
+        return signatory
+    }
+}

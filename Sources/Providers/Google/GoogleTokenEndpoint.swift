@@ -1,0 +1,89 @@
+package import Accounts
+package import HTTPFetch
+import JOSE
+package import Logging
+
+/// Google's end of server auth codes and refresh tokens.
+package struct GoogleTokenEndpoint: TokenEndpoint {
+    package struct Configuration: Sendable {
+        /// The server client: the one that apps ask codes for.
+        package var clientID: String
+        package var clientSecret: String
+        package var tokenURL: String
+        package var revokeURL: String
+
+        package init(
+            clientID: String, clientSecret: String, tokenURL: String = "https://oauth2.googleapis.com/token",
+            revokeURL: String = "https://oauth2.googleapis.com/revoke"
+        ) {
+            self.clientID = clientID
+            self.clientSecret = clientSecret
+            self.tokenURL = tokenURL
+            self.revokeURL = revokeURL
+        }
+    }
+
+    private let configuration: Configuration
+    private let tokens: FormEndpoint
+    private let revocation: FormEndpoint
+    private let provider: GoogleProvider
+    private let logger: Logger
+
+    package init(
+        provider: GoogleProvider, configuration: Configuration, fetcher: any Fetcher, logger: Logger
+    ) {
+        self.configuration = configuration
+        tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
+        revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
+        // The party that asks for a token here is the server client itself, which an app's token never names as that.
+        var rules = provider.configuration
+        rules.clientIDs = [configuration.clientID]
+        if !rules.authorizedParties.isEmpty { rules.authorizedParties.append(configuration.clientID) }
+        self.provider = GoogleProvider(configuration: rules, keys: provider.keys)
+        var logger = logger
+        logger[metadataKey: "provider"] = "\(Provider.google.rawValue)"
+        self.logger = logger
+    }
+
+    /// The client that every code and refresh token of this endpoint belongs to.
+    package var clientID: String { configuration.clientID }
+
+    package func exchange(
+        _ code: AuthorizationCode, nonce: NonceExpectation, timeout: Duration, at now: Timestamp
+    ) async throws(EndpointRefusal) -> ExchangedCode {
+        try requireServerClient(code.clientID)
+        // The codes of apps are tied to an empty address; leaving the field out is a mismatch.
+        let fields = client + [("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", "")]
+        let answer = try await tokens.post(fields, timeout: timeout)
+            .document(keyID: configuration.clientID, suspect: .configuration)
+        return try await provider.exchanged(
+            IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
+    }
+
+    /// Google asks for nothing but the token, so also one that another client of ours brought is revoked. Where it finds
+    /// no such token any more it says so: then there is nothing left to do.
+    package func revoke(
+        _ refreshToken: String, of clientID: String, at now: Timestamp
+    ) async throws(EndpointRefusal) {
+        let answer = try await revocation.post([("token", refreshToken)])
+        if case .refused(.invalidToken) = answer { return }
+        try answer.accepted(keyID: configuration.clientID, suspect: .configuration)
+    }
+
+    package func check(
+        _ refreshToken: String, of clientID: String, at now: Timestamp
+    ) async throws(EndpointRefusal) {
+        try requireServerClient(clientID)
+        let fields = client + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
+        _ = try await tokens.post(fields).document(keyID: configuration.clientID, suspect: .configuration)
+    }
+
+    private var client: [(String, String)] {
+        [("client_id", configuration.clientID), ("client_secret", configuration.clientSecret)]
+    }
+
+    /// Of another client's code or token Google would say that it is no good, which says nothing about it.
+    private func requireServerClient(_ clientID: String) throws(EndpointRefusal) {
+        guard clientID.utf8.elementsEqual(configuration.clientID.utf8) else { throw .notConfigured }
+    }
+}

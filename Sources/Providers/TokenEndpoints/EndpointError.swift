@@ -1,0 +1,38 @@
+/// The `error` members that we know (RFC 6749 §5.2, RFC 7009 §2.2.1, and Google's own). One that isn't among them says
+/// nothing to us, and `error_description` is prose.
+enum EndpointError: String {
+    case invalidRequest = "invalid_request"
+    case invalidClient = "invalid_client"
+    case invalidGrant = "invalid_grant"
+    case unauthorizedClient = "unauthorized_client"
+    case unsupportedGrantType = "unsupported_grant_type"
+    case invalidScope = "invalid_scope"
+    case invalidToken = "invalid_token"
+    case deletedClient = "deleted_client"
+    case redirectURIMismatch = "redirect_uri_mismatch"
+    case adminPolicyEnforced = "admin_policy_enforced"
+
+    /// What an `invalid_request` may be about.
+    enum Suspect {
+        /// The fields that we send: then every such request fails.
+        case configuration
+        /// The token or the subject in one of them.
+        case content
+    }
+
+    /// - Parameter keyID: what the request was authenticated with.
+    func refusal(keyID: String, suspect: Suspect) -> EndpointRefusal {
+        switch self {
+        case .invalidGrant, .adminPolicyEnforced:
+            .grantRejected(error: rawValue)
+        case .invalidRequest where suspect == .content:
+            .requestRejected(error: rawValue)
+        case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .deletedClient,
+            .redirectURIMismatch:
+            .clientRejected(error: rawValue, keyID: keyID)
+        case .invalidToken:
+            // Of a bearer token, which the next one replaces.
+            .unavailable(detail: rawValue)
+        }
+    }
+}

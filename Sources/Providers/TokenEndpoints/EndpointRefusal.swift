@@ -1,0 +1,31 @@
+/// Why a provider's endpoint did not do what was asked. Holds fixed words alone, never text of the provider's.
+package enum EndpointRefusal: Error, Sendable, Equatable {
+    /// The code or refresh token is no good and never will be.
+    case grantRejected(error: String)
+    /// The token or subject of a well-formed request was not taken. Apple says so to a check of a token whose owner has
+    /// withdrawn, and means other things by it too: to be confirmed before anything is ended.
+    case requestRejected(error: String)
+    /// Our configuration: every request with this key (Apple's key ID, Google's client ID) will fail like this.
+    case clientRejected(error: String, keyID: String)
+    /// No answer, or none that says anything about the code or token: `timed_out`, `connect`, `http_500`, `not_json`.
+    case unavailable(detail: String)
+    /// The client has no signing key (Apple), or is not the server client (Google).
+    case notConfigured
+    /// The ID token that came back is not believed.
+    case credentialRejected(CredentialRefusal)
+}
+
+extension EndpointRefusal: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String { "The provider's endpoint did not do what was asked." }
+
+    package var debugDescription: String {
+        switch self {
+        case .grantRejected(let error): "EndpointRefusal(grant rejected: \(error))"
+        case .requestRejected(let error): "EndpointRefusal(request rejected: \(error))"
+        case .clientRejected(let error, let keyID): "EndpointRefusal(client rejected: \(error), key \(keyID))"
+        case .unavailable(let detail): "EndpointRefusal(unavailable: \(detail))"
+        case .notConfigured: "EndpointRefusal(not configured)"
+        case .credentialRejected(let refusal): "EndpointRefusal(\(refusal.debugDescription))"
+        }
+    }
+}

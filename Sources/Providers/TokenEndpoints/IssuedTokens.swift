@@ -1,0 +1,54 @@
+import Accounts
+import JOSE
+import Logging
+
+/// What a token endpoint gave for a code (RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3). Members that we don't use,
+/// `token_type` among them, are not looked at.
+struct IssuedTokens {
+    static let maximumBytes = 4_096
+
+    let accessToken: String
+    let idToken: [UInt8]
+    let refreshToken: String?
+
+    init(_ answer: JSONValue, logger: Logger) throws(EndpointRefusal) {
+        guard let accessToken = Self.token(answer["access_token"]) else { throw .unexpectedAnswer }
+        self.accessToken = accessToken
+        // Without one nobody knows whose code it was.
+        guard let idToken = answer["id_token"] else { throw .credentialRejected(CredentialRefusal(.claimMissing)) }
+        guard let bytes = idToken.stringBytes else { throw .credentialRejected(CredentialRefusal(.malformed)) }
+        self.idToken = bytes
+        let refreshToken = answer["refresh_token"]
+        self.refreshToken = Self.token(refreshToken)
+        if refreshToken != nil, self.refreshToken == nil {
+            logger.warning("refresh token dropped: empty, too long or not of printable ASCII")
+        }
+    }
+
+    /// Printable ASCII, as RFC 6749 appendix A.12 and A.17 have it.
+    static func token(_ member: JSONValue?) -> String? {
+        guard let text = member?.string, 1...maximumBytes ~= text.utf8.count,
+            text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+        else { return nil }
+        return text
+    }
+}
+
+extension IdentityProvider {
+    /// Believes the ID token after its own rules, and that the other two came with it.
+    func exchanged(
+        _ tokens: IssuedTokens, for code: AuthorizationCode, nonce: NonceExpectation, at now: Timestamp
+    ) async throws(EndpointRefusal) -> ExchangedCode {
+        do throws(CredentialRefusal) {
+            let credential = try await credential(
+                tokens.idToken, nonce: nonce, expectedClientID: code.clientID, at: now)
+            try credential.checkHash(ofAccessToken: tokens.accessToken)
+            try credential.checkHash(ofCode: code.text)
+            return ExchangedCode(identity: credential.identity, refreshToken: tokens.refreshToken)
+        } catch {
+            // The token may well be good: nobody can say.
+            guard error.reason != .keysUnavailable else { throw .unavailable(detail: error.reason.rawValue) }
+            throw .credentialRejected(error)
+        }
+    }
+}

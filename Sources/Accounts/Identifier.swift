@@ -24,6 +24,14 @@ package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
             ))
     }
 
+    /// A fresh id with the system's random numbers.
+    package init(now: Timestamp) {
+        let octets = [UInt64.random(in: .min ... .max), .random(in: .min ... .max)].flatMap { number in
+            (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        }
+        self.init(now: now, random: octets)
+    }
+
     /// Reads the text form; upper case, braces and other lengths are refused, so that an id has one spelling.
     package init?(_ text: String) {
         guard let uuid = UUID(uuidString: text), uuid.uuidString.lowercased() == text else { return nil }

@@ -10,7 +10,7 @@ package struct PasswordCredential: Sendable {
 
 /// `accounts`.
 package struct AccountStore: Sendable {
-    private let database: Database
+    let database: Database
 
     package init(database: Database) {
         self.database = database
@@ -112,5 +112,20 @@ package struct AccountStore: Sendable {
         return Account(
             id: id, email: email, isEmailVerified: false, displayName: displayName, status: .active,
             createdAt: opening.now, hasPassword: true, identities: [])
+    }
+
+    /// Gives a name to an account that has none.
+    ///
+    /// - Returns: whether it had none.
+    package func fillDisplayName(_ name: DisplayName, of id: AccountID) async throws(PostgresError) -> Bool {
+        try await AccountStore.fillDisplayName(name, of: id, in: database)
+    }
+
+    @discardableResult
+    static func fillDisplayName(
+        _ name: DisplayName, of id: AccountID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Bool {
+        try await session.execute(
+            "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id) AND display_name IS NULL") == 1
     }
 }

@@ -35,44 +35,14 @@ package enum BindOutcome: Sendable {
 /// `link_tickets`, and the two transactions that spend one.
 ///
 /// A ticket is consumed by the first statement of the transaction that uses it up; whatever refuses later rolls that
-/// back, so a refused create or bind leaves the ticket good.
+/// back, so a refused create or bind leaves the ticket good, and what its sign-in was granted with it.
 package struct LinkStore: Sendable {
-    private let database: Database
+    let database: Database
+    let keyRing: KeyRing
 
-    package init(database: Database) {
+    package init(database: Database, keyRing: KeyRing) {
         self.database = database
-    }
-
-    package func insert(_ ticket: LinkTicket, hash: [UInt8]) async throws(PostgresError) {
-        let identity = ticket.identity
-        let email = identity.email
-        _ = try await database.execute(
-            """
-            INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
-                is_private_email, email_authoritative, display_name, auth_time, created_at, expires_at)
-            VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
-                \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
-                \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false), \(email?.isAuthoritative ?? false),
-                \(ticket.displayName?.text), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
-            """)
-    }
-
-    /// The ticket, if it can still be spent. Spends nothing: a proof is checked before the transaction that does.
-    package func open(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LinkTicket? {
-        let rows = try await database.query(
-            """
-            SELECT \(LinkStore.columns)
-            FROM link_tickets
-            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
-            """
-        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first ?? nil
-    }
-
-    /// Consumes the ticket without using it.
-    package func cancel(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
-        _ = try await database.execute(
-            "UPDATE link_tickets SET consumed_at = \(now) WHERE ticket_hash = \(hash) AND consumed_at IS NULL")
+        self.keyRing = keyRing
     }
 
     /// Makes an account for the ticket's identity and signs it in.
@@ -112,7 +82,7 @@ package struct LinkStore: Sendable {
                         \(now))
                     """)
                 return .created(
-                    try await link(identity, identityID, to: accountID, opening: opening, in: transaction))
+                    try await link(ticket, hash, as: identityID, to: accountID, opening: opening, in: transaction))
             }
         } catch Refusal.ticketExpired {
             return .ticketExpired
@@ -139,8 +109,11 @@ package struct LinkStore: Sendable {
     }
 
     /// Links the ticket's identity to an account and signs its owner in.
+    ///
+    /// - Parameter replacing: whether another identity of the provider gives way. By whom, for the audit trail.
     package func bind(
-        _ hash: [UInt8], on ground: BindGround, identityID: IdentityID, opening: SessionOpening
+        _ hash: [UInt8], on ground: BindGround, identityID: IdentityID, replacing event: AuditEvent?,
+        opening: SessionOpening
     ) async throws -> BindOutcome {
         let now = opening.now
         do {
@@ -159,10 +132,18 @@ package struct LinkStore: Sendable {
                 if let existing = account.identities.first(where: {
                     $0.key.provider == identity.key.provider && $0.key.realm == identity.key.realm
                 }) {
-                    throw Refusal.providerAlreadyLinked(existing)
+                    guard let event else { throw Refusal.providerAlreadyLinked(existing) }
+                    // A statement of its own: what a sign-in under way opens has to be seen by what ends it.
+                    _ = try await transaction.execute(
+                        "SELECT FROM identities WHERE identity_id = \(existing.id) FOR UPDATE")
+                    try await AccountStore.unlink(
+                        existing, reason: .identityReplaced, event: event, at: now, in: transaction)
+                }
+                if let name = ticket.displayName {
+                    try await AccountStore.fillDisplayName(name, of: accountID, in: transaction)
                 }
                 return .bound(
-                    try await link(identity, identityID, to: accountID, opening: opening, in: transaction))
+                    try await link(ticket, hash, as: identityID, to: accountID, opening: opening, in: transaction))
             }
         } catch let refusal as Refusal {
             switch refusal {
@@ -224,20 +205,6 @@ package struct LinkStore: Sendable {
         case providerAlreadyLinked(Identity)
     }
 
-    private func consume(
-        _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> LinkTicket? {
-        let rows = try await transaction.query(
-            """
-            UPDATE link_tickets
-            SET consumed_at = \(now)
-            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
-            RETURNING \(LinkStore.columns)
-            """
-        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first ?? nil
-    }
-
     private func isLinked(
         _ key: IdentityKey, in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
@@ -277,9 +244,10 @@ package struct LinkStore: Sendable {
     }
 
     private func link(
-        _ identity: VerifiedIdentity, _ identityID: IdentityID, to accountID: AccountID, opening: SessionOpening,
-        in transaction: Transaction
+        _ ticket: LinkTicket, _ hash: [UInt8], as identityID: IdentityID, to accountID: AccountID,
+        opening: SessionOpening, in transaction: Transaction
     ) async throws -> Account {
+        let identity = ticket.identity
         let email = identity.email
         _ = try await transaction.execute(
             """
@@ -289,6 +257,12 @@ package struct LinkStore: Sendable {
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                 \(email?.isPrivateRelay ?? false), \(opening.now), \(opening.now))
             """)
+        let granted = try await transaction.execute(
+            "UPDATE provider_grants SET identity_id = \(identityID), ticket_hash = NULL WHERE ticket_hash = \(hash)")
+        if granted > 0 {
+            _ = try await transaction.execute(
+                "UPDATE identities SET authorization_status = 'active' WHERE identity_id = \(identityID)")
+        }
         _ = try await transaction.execute(
             """
             \(opening.insertion(accountID: "i.account_id", identityID: "i.identity_id"))
@@ -299,29 +273,5 @@ package struct LinkStore: Sendable {
             throw Refusal.accountDisabled
         }
         return account
-    }
-
-    private static let columns: SQL = """
-        provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
-        display_name, auth_time, created_at, expires_at
-        """
-
-    private static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket? {
-        let (
-            provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, authTime,
-            createdAt, expiresAt
-        ) = try row.decode(
-            String.self, String.self, String.self, String.self, String?.self, Bool.self, Bool.self, Bool.self,
-            String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
-        guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else { return nil }
-        let providerEmail = email.flatMap(EmailAddress.init).map {
-            ProviderEmail(
-                address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
-        }
-        let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
-        return LinkTicket(
-            identity: VerifiedIdentity(
-                key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),
-            displayName: displayName.flatMap(DisplayName.init), createdAt: createdAt, expiresAt: expiresAt)
     }
 }

@@ -99,6 +99,9 @@ package struct SessionStore: Sendable {
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
         case emailReclaimed = "email_reclaimed"
+        case identityUnlinked = "identity_unlinked"
+        case identityReplaced = "identity_replaced"
+        case authorizationRevoked = "authorization_revoked"
     }
 
     static func end(

@@ -6,13 +6,21 @@ package struct Stores: Sendable {
     package let accounts: AccountStore
     package let sessions: SessionStore
     package let links: LinkStore
+    package let grants: GrantStore
+    package let revocations: RevocationStore
+    package let transfers: TransferStore
+    package let audit: AuditTrail
     package let signingKeys: SigningKeyStore
 
-    package init(database: Database) {
+    package init(database: Database, keyRing: KeyRing) {
         self.identities = IdentityStore(database: database)
         self.accounts = AccountStore(database: database)
         self.sessions = SessionStore(database: database)
-        self.links = LinkStore(database: database)
+        self.links = LinkStore(database: database, keyRing: keyRing)
+        self.grants = GrantStore(database: database, keyRing: keyRing)
+        self.revocations = RevocationStore(database: database, keyRing: keyRing)
+        self.transfers = TransferStore(database: database)
+        self.audit = AuditTrail(database: database)
         self.signingKeys = SigningKeyStore(database: database)
     }
 }

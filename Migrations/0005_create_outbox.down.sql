@@ -1,0 +1,2 @@
+-- why: undoes 0005; revocations that are still pending never happen.
+DROP TABLE outbox;

@@ -1,0 +1,2 @@
+-- why: undoes 0007; the record of what happened is lost.
+DROP TABLE audit_events;

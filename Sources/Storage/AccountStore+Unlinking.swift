@@ -1,0 +1,137 @@
+package import Accounts
+import Postgres
+
+/// What the end of an identity's link, or of its authorization, came to.
+package enum UnlinkOutcome: Sendable {
+    case unlinked(Revocation)
+    /// It is the last way into its account: the link stays, marked as revoked.
+    case kept(Revocation)
+    case lastSignInMethod
+    /// There is no such identity, or it is not this account's.
+    case notFound
+}
+
+/// Everything that takes an identity from its account also promises the end of its authorization at the provider, in the
+/// same transaction.
+extension AccountStore {
+    /// Unlinks one of the account's own identities.
+    package func unlink(
+        _ identityID: IdentityID, from accountID: AccountID, by event: AuditEvent, at now: Timestamp
+    ) async throws -> UnlinkOutcome {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(accountID, in: transaction),
+                let identity = account.identities.first(where: { $0.id == identityID })
+            else { return .notFound }
+            guard account.hasPassword || account.identities.count > 1 else { return .lastSignInMethod }
+            return .unlinked(
+                try await AccountStore.unlink(
+                    identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
+        }
+    }
+
+    /// Revokes an identity's authorization, whoever's it is, ends the sessions that it opened and, unless it is the last
+    /// way in, unlinks it.
+    package func revoke(
+        _ identityID: IdentityID, unlinking: Bool, by event: AuditEvent, at now: Timestamp
+    ) async throws -> UnlinkOutcome {
+        try await database.transaction(retries: 2) { transaction in
+            let owners = try await transaction.query(
+                "SELECT account_id FROM identities WHERE identity_id = \(identityID)"
+            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
+                let identity = account.identities.first(where: { $0.id == identityID })
+            else { return .notFound }
+            if unlinking, account.hasPassword || account.identities.count > 1 {
+                return .unlinked(
+                    try await AccountStore.unlink(
+                        identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
+            }
+            let revocation = try await AccountStore.endAuthorization(
+                of: identity, reason: .authorizationRevoked, event: event, at: now, in: transaction)
+            let status: Identity.Authorization = revocation.status == .pending ? .revoking : .revoked
+            _ = try await transaction.execute(
+                """
+                UPDATE identities
+                SET authorization_status = \(status.rawValue)
+                WHERE identity_id = \(identityID)
+                """)
+            return .kept(revocation)
+        }
+    }
+
+    /// Deletes the account and everything that is known of its owner.
+    ///
+    /// - Returns: whether there was one.
+    package func delete(
+        _ accountID: AccountID, by event: AuditEvent, at now: Timestamp
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(accountID, in: transaction) else { return false }
+            for identity in account.identities {
+                let revocation = AuditEvent(
+                    .revocationRequested, by: event.actor, requestID: event.requestID)
+                try await AccountStore.unlink(
+                    identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
+                // Tickets that are spent hold the address and the name of whoever spent them.
+                _ = try await transaction.execute(
+                    """
+                    DELETE FROM link_tickets t
+                    WHERE t.subject = \(identity.key.subject.text) AND t.provider = \(identity.key.provider.rawValue)
+                        AND t.realm = \(identity.key.realm.text) AND t.consumed_at IS NOT NULL
+                        AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                    """)
+            }
+            _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(accountID)")
+            try await AuditTrail.record(event.about(accountID), at: now, in: transaction)
+            return true
+        }
+    }
+
+    /// The account with its identities, locked until the transaction ends: nobody links, unlinks or signs in with one of
+    /// them meanwhile. By a statement of its own, because one that waits for a lock still sees what was before it waited.
+    static func lock(_ id: AccountID, in transaction: Transaction) async throws(PostgresError) -> Account? {
+        _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(id) FOR UPDATE")
+        _ = try await transaction.execute("SELECT FROM identities WHERE account_id = \(id) FOR UPDATE")
+        return try await account(id, in: transaction)
+    }
+
+    /// Ends the identity's sessions and authorization, and deletes its link.
+    @discardableResult
+    static func unlink(
+        _ identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> Revocation {
+        let revocation = try await endAuthorization(
+            of: identity, reason: reason, event: event, at: now, in: transaction)
+        _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+        return revocation
+    }
+
+    private static func endAuthorization(
+        of identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> Revocation {
+        let revocation = try await RevocationStore.begin(
+            .identity(identity.id), of: identity.key, at: now, in: transaction)
+        // Before the link goes: with it goes the sessions' reference to the identity.
+        let owners = try await transaction.query(
+            "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        try await SessionStore.end("s.identity_id = \(identity.id)", reason: reason, at: now, in: transaction)
+        var event = event
+        event.accountID = owners.first
+        event.identityID = identity.id
+        event.revocationID = revocation.id
+        event.provider = identity.key.provider
+        try await AuditTrail.record(event, at: now, in: transaction)
+        return revocation
+    }
+}
+
+extension AuditEvent {
+    fileprivate func about(_ accountID: AccountID) -> AuditEvent {
+        var event = self
+        event.accountID = accountID
+        return event
+    }
+}

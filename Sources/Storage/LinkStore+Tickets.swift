@@ -1,0 +1,159 @@
+package import Accounts
+package import Postgres
+
+/// Tickets: how they come to be, and what becomes of those that nobody spends.
+extension LinkStore {
+    /// Stores a ticket, with what its sign-in was granted.
+    package func insert(_ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?) async throws {
+        guard let grant else { return try await insert(ticket, hash: hash, in: database) }
+        let sealed = try SealedGrant(grant, keyRing: keyRing)
+        try await database.transaction { transaction in
+            try await insert(ticket, hash: hash, in: transaction)
+            _ = try await transaction.execute(
+                """
+                INSERT INTO provider_grants (\(GrantStore.columns), ticket_hash)
+                SELECT \(GrantStore.values(sealed, ticket.identity.key)), \(hash)
+                """)
+        }
+    }
+
+    private func insert(
+        _ ticket: LinkTicket, hash: [UInt8], in session: some PostgresSession
+    ) async throws(PostgresError) {
+        let identity = ticket.identity
+        let email = identity.email
+        _ = try await session.execute(
+            """
+            INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
+                is_private_email, email_authoritative, display_name, auth_time, created_at, expires_at)
+            VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
+                \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false), \(email?.isAuthoritative ?? false),
+                \(ticket.displayName?.text), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
+            """)
+    }
+
+    /// The ticket, if it can still be spent. Spends nothing: a proof is checked before the transaction that does.
+    package func open(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LinkTicket? {
+        let rows = try await database.query(
+            """
+            SELECT \(LinkStore.columns)
+            FROM link_tickets
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+        return rows.first ?? nil
+    }
+
+    /// Consumes the ticket without using it.
+    package func cancel(_ hash: [UInt8], at now: Timestamp) async throws {
+        try await database.transaction(retries: 2) { transaction in
+            guard let ticket = try await consume(hash, at: now, in: transaction) else { return }
+            try await release(hash, of: ticket.identity.key, at: now, in: transaction)
+        }
+    }
+
+    /// Decides over the grants of tickets that ended unspent, and deletes the tickets that ended before `ended`.
+    ///
+    /// - Returns: how many tickets it dealt with, at most twice `limit`.
+    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+        let released = try await database.transaction { transaction in
+            let tickets = try await transaction.query(
+                """
+                SELECT t.ticket_hash, t.provider, t.realm, t.subject
+                FROM provider_grants g
+                JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
+                WHERE t.expires_at <= \(now)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+                """
+            ) { row throws(PostgresError) in
+                try row.decode([UInt8].self, String.self, String.self, String.self)
+            }
+            for (hash, provider, realm, subject) in tickets {
+                guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else {
+                    continue
+                }
+                let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+                try await release(hash, of: key, at: now, in: transaction)
+            }
+            return tickets.count
+        }
+        let deleted = try await database.execute(
+            """
+            DELETE FROM link_tickets
+            WHERE ticket_hash IN (
+                SELECT t.ticket_hash
+                FROM link_tickets t
+                WHERE t.expires_at < \(ended)
+                    AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+        return released + deleted
+    }
+
+    /// What becomes of the grant of a ticket that nobody spends. A provider's revocation ends the person's whole
+    /// authorization, so it is revoked only if nothing else of the person lives here, and otherwise erased.
+    private func release(
+        _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        let erased = try await transaction.execute(
+            """
+            DELETE FROM provider_grants
+            WHERE ticket_hash = \(hash) AND (
+                EXISTS (
+                    SELECT FROM identities
+                    WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
+                        AND subject = \(key.subject.text))
+                OR EXISTS (
+                    SELECT FROM link_tickets
+                    WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
+                        AND subject = \(key.subject.text) AND ticket_hash <> \(hash) AND consumed_at IS NULL
+                        AND expires_at > \(now)))
+            """)
+        guard erased == 0 else { return }
+        let held = try await transaction.query(
+            "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        if held == [true] { try await RevocationStore.begin(.ticket(hash), of: key, at: now, in: transaction) }
+    }
+
+    func consume(
+        _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) -> LinkTicket? {
+        let rows = try await transaction.query(
+            """
+            UPDATE link_tickets
+            SET consumed_at = \(now)
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            RETURNING \(LinkStore.columns)
+            """
+        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+        return rows.first ?? nil
+    }
+
+    static let columns: SQL = """
+        provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
+        display_name, auth_time, created_at, expires_at
+        """
+
+    static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket? {
+        let (
+            provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, authTime,
+            createdAt, expiresAt
+        ) = try row.decode(
+            String.self, String.self, String.self, String.self, String?.self, Bool.self, Bool.self, Bool.self,
+            String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
+        guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else { return nil }
+        let providerEmail = email.flatMap(EmailAddress.init).map {
+            ProviderEmail(
+                address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
+        }
+        let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+        return LinkTicket(
+            identity: VerifiedIdentity(
+                key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),
+            displayName: displayName.flatMap(DisplayName.init), createdAt: createdAt, expiresAt: expiresAt)
+    }
+}

@@ -1,0 +1,283 @@
+package import Accounts
+package import Postgres
+
+/// A revocation that this process has claimed, with the tokens that are left to revoke.
+package struct ClaimedRevocation: Sendable {
+    package struct Grant: Sendable {
+        package let id: GrantID
+        package let clientID: String
+        /// `nil` when the key ring can't open it any more.
+        package let refreshToken: String?
+    }
+
+    package let id: RevocationID
+    package let provider: Provider
+    /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
+    package let attempt: Int
+    package let grants: [Grant]
+}
+
+/// The revocations of `outbox`, and the grants that they hold.
+///
+/// ```
+///   begin ──▶ pending ──claim──▶ pending, claimed ──every token dead──▶ done
+///      │         ▲                  │      │
+///      │         └──postpone────────┘      └──too many attempts──▶ failed ──retry──▶ pending
+///      └── no grant: done at once
+/// ```
+package struct RevocationStore: Sendable {
+    private let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// What is to be revoked.
+    enum Holder: Sendable {
+        case identity(IdentityID)
+        case ticket([UInt8])
+
+        var condition: SQL {
+            switch self {
+            case .identity(let id): "identity_id = \(id)"
+            case .ticket(let hash): "ticket_hash = \(hash)"
+            }
+        }
+    }
+
+    /// Promises, in the transaction that decides it, to revoke what the holder holds. Afterwards it holds nothing.
+    @discardableResult
+    static func begin(
+        _ holder: Holder, of key: IdentityKey, at now: Timestamp, in transaction: Transaction
+    ) async throws -> Revocation {
+        let id = RevocationID(now: now)
+        var identityID: IdentityID?
+        if case .identity(let held) = holder { identityID = held }
+        _ = try await transaction.execute(
+            """
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
+            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                \(identityID), \(now), \(now))
+            """)
+        let moved = try await transaction.execute(
+            """
+            UPDATE provider_grants
+            SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
+            WHERE \(holder.condition)
+            """)
+        guard moved == 0 else {
+            return Revocation(
+                id: id, provider: key.provider, identityID: identityID, status: .pending, attempts: 0, lastError: nil,
+                createdAt: now, finishedAt: nil)
+        }
+        _ = try await transaction.execute(
+            """
+            UPDATE outbox
+            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
+            WHERE message_id = \(id)
+            """)
+        return Revocation(
+            id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
+            lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
+    }
+
+    // MARK: - Work
+
+    /// Claims revocations that are due, until `claimedUntil`.
+    package func claim(
+        at now: Timestamp, claimedUntil: Timestamp, limit: Int
+    ) async throws(PostgresError) -> [ClaimedRevocation] {
+        try await claim("next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil, limit: limit)
+    }
+
+    /// Claims those of one subject, due or not: the person is here and wants to authorize anew.
+    package func claim(
+        of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
+    ) async throws(PostgresError) -> [ClaimedRevocation] {
+        try await claim(RevocationStore.condition(key), at: now, claimedUntil: claimedUntil, limit: 8)
+    }
+
+    private func claim(
+        _ condition: SQL, at now: Timestamp, claimedUntil: Timestamp, limit: Int
+    ) async throws(PostgresError) -> [ClaimedRevocation] {
+        let keyRing = keyRing
+        let rows = try await database.query(
+            """
+            WITH due AS (
+                SELECT message_id
+                FROM outbox
+                WHERE status = 'pending' AND kind = 'revocation' AND \(condition)
+                    AND (claimed_until IS NULL OR claimed_until <= \(now))
+                ORDER BY next_attempt_at
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED
+            ), claimed AS (
+                UPDATE outbox o
+                SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
+                FROM due
+                WHERE o.message_id = due.message_id
+                RETURNING o.message_id, o.provider, o.attempts
+            )
+            SELECT c.message_id, c.provider, c.attempts, g.grant_id, g.client_id, g.sealed_refresh_token
+            FROM claimed c
+            LEFT JOIN provider_grants g ON g.revocation_id = c.message_id
+            ORDER BY c.message_id, g.grant_id
+            """
+        ) { row throws(PostgresError) in
+            let (id, provider, attempt, grantID, clientID, sealed) = try row.decode(
+                RevocationID.self, String.self, Int32.self, GrantID?.self, String?.self, [UInt8]?.self)
+            var grant: ClaimedRevocation.Grant?
+            if let grantID, let clientID, let sealed {
+                grant = ClaimedRevocation.Grant(
+                    id: grantID, clientID: clientID,
+                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing))
+            }
+            return (id, Provider(rawValue: provider) ?? .apple, Int(attempt), grant)
+        }
+        return Dictionary(grouping: rows, by: \.0).values.compactMap { rows in
+            rows.first.map { first in
+                ClaimedRevocation(id: first.0, provider: first.1, attempt: first.2, grants: rows.compactMap(\.3))
+            }
+        }
+    }
+
+    /// The provider honours this token no more: what is left of an attempt that ends here is less.
+    package func forget(_ grant: ClaimedRevocation.Grant) async throws(PostgresError) {
+        _ = try await database.execute(
+            "DELETE FROM provider_grants WHERE grant_id = \(grant.id) AND revocation_id IS NOT NULL")
+    }
+
+    /// Every token is dead. What the person authorized since then may have died with them, and is checked.
+    package func finish(_ revocation: ClaimedRevocation, at now: Timestamp) async throws {
+        try await database.transaction(retries: 2) { transaction in
+            let ended = try await end(revocation, .done, error: nil, at: now, in: transaction)
+            guard let ended else { return }
+            _ = try await transaction.execute(
+                """
+                UPDATE identities
+                SET authorization_status = 'revoked'
+                WHERE identity_id = \(ended.identityID) AND authorization_status = 'revoking'
+                """)
+            guard let key = ended.key else { return }
+            // Whoever keeps a grant locks the identity first, and so does this.
+            _ = try await transaction.execute(
+                "SELECT FROM identities WHERE \(RevocationStore.condition(key)) FOR NO KEY UPDATE")
+            _ = try await transaction.execute(
+                """
+                UPDATE provider_grants
+                SET check_at = \(now)
+                WHERE revocation_id IS NULL AND \(RevocationStore.condition(key))
+                """)
+        }
+    }
+
+    /// It did not work this time.
+    package func postpone(
+        _ revocation: ClaimedRevocation, error: String, until nextAttempt: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET claimed_until = NULL, next_attempt_at = \(nextAttempt), last_error = \(error)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            """)
+    }
+
+    /// It did not work this time either. The tokens are kept for who tries again.
+    package func giveUp(_ revocation: ClaimedRevocation, error: String, at now: Timestamp) async throws {
+        try await database.transaction { transaction in
+            _ = try await end(revocation, .failed, error: error, at: now, in: transaction)
+        }
+    }
+
+    private typealias Ended = (identityID: IdentityID?, key: IdentityKey?)
+
+    /// - Returns: `nil` when another process has claimed it meanwhile, which then ends it.
+    private func end(
+        _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> Ended? {
+        let rows = try await transaction.query(
+            """
+            UPDATE outbox
+            SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            RETURNING identity_id, realm, subject
+            """
+        ) { row throws(PostgresError) -> Ended in
+            let (identityID, realm, subject) = try row.decode(IdentityID?.self, String.self, String?.self)
+            let key = subject.flatMap(ProviderSubject.init).map {
+                IdentityKey(provider: revocation.provider, realm: Realm(realm), subject: $0)
+            }
+            return (identityID, key)
+        }
+        guard let ended = rows.first else { return nil }
+        try await AuditTrail.record(
+            AuditEvent(
+                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: ended.identityID,
+                revocationID: revocation.id, provider: revocation.provider, reason: error),
+            at: now, in: transaction)
+        return ended
+    }
+
+    // MARK: - Looking
+
+    package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(RevocationStore.condition(key)))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
+    }
+
+    private static func condition(_ key: IdentityKey) -> SQL {
+        """
+        subject = \(key.subject.text) AND provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
+        """
+    }
+
+    package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {
+        let rows = try await database.query(
+            """
+            SELECT provider, identity_id, status, attempts, last_error, created_at, finished_at
+            FROM outbox
+            WHERE message_id = \(id) AND kind = 'revocation'
+            """
+        ) { row throws(PostgresError) in
+            let (provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
+                String.self, IdentityID?.self, String.self, Int32.self, String?.self, Timestamp.self, Timestamp?.self)
+            return Revocation(
+                id: id, provider: Provider(rawValue: provider) ?? .apple, identityID: identityID,
+                status: Revocation.Status(rawValue: status) ?? .pending, attempts: Int(attempts), lastError: error,
+                createdAt: createdAt, finishedAt: finishedAt)
+        }
+        return rows.first
+    }
+
+    /// How many are pending, and since when the oldest has been.
+    package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+        let rows = try await database.query(
+            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending'"
+        ) { row throws(PostgresError) in
+            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
+            return (Int(count), oldest)
+        }
+        return rows.first ?? (0, nil)
+    }
+
+    /// Erases who the revocations were about that ended before `time`.
+    package func eraseSubjects(endedBefore time: Timestamp, limit: Int) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET subject = NULL
+            WHERE message_id IN (
+                SELECT message_id
+                FROM outbox
+                WHERE subject IS NOT NULL AND status = 'done' AND finished_at < \(time)
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED)
+            """)
+    }
+}

@@ -1,0 +1,140 @@
+package import Accounts
+package import Postgres
+
+/// An identity whose app moves to another developer team.
+package struct TransferringIdentity: Sendable {
+    package let identityID: IdentityID
+    package let subject: ProviderSubject
+    /// `nil` until Apple has made one.
+    package let transferSubject: ProviderSubject?
+}
+
+/// `identity_transfers`: which identity a transfer identifier of Apple's leads to.
+package struct TransferStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// Identities of a team that have no transfer identifier for the target team yet, in the order of their ids, after
+    /// the given one.
+    package func withoutTransferSubject(
+        realm: Realm, targetTeam: String, after: IdentityID?, limit: Int
+    ) async throws(PostgresError) -> [TransferringIdentity] {
+        try await database.query(
+            """
+            SELECT i.identity_id, i.subject, NULL::text
+            FROM identities i
+            WHERE i.provider = 'apple' AND i.realm = \(realm.text)
+                AND (\(after)::uuid IS NULL OR i.identity_id > \(after))
+                AND NOT EXISTS (
+                    SELECT FROM identity_transfers t
+                    WHERE t.identity_id = i.identity_id AND t.target_team = \(targetTeam))
+            ORDER BY i.identity_id
+            LIMIT \(limit)
+            """, as: TransferStore.identity)
+    }
+
+    /// Identities whose new subject is still to be asked for, in the order of their ids, after the given one.
+    package func awaitingSubject(
+        targetTeam: String, after: IdentityID?, limit: Int
+    ) async throws(PostgresError) -> [TransferringIdentity] {
+        try await database.query(
+            """
+            SELECT i.identity_id, i.subject, t.transfer_subject
+            FROM identity_transfers t
+            JOIN identities i ON i.identity_id = t.identity_id
+            WHERE t.target_team = \(targetTeam) AND (\(after)::uuid IS NULL OR i.identity_id > \(after))
+            ORDER BY i.identity_id
+            LIMIT \(limit)
+            """, as: TransferStore.identity)
+    }
+
+    package func count(
+        realm: Realm, targetTeam: String
+    ) async throws(PostgresError) -> (identities: Int, exported: Int) {
+        let rows = try await database.query(
+            """
+            SELECT count(*), count(t.identity_id)
+            FROM identities i
+            LEFT JOIN identity_transfers t ON t.identity_id = i.identity_id AND t.target_team = \(targetTeam)
+            WHERE i.provider = 'apple' AND i.realm = \(realm.text)
+            """
+        ) { row throws(PostgresError) in
+            let (identities, exported) = try row.decode(Int64.self, Int64.self)
+            return (Int(identities), Int(exported))
+        }
+        return rows.first ?? (0, 0)
+    }
+
+    package func store(
+        _ transferSubject: ProviderSubject, of identityID: IdentityID, targetTeam: String, at now: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            INSERT INTO identity_transfers (transfer_subject, identity_id, target_team, created_at)
+            VALUES (\(transferSubject.text), \(identityID), \(targetTeam), \(now))
+            ON CONFLICT DO NOTHING
+            """)
+    }
+
+    /// Gives the identity that the transfer identifier leads to its subject in the new team. The identifier is used up.
+    ///
+    /// - Returns: whether an identity moved. It does not when the identifier is unknown, when the new subject is linked
+    ///   already, or when its account has an identity of the new team.
+    package func adopt(
+        _ transferSubject: ProviderSubject, as key: IdentityKey, email: ProviderEmail?, event: AuditEvent,
+        at now: Timestamp
+    ) async throws -> Bool {
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                let rows = try await transaction.query(
+                    """
+                    UPDATE identities i
+                    SET realm = \(key.realm.text), subject = \(key.subject.text),
+                        email = COALESCE(\(email?.address.text), i.email),
+                        email_verified =
+                            CASE WHEN \(email == nil) THEN i.email_verified ELSE \(email?.isVerified ?? false) END,
+                        is_private_email =
+                            CASE WHEN \(email == nil) THEN i.is_private_email
+                            ELSE \(email?.isPrivateRelay ?? false) END
+                    FROM identity_transfers t
+                    WHERE t.transfer_subject = \(transferSubject.text) AND i.identity_id = t.identity_id
+                        AND i.provider = \(key.provider.rawValue)
+                    RETURNING i.identity_id, i.account_id
+                    """
+                ) { row throws(PostgresError) in try row.decode(IdentityID.self, AccountID.self) }
+                guard let (identityID, accountID) = rows.first else { return false }
+                _ = try await transaction.execute(
+                    "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
+                _ = try await transaction.execute(
+                    """
+                    UPDATE provider_grants
+                    SET realm = \(key.realm.text), subject = \(key.subject.text)
+                    WHERE identity_id = \(identityID)
+                    """)
+                var event = event
+                event.accountID = accountID
+                event.identityID = identityID
+                event.provider = key.provider
+                try await AuditTrail.record(event, at: now, in: transaction)
+                return true
+            }
+        } catch let error as PostgresError
+            where error.isUniqueViolation(of: "identities_subject_key")
+            || error.isUniqueViolation(of: "identities_account_provider_key")
+        {
+            return false
+        }
+    }
+
+    private static func identity(_ row: PostgresRow) throws(PostgresError) -> TransferringIdentity {
+        let (id, subject, transferSubject) = try row.decode(IdentityID.self, String.self, String?.self)
+        guard let subject = ProviderSubject(subject) else {
+            throw PostgresError(.decoding, operation: .query, location: "\(#fileID):\(#line)")
+        }
+        return TransferringIdentity(
+            identityID: id, subject: subject, transferSubject: transferSubject.flatMap(ProviderSubject.init))
+    }
+}

@@ -17,6 +17,7 @@ let boundary: [SwiftSetting] = habits + [.strictMemorySafety()]
 let page = ["README.md"]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -43,6 +44,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["YAML"]),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -70,22 +72,23 @@ let package = Package(
 
         // Layer 3
         .target(
-            name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", "OpenSSL", log], exclude: page,
-            swiftSettings: habits),
+            name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", "OpenSSL", log, metrics],
+            exclude: page, swiftSettings: habits),
         .target(
             name: "Storage", dependencies: ["Postgres", "Accounts", "OpenSSL"], exclude: page, swiftSettings: habits),
 
         // Layer 4
         .target(
             name: "SignIn",
-            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log],
+            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log, metrics],
             exclude: page, swiftSettings: habits),
 
         // Layer 5
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, log, lifecycle,
+                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, log, metrics,
+                lifecycle,
             ],
             exclude: page, swiftSettings: habits),
 
@@ -94,7 +97,7 @@ let package = Package(
             name: "countersign",
             dependencies: [
                 "HTTPAPI", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "JOSE", "HTTPFetch", "Postgres",
-                "OpenSSL", arguments, configuration, log, lifecycle, signals,
+                "OpenSSL", arguments, configuration, log, metrics, lifecycle, signals,
             ],
             exclude: page, swiftSettings: habits),
         .executableTarget(
@@ -136,12 +139,12 @@ let package = Package(
             ],
             swiftSettings: habits),
         .testTarget(
-            name: "HTTPAPITests", dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, lifecycle],
+            name: "HTTPAPITests", dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, metrics, lifecycle],
             swiftSettings: habits),
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "Accounts", "Migrator", "Postgres", "Providers", log,
+                "countersign", "TestSupport", "HTTPAPI", "Accounts", "Migrator", "Postgres", "Providers", log, metrics,
             ],
             swiftSettings: habits),
         .testTarget(

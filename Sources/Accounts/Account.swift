@@ -30,6 +30,13 @@ package struct Account: Hashable, Sendable {
         self.hasPassword = hasPassword
         self.identities = identities
     }
+
+    /// The same account with a name.
+    package func named(_ name: DisplayName) -> Account {
+        Account(
+            id: id, email: email, isEmailVerified: isEmailVerified, displayName: name, status: status,
+            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+    }
 }
 
 /// A provider identity that is linked to an account.

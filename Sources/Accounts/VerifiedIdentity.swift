@@ -25,7 +25,7 @@ package struct ProviderEmail: Hashable, Sendable {
 /// ticket that such a verification wrote; nowhere else.
 package struct VerifiedIdentity: Hashable, Sendable {
     package let key: IdentityKey
-    package let email: ProviderEmail?
+    package private(set) var email: ProviderEmail?
     /// The client (app) that the token was issued to.
     package let clientID: String
     /// When the person authenticated at the provider: the token's `auth_time`, else its `iat`.
@@ -45,5 +45,13 @@ package struct VerifiedIdentity: Hashable, Sendable {
         self.authenticatedAt = authenticatedAt
         self.nonce = nonce
         self.transferSubject = transferSubject
+    }
+
+    /// The same person with the address of another token of theirs, where this one has none.
+    package func completed(by other: VerifiedIdentity) -> VerifiedIdentity {
+        guard email == nil, other.key == key else { return self }
+        var completed = self
+        completed.email = other.email
+        return completed
     }
 }

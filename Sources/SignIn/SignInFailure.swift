@@ -7,12 +7,16 @@ import Storage
 package enum SignInFailure: Error, Sendable {
     /// A provider's token was refused. `retryAfter` in seconds, when a later try may succeed.
     case credentialRejected(TokenRejection, retryAfter: Int64?)
-    /// The provider's keys are not to be had.
-    case providerUnavailable(retryAfter: Int64)
+    /// The provider can't be asked, for a reason that is for the log; `retryAfter` in seconds.
+    case providerUnavailable(retryAfter: Int64, reason: String)
     /// This deployment does not offer the provider.
     case providerDisabled
     /// The request brought nothing to sign in with: the member that would.
     case missingCredential(String)
+    /// A code came alone, and it could be for any of several clients.
+    case clientIDRequired
+    /// Codes of this redirect URI are not taken.
+    case redirectURIRefused
     case malformedEmail
     case weakPassword
     case invalidCredentials
@@ -25,6 +29,9 @@ package enum SignInFailure: Error, Sendable {
     case identityAlreadyLinked
     /// The account has another identity of the provider: this one.
     case providerAlreadyLinked(Identity)
+    case lastSignInMethod
+    /// There is no such identity, or it is somebody else's.
+    case identityNotFound
     case linkTicketExpired
     /// What proved the account no longer does. Told to nobody: it becomes the failure of the proof, or a question.
     case groundGone

@@ -45,8 +45,10 @@ extension SignInService {
     }
 
     /// Links the ticket's identity to the account that the credential proves.
+    ///
+    /// - Parameter replacing: whether another identity of the provider gives way, its authorization with it.
     package func bind(
-        linkTicket: String, credential: BindCredential, client: Client
+        linkTicket: String, credential: BindCredential, replacing: Bool = false, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         let now = clock.now()
         // The ticket first: it is cheap to check, a password is not.
@@ -55,7 +57,7 @@ extension SignInService {
         else { throw .linkTicketExpired }
         let proof = try await prove(credential)
         do throws(SignInFailure) {
-            return try await bind(ticket, hash: hash, proof: proof, client: client, at: clock.now())
+            return try await bind(ticket, hash: hash, proof: proof, replacing: replacing, client: client, at: clock.now())
         } catch .groundGone {
             switch credential {
             case .session: throw .invalidSession
@@ -71,14 +73,18 @@ extension SignInService {
     }
 
     func bind(
-        _ ticket: LinkTicket, hash: [UInt8], proof: BindProof, client: Client, at now: Timestamp
+        _ ticket: LinkTicket, hash: [UInt8], proof: BindProof, replacing: Bool = false, client: Client,
+        at now: Timestamp
     ) async throws(SignInFailure) -> SignedIn {
         let opening = try opening(
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
             methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
         let identityID: IdentityID = try freshID(now)
+        let replacement = AuditEvent(.identityReplaced, by: .person, requestID: client.requestID)
         let outcome = try await stored {
-            try await stores.links.bind(hash, on: proof.ground, identityID: identityID, opening: opening)
+            try await stores.links.bind(
+                hash, on: proof.ground, identityID: identityID, replacing: replacing ? replacement : nil,
+                opening: opening)
         }
         switch outcome {
         case .bound(let account):

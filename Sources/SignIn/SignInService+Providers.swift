@@ -10,15 +10,31 @@ package struct ProviderCredential: Sendable {
     /// The raw nonce.
     package let nonce: String?
     package let clientID: String?
+    /// Where Apple sent the code of a web or Android sign-in.
+    package let redirectURI: String?
     /// Handed over once, at first consent; unsigned user input.
     package let fullName: DisplayName?
 
-    package init(token: String?, code: String?, nonce: String?, clientID: String?, fullName: DisplayName?) {
+    package init(
+        token: String?, code: String?, nonce: String?, clientID: String?, redirectURI: String? = nil,
+        fullName: DisplayName?
+    ) {
         self.token = token
         self.code = code
         self.nonce = nonce
         self.clientID = clientID
+        self.redirectURI = redirectURI
         self.fullName = fullName
+    }
+}
+
+extension ProviderCredential {
+    /// How the provider's token is called in a request.
+    static func tokenMember(of provider: Provider) -> String {
+        switch provider {
+        case .apple: "identityToken"
+        case .google: "idToken"
+        }
     }
 }
 
@@ -28,17 +44,71 @@ extension SignInService {
         with provider: Provider, _ credential: ProviderCredential, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
         let now = clock.now()
-        let identity = try await verify(credential, of: provider, at: now)
-        if let signedIn = try await signInKnown(identity, client: client, at: now) { return .signedIn(signedIn) }
-        return try await welcome(identity, fullName: credential.fullName, client: client, at: now)
+        let posted = try await verify(credential, of: provider, at: now)
+        let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
+        let (identity, grant) = try evidence(posted, code, of: provider)
+        let answer = try await signIn(identity, grant: grant, fullName: credential.fullName, client: client, at: now)
+        if case .refused(let error) = code {
+            var event = AuditEvent(
+                .codeRejected, by: .provider, provider: provider, reason: error, requestID: client.requestID)
+            if case .signedIn(let signedIn) = answer {
+                event.accountID = signedIn.account.id
+                event.identityID = signedIn.identity?.id
+            }
+            let rejection = event
+            try await stored { try await stores.audit.record(rejection, at: now) }
+        }
+        return answer
     }
 
+    /// Who it is, by the token or by what the code stood for.
+    private func evidence(
+        _ posted: VerifiedCredential?, _ code: CodeOutcome, of provider: Provider
+    ) throws(SignInFailure) -> (VerifiedIdentity, NewGrant?) {
+        switch (posted?.identity, code) {
+        case (let identity?, .exchanged(let exchanged, let grant)):
+            // Apple may leave the address out of one of the two.
+            return (identity.completed(by: exchanged.identity), grant)
+        case (let identity?, _): return (identity, nil)
+        case (nil, .exchanged(let exchanged, let grant)): return (exchanged.identity, grant)
+        case (nil, _): throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+        }
+    }
+
+    private func signIn(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInAnswer {
+        if let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
+            return .signedIn(try await named(signedIn, fullName))
+        }
+        if let transferSubject = identity.transferSubject {
+            let event = AuditEvent(.identityTransferred, by: .provider, requestID: client.requestID)
+            let isMoved = try await stored {
+                try await stores.transfers.adopt(
+                    transferSubject, as: identity.key, email: identity.email, event: event, at: now)
+            }
+            if isMoved, let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
+                return .signedIn(try await named(signedIn, fullName))
+            }
+        }
+        return try await welcome(identity, grant: grant, fullName: fullName, client: client, at: now)
+    }
+
+    /// Apple tells a phone the name once, at first consent: it fills an empty name, and changes none.
+    private func named(_ signedIn: SignedIn, _ fullName: DisplayName?) async throws(SignInFailure) -> SignedIn {
+        guard let fullName, signedIn.account.displayName == nil else { return signedIn }
+        let isFilled = try await stored {
+            try await stores.accounts.fillDisplayName(fullName, of: signedIn.account.id)
+        }
+        guard isFilled else { return signedIn }
+        return SignedIn(
+            session: signedIn.session, account: signedIn.account.named(fullName), identity: signedIn.identity)
+    }
+
+    /// - Returns: `nil` when no token came.
     private func verify(
         _ credential: ProviderCredential, of provider: Provider, at now: Timestamp
-    ) async throws(SignInFailure) -> VerifiedIdentity {
-        guard let token = credential.token else {
-            throw .missingCredential(provider == .apple ? "identityToken" : "idToken")
-        }
+    ) async throws(SignInFailure) -> VerifiedCredential? {
         let rules: (any IdentityProvider)? =
             switch provider {
             case .apple: apple
@@ -46,14 +116,17 @@ extension SignInService {
             }
         guard let rules else { throw .providerDisabled }
         do throws(CredentialRefusal) {
-            let identity = try await rules.verify(
-                Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
+            var verified: VerifiedCredential?
+            if let token = credential.token {
+                verified = try await rules.credential(
+                    Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
+            }
             // Nonces of this service are good once: whichever this is, it was not issued or it is spent.
             if let nonce = credential.nonce, IssuedNonce.isClaimed(by: nonce) { throw CredentialRefusal(.nonceSpent) }
-            return identity
+            return verified
         } catch {
             guard error.reason != .keysUnavailable else {
-                throw .providerUnavailable(retryAfter: error.retryAfter ?? 5)
+                throw .providerUnavailable(retryAfter: error.retryAfter ?? 5, reason: error.reason.rawValue)
             }
             throw .credentialRejected(error.reason, retryAfter: error.retryAfter)
         }
@@ -61,8 +134,10 @@ extension SignInService {
 
     /// - Returns: `nil` when nobody has linked the identity.
     private func signInKnown(
-        _ identity: VerifiedIdentity, client: Client, at now: Timestamp
+        _ identity: VerifiedIdentity, grant: NewGrant? = nil, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignedIn? {
+        // First, so that nothing is answered before it is kept, and the answer tells of it.
+        if let grant, try await !stored({ try await stores.grants.keep(grant, for: identity.key) }) { return nil }
         let opening = try opening(
             authenticatedAt: identity.authenticatedAt, methods: [AuthenticationMethod(identity.key.provider)],
             client: client, now: now)
@@ -78,7 +153,7 @@ extension SignInService {
 
     /// An identity that nobody has linked: its owner chooses, unless the policy binds it by its address.
     private func welcome(
-        _ identity: VerifiedIdentity, fullName: DisplayName?, client: Client, at now: Timestamp
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInAnswer {
         let holder: EmailHolder? =
             if let candidate = identity.email?.candidate {
@@ -98,7 +173,7 @@ extension SignInService {
         } catch {
             throw .fault(operation: "random")
         }
-        try await stored { try await stores.links.insert(ticket, hash: secret.hash) }
+        try await stored { try await stores.links.insert(ticket, hash: secret.hash, grant: grant) }
         var decision = Linking.decide(identity, holder: holder, policy: configuration.verifiedEmailPolicy)
         if case .bindAutomatically = decision {
             if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {

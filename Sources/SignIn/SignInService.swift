@@ -11,10 +11,13 @@ package struct SignInService: Sendable {
         package var verifiedEmailPolicy: VerifiedEmailPolicy
         /// How long a refresh token lives unused, in seconds.
         package var refreshLifetime: Int64
+        /// Where Apple's codes for web and Android may have been sent.
+        package var redirectURIs: [String]
 
-        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64) {
+        package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, redirectURIs: [String] = []) {
             self.verifiedEmailPolicy = verifiedEmailPolicy
             self.refreshLifetime = refreshLifetime
+            self.redirectURIs = redirectURIs
         }
     }
 
@@ -24,6 +27,8 @@ package struct SignInService: Sendable {
     package let configuration: Configuration
     package let apple: AppleProvider?
     let google: GoogleProvider?
+    let endpoints: TokenEndpoints
+    let revocations: Revocations
     let stores: Stores
     let accessTokens: AccessTokens
     let refreshTokens: RefreshTokens
@@ -32,13 +37,16 @@ package struct SignInService: Sendable {
     let logger: Logger
 
     package init(
-        configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?, stores: Stores,
-        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: any WallClock,
-        logger: Logger
+        configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
+        endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
+        passwordHasher: PasswordHasher, clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.apple = apple
         self.google = google
+        self.endpoints = endpoints
+        self.revocations = Revocations(
+            store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         self.stores = stores
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)

@@ -7,14 +7,16 @@ extension SignInFailure: ProblemConvertible {
         switch self {
         case .credentialRejected(let rejection, let retryAfter):
             Problem(.invalidToken, reason: rejection.rawValue, retryAfter: retryAfter.map(Int.init(clamping:)))
-        case .providerUnavailable(let retryAfter):
-            Problem(
-                .providerUnavailable, reason: TokenRejection.keysUnavailable.rawValue,
-                retryAfter: Int(clamping: retryAfter))
+        case .providerUnavailable(let retryAfter, let reason):
+            Problem(.providerUnavailable, reason: reason, retryAfter: Int(clamping: retryAfter))
         case .providerDisabled:
             Problem(.notFound, detail: "This provider is not enabled here.")
         case .missingCredential(let member):
             Problem(.invalidRequest, errors: [FieldError(field: member, reason: .required)])
+        case .clientIDRequired:
+            Problem(.invalidRequest, errors: [FieldError(field: "clientId", reason: .required)])
+        case .redirectURIRefused:
+            Problem(.invalidRequest, errors: [FieldError(field: "redirectUri", reason: .invalid)])
         case .malformedEmail:
             Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
         case .weakPassword: Problem(.weakPassword)
@@ -28,6 +30,8 @@ extension SignInFailure: ProblemConvertible {
         case .identityAlreadyLinked: Problem(.identityAlreadyLinked)
         case .providerAlreadyLinked(let existing):
             Problem(.providerAlreadyLinked) { $0.conflict(with: existing) }
+        case .lastSignInMethod: Problem(.lastSignInMethod)
+        case .identityNotFound: Problem(.notFound)
         case .linkTicketExpired: Problem(.linkTicketExpired)
         case .overloaded(let retryAfter):
             Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: Int(clamping: retryAfter))
@@ -49,7 +53,7 @@ extension JSONWriter {
         endObject()
         name("resolutions")
         beginArray()
-        string("keep")
+        for resolution in ["replace", "keep"] { string(resolution) }
         endArray()
     }
 }

@@ -1,0 +1,156 @@
+import Accounts
+import JOSE
+import Logging
+import Metrics
+import Providers
+import Storage
+
+/// What became of a code that came beside a token, or alone.
+enum CodeOutcome {
+    case notPosted
+    /// The provider vouches for the person, and may have given a refresh token.
+    case exchanged(ExchangedCode, NewGrant?)
+    /// Nobody can say whether the code was good; it is not tried again.
+    case unanswered
+    /// The provider refused the code: its error code.
+    case refused(String)
+}
+
+/// Trades codes in at the providers. A code is sent once, whatever comes of it, and never repeated.
+extension SignInService {
+    /// How long the token endpoint may take: beside a good token nobody waits for it long.
+    private static let patienceBesideToken: Duration = .seconds(2)
+    private static let patienceAlone: Duration = .seconds(10)
+    /// How much of that may go into what has to come first.
+    private static let patienceForRevocations: Duration = .seconds(1)
+
+    /// - Parameter posted: what the token beside the code says, already verified.
+    func exchange(
+        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?, client: Client,
+        at now: Timestamp
+    ) async throws(SignInFailure) -> CodeOutcome {
+        guard let text = credential.code else { return .notPosted }
+        guard let code = try authorizationCode(text, credential, of: provider, beside: posted),
+            let endpoint = endpoints[provider]
+        else { return try notConfigured(provider, beside: posted) }
+        if let posted {
+            do {
+                try posted.checkHash(ofCode: text)
+            } catch {
+                throw .credentialRejected(error.reason, retryAfter: nil)
+            }
+            try await settleRevocations(of: posted.identity.key)
+        }
+        let patience = posted == nil ? SignInService.patienceAlone : SignInService.patienceBesideToken
+        let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
+        let answer: Result<ExchangedCode, EndpointRefusal>? = await within(patience) {
+            do throws(EndpointRefusal) {
+                return .success(try await endpoint.exchange(code, nonce: nonce, timeout: patience, at: now))
+            } catch {
+                return .failure(error)
+            }
+        }
+        do {
+            let exchanged = try (answer ?? .failure(.unavailable(detail: "timed_out"))).get()
+            count(provider, "exchanged")
+            if let posted, posted.identity.key != exchanged.identity.key {
+                throw SignInFailure.credentialRejected(.subjectMismatch, retryAfter: nil)
+            }
+            return .exchanged(exchanged, grant(of: exchanged, for: code, provider: provider))
+        } catch let refusal as EndpointRefusal {
+            return try outcome(of: refusal, of: provider, beside: posted, client: client)
+        } catch let failure as SignInFailure {
+            throw failure
+        } catch {
+            throw .fault(operation: "exchange")
+        }
+    }
+
+    /// The code with the client that it belongs to; `nil` when no client here can use codes.
+    private func authorizationCode(
+        _ text: String, _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?
+    ) throws(SignInFailure) -> AuthorizationCode? {
+        switch provider {
+        case .google:
+            guard let endpoint = endpoints.google else { return nil }
+            return AuthorizationCode(text: text, clientID: endpoint.clientID)
+        case .apple:
+            if let redirectURI = credential.redirectURI,
+                !configuration.redirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
+            {
+                throw .redirectURIRefused
+            }
+            let clientIDs = apple?.configuration.teams.flatMap(\.clientIDs) ?? []
+            guard let clientID = posted?.identity.clientID ?? credential.clientID ?? clientIDs.first else { return nil }
+            guard posted != nil || credential.clientID != nil || clientIDs.count == 1 else { throw .clientIDRequired }
+            guard clientIDs.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
+                throw .credentialRejected(.clientRejected, retryAfter: nil)
+            }
+            return AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI)
+        }
+    }
+
+    private func notConfigured(
+        _ provider: Provider, beside posted: VerifiedCredential?
+    ) throws(SignInFailure) -> CodeOutcome {
+        guard posted == nil else { return .notPosted }
+        throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+    }
+
+    /// A revocation that is still pending would end what the person is about to authorize anew: it goes first, if the
+    /// provider lets it. What is exchanged before it is checked after it.
+    private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
+        guard try await stored({ try await stores.revocations.isPending(of: key) }) else { return }
+        _ = await within(SignInService.patienceForRevocations) { await revocations.settle(key) }
+    }
+
+    private func grant(of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider) -> NewGrant? {
+        exchanged.refreshToken.map { token in
+            let now = clock.now()
+            // Spread over the day from the start, whenever the people of one night signed up.
+            let checkAt: Timestamp? =
+                provider == .apple
+                ? now.advanced(bySeconds: GrantChecks.interval + .random(in: 0..<GrantChecks.interval)) : nil
+            return NewGrant(clientID: code.clientID, refreshToken: token, exchangedAt: now, checkAt: checkAt)
+        }
+    }
+
+    private func outcome(
+        of refusal: EndpointRefusal, of provider: Provider, beside posted: VerifiedCredential?, client: Client
+    ) throws(SignInFailure) -> CodeOutcome {
+        var metadata: Logger.Metadata = [
+            "provider": "\(provider.rawValue)", "request": "\(client.requestID)",
+        ]
+        switch refusal {
+        case .grantRejected(let error), .requestRejected(let error):
+            count(provider, "refused")
+            guard posted != nil else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
+            return .refused(error)
+        case .clientRejected(let error, let keyID):
+            count(provider, "client_rejected")
+            metadata["error"] = "\(error)"
+            metadata["key"] = "\(keyID)"
+            logger.error("the provider refuses this service's client credentials; check the key", metadata: metadata)
+            // Also beside a good token: whoever was let in now could never be revoked.
+            throw .providerUnavailable(retryAfter: 60, reason: "client_rejected")
+        case .unavailable(let detail):
+            count(provider, "unavailable")
+            metadata["error"] = "\(detail)"
+            logger.warning("a code was not exchanged", metadata: metadata)
+            guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
+            return .unanswered
+        case .notConfigured:
+            return try notConfigured(provider, beside: posted)
+        case .credentialRejected(let refusal):
+            count(provider, "token_rejected")
+            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        }
+    }
+
+    private func count(_ provider: Provider, _ outcome: String) {
+        Counter(
+            label: "countersign_code_exchanges_total",
+            dimensions: [("provider", provider.rawValue), ("outcome", outcome)]
+        ).increment()
+    }
+}

@@ -1,0 +1,96 @@
+package import Accounts
+package import Logging
+import Metrics
+import Providers
+package import Storage
+
+/// Asks Apple about once a day whether it still honours a refresh token: notifications can be lost, and a person who
+/// withdrew must not stay signed in. A Google grant is asked about only when a revocation may have ended it.
+package struct GrantChecks: Sendable {
+    /// Seconds between two checks of one grant, at least. Apple may throttle what asks more often.
+    package static let interval: Int64 = 86_400
+    /// How many are asked about in a round, so that whatever has piled up does not become a flood.
+    private static let batch = 20
+
+    private let store: GrantStore
+    private let endpoints: TokenEndpoints
+    private let clock: any WallClock
+    private let logger: Logger
+
+    package init(store: GrantStore, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger) {
+        self.store = store
+        self.endpoints = endpoints
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Checks those that are due, a batch at most.
+    ///
+    /// - Returns: how many there were.
+    package func checkDue() async throws -> Int {
+        let now = clock.now()
+        // A little later every day, so that whatever fell together does not stay together.
+        let next = now.advanced(bySeconds: GrantChecks.interval + .random(in: 0...600))
+        let due = try await store.takeChecks(at: now, next: next, limit: GrantChecks.batch)
+        await withTaskGroup(of: Void.self) { group in
+            for check in due {
+                group.addTask {
+                    do {
+                        try await self.check(check)
+                    } catch {
+                        logger.warning(
+                            "the outcome of a check was not stored",
+                            metadata: ["identity": "\(check.identityID)", "error": "\(String(reflecting: error))"])
+                    }
+                }
+            }
+        }
+        return due.count
+    }
+
+    private func check(_ check: GrantCheck) async throws {
+        guard let token = check.refreshToken, let endpoint = endpoints[check.provider] else {
+            return count(check.provider, "not_configured")
+        }
+        do {
+            try await endpoint.check(token, of: check.clientID, at: clock.now())
+            count(check.provider, "alive")
+            try await store.noteAlive(check)
+        } catch let refusal as EndpointRefusal {
+            switch refusal {
+            case .grantRejected(let error):
+                try await end(check, reason: error)
+            case .requestRejected(let error):
+                // Apple says so of a person who withdrew, and of other things too: the second time it counts.
+                guard check.isDoubted else {
+                    count(check.provider, "doubted")
+                    return try await store.noteDoubt(check, at: clock.now())
+                }
+                try await end(check, reason: error)
+            case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
+                count(check.provider, "unavailable")
+                logger.warning(
+                    "a grant was not checked",
+                    metadata: ["provider": "\(check.provider.rawValue)", "error": "\(refusal.code)"])
+            }
+        }
+    }
+
+    private func end(_ check: GrantCheck, reason: String) async throws {
+        count(check.provider, "dead")
+        let isOver = try await store.noteDead(check, reason: reason, at: clock.now())
+        guard isOver else { return }
+        logger.notice(
+            "the provider says that an authorization is over",
+            metadata: [
+                "provider": "\(check.provider.rawValue)", "identity": "\(check.identityID)", "error": "\(reason)",
+            ])
+    }
+
+    private func count(_ provider: Provider, _ outcome: String) {
+        Counter(
+            label: "countersign_grant_checks_total",
+            dimensions: [("provider", provider.rawValue), ("outcome", outcome)]
+        ).increment()
+    }
+}

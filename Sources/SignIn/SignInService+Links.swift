@@ -57,7 +57,8 @@ extension SignInService {
         else { throw .linkTicketExpired }
         let proof = try await prove(credential)
         do throws(SignInFailure) {
-            return try await bind(ticket, hash: hash, proof: proof, replacing: replacing, client: client, at: clock.now())
+            return try await bind(
+                ticket, hash: hash, proof: proof, replacing: replacing, client: client, at: clock.now())
         } catch .groundGone {
             switch credential {
             case .session: throw .invalidSession

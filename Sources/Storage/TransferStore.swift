@@ -51,6 +51,17 @@ package struct TransferStore: Sendable {
             """, as: TransferStore.identity)
     }
 
+    package func awaitingSubjectCount(targetTeam: String) async throws(PostgresError) -> Int {
+        let rows = try await database.query(
+            "SELECT count(*) FROM identity_transfers WHERE target_team = \(targetTeam)"
+        ) { row throws(PostgresError) in
+            let count = try row.decode(Int64.self)
+            return Int(count)
+        }
+        return rows.first ?? 0
+    }
+
+    /// How many identities a team has, and how many of them have a transfer identifier for the target team.
     package func count(
         realm: Realm, targetTeam: String
     ) async throws(PostgresError) -> (identities: Int, exported: Int) {

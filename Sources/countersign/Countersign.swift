@@ -15,7 +15,10 @@ struct Countersign: AsyncParsableCommand {
         commandName: "countersign",
         abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
         version: "0.1.0",
-        subcommands: [ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self])
+        subcommands: [
+            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self, IdentityCommand.self,
+            AppleCommand.self,
+        ])
 
     static func main() async {
         OpenSSLLibrary.outliveEveryThread()

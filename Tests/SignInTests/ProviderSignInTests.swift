@@ -91,7 +91,9 @@ import Testing
                 logger: logger)
             let service = SignInService(
                 configuration: fixture.service.configuration, apple: fixture.service.apple, google: nil,
-                stores: Stores(database: nowhere), accessTokens: fixture.accessTokens, keyRing: fixture.keyRing,
+                endpoints: .none,
+                stores: Stores(database: nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
+                keyRing: fixture.keyRing,
                 passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)

@@ -37,8 +37,8 @@ struct SignInFixture: Sendable {
 
     private init(database: Database, policy: VerifiedEmailPolicy) async throws {
         self.database = database
-        stores = Stores(database: database)
         keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
             store: stores.signingKeys, keyRing: keyRing, clock: clock)
@@ -50,7 +50,7 @@ struct SignInFixture: Sendable {
             apple: AppleProvider(
                 configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing,
+            endpoints: .none, stores: stores, accessTokens: accessTokens, keyRing: keyRing,
             passwordHasher: passwordHasher,
             clock: clock, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
     }

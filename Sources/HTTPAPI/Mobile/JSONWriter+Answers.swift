@@ -52,8 +52,12 @@ extension JSONWriter {
         member("createdAt", account.createdAt.rfc3339)
         member("hasPassword", account.hasPassword)
         name("identities")
+        members(of: account.identities)
+    }
+
+    mutating func members(of identities: [Identity]) {
         beginArray()
-        for identity in account.identities { object { $0.members(of: identity) } }
+        for identity in identities { object { $0.members(of: identity) } }
         endArray()
     }
 

@@ -1,4 +1,5 @@
 import Accounts
+import JOSE
 import SignIn
 
 extension MobileAPI {
@@ -16,6 +17,25 @@ extension MobileAPI {
             Route(.get, "/v1/account") { request in
                 let account = try await service.account(of: try await session(of: request))
                 return .json { $0.members(of: account) }
+            },
+            Route(.delete, "/v1/account") { request in
+                try await service.deleteAccount(
+                    of: try await session(of: request), client: request.caller(device: nil))
+                return .json(.accepted) { _ in }
+            },
+            Route(.get, "/v1/account/identities") { request in
+                let account = try await service.account(of: try await session(of: request))
+                return .json { writer in
+                    writer.name("items")
+                    writer.members(of: account.identities)
+                }
+            },
+            Route(.delete, "/v1/account/identities/{identityId}") { request in
+                // Who is asking first: to nobody else there is anything here.
+                let session = try await session(of: request)
+                let identityID = try request.parameter("identityId", as: IdentityID.init)
+                try await service.unlink(identityID, of: session, client: request.caller(device: nil))
+                return .json(.accepted) { _ in }
             },
             Route(.post, "/v1/sessions/refresh") { request in
                 let token = try request.fields { $0.string("refreshToken") }

@@ -1,6 +1,11 @@
 import Accounts
 import SignIn
 
+/// What *bind* does about another identity of the provider on the account.
+private enum ConflictResolution: String {
+    case replace
+}
+
 extension MobileAPI {
     var linkRoutes: [Route] {
         [
@@ -13,12 +18,16 @@ extension MobileAPI {
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.post, "/v1/links/bind") { request in
-                let (ticket, credential) = try request.fields { fields in
-                    (fields.string("linkTicket"), try proof(of: request, &fields))
+                let (ticket, credential, resolution) = try request.fields { fields in
+                    (
+                        fields.string("linkTicket"), try proof(of: request, &fields),
+                        fields.optionalChoice("onConflict", of: ConflictResolution.self)
+                    )
                 }
                 guard let credential else { throw Problem(.invalidSession) }
                 let signedIn = try await service.bind(
-                    linkTicket: ticket, credential: credential, client: request.caller(device: nil))
+                    linkTicket: ticket, credential: credential, replacing: resolution == .replace,
+                    client: request.caller(device: nil))
                 return .json { $0.members(of: signedIn) }
             },
             Route(.post, "/v1/links/cancel") { request in

@@ -31,13 +31,15 @@ extension MobileAPI {
             if tokenText == nil, codeText == nil { fields.refuse(token, .required) }
             let nonce = fields.optionalString("nonce", maximumBytes: 512)
             let clientID = fields.optionalString("clientId", maximumBytes: 256)
+            var redirectURI: String?
             var fullName: DisplayName?
             if provider == .apple {
-                _ = fields.optionalString("redirectUri", maximumBytes: 2048)
+                redirectURI = fields.optionalString("redirectUri", maximumBytes: 2048)
                 fullName = try fields.fullName()
             }
             let credential = ProviderCredential(
-                token: tokenText, code: codeText, nonce: nonce, clientID: clientID, fullName: fullName)
+                token: tokenText, code: codeText, nonce: nonce, clientID: clientID, redirectURI: redirectURI,
+                fullName: fullName)
             return (credential, try fields.device())
         }
         switch try await service.signIn(with: provider, credential, client: request.caller(device: device)) {

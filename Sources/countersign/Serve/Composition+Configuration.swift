@@ -1,6 +1,8 @@
 import Accounts
 import HTTPAPI
+import HTTPFetch
 import JOSE
+import Logging
 import Postgres
 import Providers
 
@@ -26,6 +28,40 @@ extension GoogleProvider.Configuration {
             clientIDs: configuration.clientIDs, authorizedParties: configuration.authorizedParties,
             hostedDomains: configuration.hostedDomains, issuers: configuration.issuers,
             keysURL: configuration.keysURL, nonceForm: configuration.nonceForm)
+    }
+}
+
+extension AppleTokenEndpoint {
+    /// Nil when no team has a key to speak for its clients with.
+    init?(_ configuration: AppleConfiguration?, provider: AppleProvider?, fetcher: any Fetcher, logger: Logger) {
+        guard let configuration, let provider else { return nil }
+        let teams = configuration.teams.compactMap { team in
+            team.signing.map { signing in
+                Configuration.Team(
+                    realm: Realm(team.name), teamID: signing.teamID, keyID: signing.keyID,
+                    privateKey: signing.privateKey, clientIDs: team.clientIDs)
+            }
+        }
+        guard !teams.isEmpty else { return nil }
+        self.init(
+            provider: provider,
+            configuration: Configuration(
+                teams: teams, tokenURL: configuration.tokenURL, revokeURL: configuration.revokeURL,
+                userMigrationURL: configuration.userMigrationURL),
+            fetcher: fetcher, logger: logger)
+    }
+}
+
+extension GoogleTokenEndpoint {
+    /// Nil without a server client.
+    init?(_ configuration: GoogleConfiguration?, provider: GoogleProvider?, fetcher: any Fetcher, logger: Logger) {
+        guard let configuration, let client = configuration.serverClient, let provider else { return nil }
+        self.init(
+            provider: provider,
+            configuration: Configuration(
+                clientID: client.id, clientSecret: client.secret, tokenURL: configuration.tokenURL,
+                revokeURL: configuration.revokeURL),
+            fetcher: fetcher, logger: logger)
     }
 }
 

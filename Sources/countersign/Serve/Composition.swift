@@ -2,6 +2,7 @@ import Accounts
 import HTTPAPI
 import HTTPFetch
 import Logging
+import Metrics
 import Migrator
 import Postgres
 import Providers
@@ -14,6 +15,9 @@ import UnixSignals
 enum Composition {
     static func run(_ configuration: ServiceConfiguration, logger: Logger) async throws {
         ProcessLimits.adopt()
+        // Before anything that counts is made, for it counts in what it was made with.
+        let metrics = PrometheusRegistry()
+        MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
         let database = Database(configuration: .init(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
@@ -28,7 +32,10 @@ enum Composition {
             let google = configuration.google.map {
                 GoogleProvider(configuration: .init($0), fetcher: fetcher, clock: clock, logger: logger)
             }
-            let stores = Stores(database: database)
+            let endpoints = TokenEndpoints(
+                apple: AppleTokenEndpoint(configuration.apple, provider: apple, fetcher: fetcher, logger: logger),
+                google: GoogleTokenEndpoint(configuration.google, provider: google, fetcher: fetcher, logger: logger))
+            let stores = Stores(database: database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
                 configuration: .init(
                     issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
@@ -37,8 +44,9 @@ enum Composition {
             let signIn = SignInService(
                 configuration: .init(
                     verifiedEmailPolicy: configuration.verifiedEmail,
-                    refreshLifetime: Int64(configuration.tokens.refreshLifetime)),
-                apple: apple, google: google, stores: stores, accessTokens: accessTokens,
+                    refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+                    redirectURIs: configuration.apple?.redirectURIs ?? []),
+                apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
                 keyRing: configuration.keyRing, passwordHasher: try PasswordHasher(), clock: clock, logger: logger)
 
             let keySets = [apple?.keys, google?.keys].compactMap(\.self)
@@ -53,9 +61,10 @@ enum Composition {
             // They end in reverse order, each when the one after it is done: the private listener tells load balancers
             // of the drain until the public one has answered its last request.
             var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
+            services += RecurringWork.all(stores: stores, endpoints: endpoints, clock: clock, logger: logger)
             services += listeners(
                 configuration, api: MobileAPI(service: signIn, publicURL: configuration.server.publicURL),
-                health: health, logger: logger)
+                health: health, metrics: MetricsPage(render: metrics.page), logger: logger)
             var group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             group.maximumGracefulShutdownDuration = .seconds(configuration.server.drainSeconds + 60)
@@ -73,7 +82,8 @@ enum Composition {
     }
 
     private static func listeners(
-        _ configuration: ServiceConfiguration, api: MobileAPI, health: Health, logger: Logger
+        _ configuration: ServiceConfiguration, api: MobileAPI, health: Health, metrics: MetricsPage,
+        logger: Logger
     ) -> [Listener] {
         var open = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
@@ -81,7 +91,7 @@ enum Composition {
         open.trustedProxies = configuration.server.trustedProxies
         let closed = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
-        var listeners = [Listener(closed, routes: health.routes, logger: logger)]
+        var listeners = [Listener(closed, routes: health.routes + metrics.routes, logger: logger)]
         if let port = configuration.admin.healthPort {
             let extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
             listeners.append(Listener(extra, routes: health.routes, logger: logger))

@@ -1,0 +1,108 @@
+import Accounts
+import ArgumentParser
+import Foundation
+import Providers
+import SignIn
+import Storage
+
+/// Moves the users of an app to another developer team. Apple gives them new subjects there; what leads from the old to
+/// the new is a transfer identifier, which the sending team asks for and the receiving team turns in, until 60 days
+/// after the transfer was accepted.
+struct AppleTransferCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transfer", abstract: "Moves the users of an app to another developer team.",
+        subcommands: [Export.self, Import.self])
+
+    /// How fast, and whether at all.
+    struct Pace: ParsableArguments {
+        @Option(help: "Users a second, at most.") var rate = 10
+        @Flag(help: "Say how many there are, and ask Apple nothing.") var dryRun = false
+
+        func validate() throws {
+            guard 1...100 ~= rate else { throw ValidationError("--rate is a number from 1 to 100") }
+        }
+    }
+
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "For the sending team, before or after the transfer: asks for each user's transfer identifier.",
+            discussion: """
+                Uses the sending team's key, and keeps the identifiers in the database. Those that are there already are \
+                not asked for again, so an interrupted run is simply repeated. One JSON line for each user goes to \
+                standard output, progress to standard error.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "The sending team's name in the configuration.") var team = "main"
+        @Option(name: .customLong("to-team-id"), help: "The receiving team's Team ID.") var targetTeam: String
+        @Option(name: .customLong("client-id"), help: "The app's bundle ID, a client of the sending team.")
+        var clientID: String
+        @OptionGroup var pace: Pace
+
+        func run() async throws {
+            try await withTransfers(options) { transfers in
+                let progress = try await transfers.export(
+                    realm: Realm(team), targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    rate: pace.rate, report: report)
+                try finish(progress, "have a transfer identifier")
+            }
+        }
+    }
+
+    struct Import: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "For the receiving team, after the transfer: gives each user their new subject.",
+            discussion: """
+                Uses the receiving team's key. A user who signs in meanwhile is moved by that. An interrupted run is \
+                simply repeated.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "The receiving team's name in the configuration.") var team = "main"
+        @Option(name: .customLong("team-id"), help: "The receiving team's Team ID, as it was given to export.")
+        var targetTeam: String
+        @Option(name: .customLong("client-id"), help: "The app's bundle ID, now a client of the receiving team.")
+        var clientID: String
+        @OptionGroup var pace: Pace
+
+        func run() async throws {
+            try await withTransfers(options) { transfers in
+                let progress = try await transfers.import(
+                    realm: Realm(team), targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    rate: pace.rate, report: report)
+                try finish(progress, "have their new subject")
+            }
+        }
+    }
+}
+
+private func withTransfers(
+    _ options: ConfigurationOptions, _ body: (AppleTransfers) async throws -> Void
+) async throws {
+    try await withAppleEndpoint(options) { endpoint in
+        try await withDatabase(options) { database in
+            try await body(
+                AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()))
+        }
+    }
+}
+
+private func report(_ line: AppleTransfers.Report) {
+    switch line {
+    case .moved(let identityID, let subject):
+        print(#"{"identityId":"\#(identityID)","subject":"\#(subject.text)"}"#)
+    case .failed(let identityID, let error):
+        tell("identity \(identityID): \(error)")
+    case .progress(let progress):
+        tell("\(progress.done) of \(progress.total) done, \(progress.failed) failed")
+    }
+}
+
+private func finish(_ progress: AppleTransfers.Progress, _ what: String) throws {
+    tell("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
+    if progress.failed > 0 { throw ExitCode(1) }
+}
+
+private func tell(_ sentence: String) {
+    FileHandle.standardError.write(Data("countersign: \(sentence)\n".utf8))
+}

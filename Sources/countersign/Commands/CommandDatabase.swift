@@ -1,0 +1,25 @@
+import Logging
+import Migrator
+import Postgres
+
+/// A few connections as the service's role, for as long as the body runs. Refuses a database whose schema is not this
+/// binary's.
+func withDatabase<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (Database) async throws -> Result
+) async throws -> Result {
+    let configuration = try options.sources().load(DatabaseConfiguration.init)
+    let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
+    var settings = Database.Configuration(configuration)
+    settings.poolSize = 2
+    settings.acquireTimeout = .seconds(10)
+    let database = Database(configuration: settings, logger: silent)
+    do {
+        try await Migrator(database: database, logger: silent).requireCurrentSchema()
+        let result = try await body(database)
+        await database.shutdown()
+        return result
+    } catch {
+        await database.shutdown()
+        throw error
+    }
+}

@@ -1,0 +1,55 @@
+import Accounts
+import ArgumentParser
+import Storage
+
+struct IdentityCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "identity", abstract: "Acts on people's provider identities.", subcommands: [Revoke.self])
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ends an identity's authorization at its provider, and the sessions that it opened.",
+            discussion: """
+                Promises the revocation in the outbox, which the running service carries out within a second, and prints \
+                its id and status. The identity is unlinked, unless it is the last way into its account: then it is kept \
+                and marked, and a later sign-in with it makes it active again.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "The identity's id.") var identityID: String
+        @Option(help: "Why; kept in the audit trail. At most 1,024 bytes.") var reason: String
+        @Flag(help: "Keep the identity linked in any case.") var keep = false
+
+        func validate() throws {
+            guard IdentityID(identityID) != nil else {
+                throw ValidationError("an identity's id is a UUID in lower case")
+            }
+            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw ValidationError("--reason is a line of 1 to 1,024 bytes")
+            }
+        }
+
+        func run() async throws {
+            guard let id = IdentityID(identityID) else { return }
+            let event = AuditEvent(.revocationRequested, by: .operator, reason: reason)
+            let outcome = try await withDatabase(options) { database in
+                try await AccountStore(database: database).revoke(
+                    id, unlinking: !keep, by: event, at: SystemClock().now())
+            }
+            switch outcome {
+            case .unlinked(let revocation): print("\(revocation.id) \(revocation.status.rawValue) unlinked")
+            case .kept(let revocation): print("\(revocation.id) \(revocation.status.rawValue) kept")
+            case .notFound, .lastSignInMethod: throw CommandFailure("There is no identity \(identityID).")
+            }
+        }
+    }
+}
+
+/// One sentence for the operator; exit code 1.
+struct CommandFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

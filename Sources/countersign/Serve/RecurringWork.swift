@@ -1,0 +1,55 @@
+import Accounts
+import Logging
+import ServiceLifecycle
+import SignIn
+import Storage
+
+/// Something that every process does again and again beside answering requests. What it works on is claimed in the
+/// database, so that several processes share it.
+struct RecurringWork: Service {
+    let name: String
+    /// From the end of a round that found nothing to do.
+    let pause: Duration
+    let logger: Logger
+    /// One round. Returns whether there may be more to do at once.
+    let round: @Sendable () async throws -> Bool
+
+    /// Rounds until the service shuts down. One that has begun ends; what fails is tried again after a pause.
+    func run() async throws {
+        while !Task.isShuttingDownGracefully, !Task.isCancelled {
+            do {
+                if try await round() { continue }
+            } catch {
+                logger.warning(
+                    "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
+            }
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
+        }
+    }
+}
+
+extension RecurringWork {
+    static func all(
+        stores: Stores, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger
+    ) -> [RecurringWork] {
+        let revocations = Revocations(
+            store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
+        let checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        let sweeping = Sweeping(stores: stores, clock: clock)
+        return [
+            // A revocation is first tried within a second of the commit that promised it.
+            RecurringWork(name: "revocations", pause: .milliseconds(500), logger: logger) {
+                try await revocations.attemptDue() > 0
+            },
+            // Never at once: a pile of checks is asked about in rounds, a second apart.
+            RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
+                _ = try await checks.checkDue()
+                return false
+            },
+            RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
+                try await revocations.report()
+                return try await sweeping.sweep() > 0
+            },
+        ]
+    }
+}

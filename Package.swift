@@ -18,6 +18,7 @@ let page = ["README.md"]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
@@ -139,7 +140,8 @@ let package = Package(
             ],
             swiftSettings: habits),
         .testTarget(
-            name: "HTTPAPITests", dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, metrics, lifecycle],
+            name: "HTTPAPITests",
+            dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, metrics, metricsTestKit, lifecycle],
             swiftSettings: habits),
         .testTarget(
             name: "CountersignTests",

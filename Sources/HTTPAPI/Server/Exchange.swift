@@ -2,15 +2,15 @@ import Logging
 
 /// A request and its answer, as the log and the metrics tell of them. Holds nothing that a client chose except the request
 /// id, which is plain: no path, query, body, header or address.
-package struct Exchange: Sendable {
-    package let method: String
+struct Exchange: Sendable {
+    let method: String
     /// The template of the route; `-` when the request was matched to none.
-    package let route: String
-    package let status: Int
-    package let duration: Duration
-    package let requestID: String
-    package let code: Problem.Code?
-    package let reason: String?
+    let route: String
+    let status: Int
+    let duration: Duration
+    let requestID: String
+    let code: Problem.Code?
+    let reason: String?
 
     /// Writes the one line that each request gets.
     func log(to logger: Logger) {

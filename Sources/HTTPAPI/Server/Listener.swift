@@ -1,6 +1,7 @@
 import Glibc
 import HummingbirdCore
 package import Logging
+package import Metrics
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -48,14 +49,14 @@ package struct Listener: Service {
     private let onShutdown: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - observe: is told of every answer; for metrics.
+    ///   - metrics: where the answers are counted.
     ///   - onListening: is told the port that is bound.
     ///   - onShutdown: is called as soon as graceful shutdown begins, before the drain.
     package init(
         _ configuration: Configuration, routes: [Route],
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
         logger: Logger,
-        observe: @escaping @Sendable (Exchange) -> Void = { _ in },
+        metrics: any MetricsFactory = MetricsSystem.factory,
         onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in },
         onShutdown: @escaping @Sendable () -> Void = {}
     ) {
@@ -66,7 +67,8 @@ package struct Listener: Service {
         self.onShutdown = onShutdown
         let responder = Responder(
             routes: RouteTable(routes), traffic: Traffic(limit: configuration.limits.concurrentRequests),
-            trustedProxies: configuration.trustedProxies, logger: logger, observe: observe)
+            trustedProxies: configuration.trustedProxies, logger: logger,
+            metrics: RequestMetrics(routes: routes, factory: metrics))
         self.connections = Connections(limits: configuration.limits, responder: responder)
     }
 

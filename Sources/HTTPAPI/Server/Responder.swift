@@ -1,24 +1,23 @@
 import Logging
 import NIOHTTP1
 
-/// Answers what comes up from a connection: request id, admission, route, handler, map of errors, headers, log line.
+/// Answers what comes up from a connection: request id, admission, route, handler, map of errors, headers, log line, figures.
 struct Responder: Sendable {
     let routes: RouteTable
     let traffic: Traffic
     let trustedProxies: TrustedProxies
     let logger: Logger
-    let observe: @Sendable (Exchange) -> Void
+    let metrics: RequestMetrics
     private let date = HTTPDate()
 
     init(
-        routes: RouteTable, traffic: Traffic, trustedProxies: TrustedProxies, logger: Logger,
-        observe: @escaping @Sendable (Exchange) -> Void
+        routes: RouteTable, traffic: Traffic, trustedProxies: TrustedProxies, logger: Logger, metrics: RequestMetrics
     ) {
         self.routes = routes
         self.traffic = traffic
         self.trustedProxies = trustedProxies
         self.logger = logger
-        self.observe = observe
+        self.metrics = metrics
     }
 
     private struct Outcome {
@@ -51,7 +50,7 @@ struct Responder: Sendable {
             duration: ContinuousClock.now - start, requestID: id, code: outcome.problem?.code,
             reason: outcome.problem?.reason)
         exchange.log(to: logger)
-        observe(exchange)
+        metrics.record(exchange)
         return reply
     }
 

@@ -1,0 +1,53 @@
+import Metrics
+
+/// Counts what a listener answers and how long it takes, by route.
+///
+/// Every series is made with the routes: none can come into being by what a client sends, a request costs one look-up, and a
+/// first refusal is a step from 0 that a rate can see. What was matched to no route has `-` for route and method.
+struct RequestMetrics: Sendable {
+    private struct Operation: Hashable {
+        var method = "-"
+        var route = "-"
+    }
+
+    private struct Series {
+        private static let classes = 2...5
+        private let time: Timer
+        /// One for each class of status.
+        private let answers: [Counter]
+
+        init(_ operation: Operation, _ factory: any MetricsFactory) {
+            let dimensions = [("method", operation.method), ("route", operation.route)]
+            time = Timer(label: "countersign_http_request_seconds", dimensions: dimensions, factory: factory)
+            answers = Self.classes.map {
+                Counter(
+                    label: "countersign_http_requests_total", dimensions: dimensions + [("status", "\($0)xx")],
+                    factory: factory)
+            }
+        }
+
+        func record(_ exchange: Exchange) {
+            time.record(duration: exchange.duration)
+            let status = exchange.status / 100
+            if Self.classes.contains(status) { answers[status - Self.classes.lowerBound].increment() }
+        }
+    }
+
+    private let operations: [Operation: Series]
+    private let unmatched: Series
+
+    init(routes: [Route], factory: any MetricsFactory) {
+        unmatched = Series(Operation(), factory)
+        operations = routes.reduce(into: [:]) { operations, route in
+            let operation = Operation(method: route.method.rawValue, route: route.template)
+            operations[operation] = Series(operation, factory)
+        }
+    }
+
+    func record(_ exchange: Exchange) {
+        // HEAD is answered by the route of GET, and counts as one.
+        let method = exchange.method == "HEAD" ? Route.Method.get.rawValue : exchange.method
+        let series = operations[Operation(method: method, route: exchange.route)] ?? unmatched
+        series.record(exchange)
+    }
+}

@@ -1,0 +1,32 @@
+/// The `# HELP` lines: one sentence for each metric, by the name it has on the page. `docs/operations/metrics.md` has a row
+/// for each, with what to do about it.
+enum HelpTexts {
+    static let all: [String: String] = [
+        "countersign_code_exchanges_total":
+            "Authorization codes that were posted, by provider and outcome.",
+        "countersign_grant_checks_total":
+            "Refresh tokens that the provider was asked about, by provider and outcome.",
+        "countersign_http_request_seconds":
+            "Time from a whole request to its answer, by route and method.",
+        "countersign_http_requests_total":
+            "Requests answered, by route, method and class of status.",
+        "countersign_metrics_refused_total":
+            "Attempts to make a metric that were refused: too many series, or a name in use for another kind.",
+        "countersign_outbox_oldest_seconds":
+            "Age of the oldest effect that waits in the outbox.",
+        "countersign_outbox_pending":
+            "Effects that wait in the outbox.",
+        "countersign_revocation_attempts_total":
+            "Revocations tried at the provider, by provider and outcome.",
+        "process_cpu_seconds_total":
+            "CPU time used by the process, in user and in system mode.",
+        "process_max_fds":
+            "File descriptors that the process may have open.",
+        "process_open_fds":
+            "File descriptors that the process has open.",
+        "process_resident_memory_bytes":
+            "Memory of the process that is in RAM.",
+        "process_start_time_seconds":
+            "When the process started, in seconds since 1970.",
+    ]
+}

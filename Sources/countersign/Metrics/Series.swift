@@ -1,0 +1,111 @@
+import Metrics
+import Synchronization
+
+/// One line of figures over time, or with buckets several: a metric's name with one set of labels.
+protocol Series: AnyObject, Sendable {
+    static var kind: Exposition.Kind { get }
+    var id: SeriesID { get }
+    init(id: SeriesID)
+    func write(to page: inout Exposition)
+}
+
+struct SeriesID: Hashable {
+    let name: String
+    let labels: Labels
+}
+
+/// Whole and fractional counts alike: Prometheus keeps every figure as a `Double`, and up to 2⁵³ whole ones are exact.
+final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
+    static let kind = Exposition.Kind.counter
+    let id: SeriesID
+    private let count = Atomic<Double>(0)
+
+    init(id: SeriesID) { self.id = id }
+
+    func increment(by amount: Int64) { increment(by: Double(amount)) }
+
+    /// A counter never goes down, and what is not a number would be all that it ever said again.
+    func increment(by amount: Double) {
+        guard amount > 0, amount.isFinite else { return }
+        count.add(amount)
+    }
+
+    func reset() { count.store(0, ordering: .relaxed) }
+
+    func write(to page: inout Exposition) {
+        page.sample(id.name, id.labels, count.load(ordering: .relaxed))
+    }
+}
+
+/// What was said last.
+final class GaugeSeries: Series, MeterHandler, RecorderHandler {
+    static let kind = Exposition.Kind.gauge
+    let id: SeriesID
+    private let value = Atomic<Double>(0)
+
+    init(id: SeriesID) { self.id = id }
+
+    func set(_ value: Int64) { set(Double(value)) }
+    func set(_ value: Double) { self.value.store(value, ordering: .relaxed) }
+    func record(_ value: Int64) { set(value) }
+    func record(_ value: Double) { set(value) }
+    func increment(by amount: Double) { value.add(amount) }
+    func decrement(by amount: Double) { value.add(-amount) }
+
+    func write(to page: inout Exposition) {
+        page.sample(id.name, id.labels, value.load(ordering: .relaxed))
+    }
+}
+
+/// How values are spread, in buckets for seconds: a millisecond, where an answer from memory is, to ten seconds, where a
+/// provider that does not answer is given up.
+final class HistogramSeries: Series, TimerHandler, RecorderHandler {
+    static let bounds: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    private struct State {
+        /// Of each bucket alone; the last is for what is beyond every bound.
+        var counts = [UInt64](repeating: 0, count: HistogramSeries.bounds.count + 1)
+        var sum = 0.0
+    }
+
+    static let kind = Exposition.Kind.histogram
+    let id: SeriesID
+    /// Locked, so that a page never shows a value's bucket without its share of the sum.
+    private let state = Mutex(State())
+
+    init(id: SeriesID) { self.id = id }
+
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) {
+        guard value.isFinite else { return }
+        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
+        }
+    }
+
+    func write(to page: inout Exposition) {
+        let state = state.withLock { $0 }
+        var count: UInt64 = 0
+        for (bound, inBucket) in zip(Self.bounds + [.infinity], state.counts) {
+            count += inBucket
+            page.sample(id.name + "_bucket", id.labels.with("le", Exposition.number(bound)), Double(count))
+        }
+        page.sample(id.name + "_sum", id.labels, state.sum)
+        page.sample(id.name + "_count", id.labels, Double(count))
+    }
+}
+
+extension Atomic<Double> {
+    fileprivate func add(_ amount: Double) {
+        var seen = load(ordering: .relaxed)
+        while true {
+            let (done, original) = weakCompareExchange(expected: seen, desired: seen + amount, ordering: .relaxed)
+            if done { return }
+            seen = original
+        }
+    }
+}

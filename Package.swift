@@ -132,11 +132,12 @@ let package = Package(
             name: "ProvidersTests",
             dependencies: ["Providers", "HTTPFetch", "JOSE", "OpenSSL", "Accounts", "TestSupport", log],
             swiftSettings: habits),
-        .testTarget(name: "StorageTests", dependencies: ["Storage"], swiftSettings: habits),
+        .testTarget(name: "StorageTests", dependencies: ["Storage", "Accounts", "OpenSSL"], swiftSettings: habits),
         .testTarget(
             name: "SignInTests",
             dependencies: [
-                "SignIn", "Storage", "Providers", "Accounts", "JOSE", "OpenSSL", "Postgres", "TestSupport", log,
+                "SignIn", "Storage", "Providers", "Accounts", "JOSE", "OpenSSL", "Postgres", "HTTPFetch", "TestSupport",
+                "countersign-sandbox", log,
             ],
             swiftSettings: habits),
         .testTarget(

@@ -3,6 +3,8 @@ import Hummingbird
 
 /// Turns the errors that have an answer into that answer, inside of faults and history, so that both see every response.
 struct RefusalMiddleware: RouterMiddleware {
+    let history: RequestHistory
+
     func handle(
         _ request: Request, context: SandboxContext,
         next: (Request, SandboxContext) async throws -> Response
@@ -13,6 +15,9 @@ struct RefusalMiddleware: RouterMiddleware {
             let known = "GET reads, POST does; docs/sandbox.md lists the paths."
             let refusal = ControlRefusal.notFound("There is no \(request.method) \(request.uri.path). \(known)")
             return refusal.response(from: request, context: context)
+        } catch let error as EndpointRefusal {
+            if let entry = context.historyEntry { history.note(reason: error.reason, in: entry) }
+            return error.response(from: request, context: context)
         } catch let error as any HTTPResponseError {
             return try error.response(from: request, context: context)
         }

@@ -18,15 +18,15 @@ struct Sandbox: Sendable {
     let faults = FaultPlan()
     let history: RequestHistory
     let appleKeys: ProviderKeys
-    let appleAccounts = AppleAccounts()
+    let appleAccounts: AppleAccounts
     let googleKeys: ProviderKeys
-    let googleAccounts = GoogleAccounts()
-    private let seed: Seed
+    let googleAccounts: GoogleAccounts
 
     init(_ configuration: Configuration) {
         let seed = Seed(text: configuration.seed)
         self.configuration = configuration
-        self.seed = seed
+        appleAccounts = AppleAccounts(seed: seed)
+        googleAccounts = GoogleAccounts(seed: seed)
         history = RequestHistory(clock: clock)
         appleKeys = ProviderKeys(
             habit: ProviderKeys.Habit(
@@ -58,12 +58,21 @@ struct Sandbox: Sendable {
         let router = Router(context: SandboxContext.self)
         router.add(middleware: HistoryMiddleware(history: history))
         router.add(middleware: FaultMiddleware(plan: faults, history: history))
-        router.add(middleware: RefusalMiddleware())
-        AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: router.group("apple"))
-        GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: router.group("google"))
+        router.add(middleware: RefusalMiddleware(history: history))
+        let apple = router.group("apple")
+        AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: apple)
+        AppleEndpoints(accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
+            .add(to: apple)
+        let google = router.group("google")
+        GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: google)
+        GoogleEndpoints(accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
+            .add(to: google)
         addControls(to: router.group("control"))
         return router
     }
+
+    private var appleMint: TokenMint { TokenMint(keys: appleKeys, type: nil, store: configuration.keyStore) }
+    private var googleMint: TokenMint { TokenMint(keys: googleKeys, type: "JWT", store: configuration.keyStore) }
 
     private func addControls(to control: RouterGroup<SandboxContext>) {
         control.get { _, _ in overview() }
@@ -79,17 +88,14 @@ struct Sandbox: Sendable {
         let apple = control.group("apple")
         KeyControl(keys: appleKeys).add(to: apple)
         let appleAuthorizer = AppleAuthorizer(
-            accounts: appleAccounts, mint: TokenMint(keys: appleKeys, type: nil, store: configuration.keyStore),
-            issuer: configuration.appleIssuer,
-            seed: seed, clock: clock)
-        AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, seed: seed).add(to: apple)
+            accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
+        AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, clock: clock).add(to: apple)
 
         let google = control.group("google")
         KeyControl(keys: googleKeys).add(to: google)
         let googleAuthorizer = GoogleAuthorizer(
-            accounts: googleAccounts, mint: TokenMint(keys: googleKeys, type: "JWT", store: configuration.keyStore),
-            issuer: configuration.googleIssuer, seed: seed, clock: clock)
-        GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, seed: seed).add(to: google)
+            accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
+        GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, clock: clock).add(to: google)
     }
 
     private func overview() -> Response {

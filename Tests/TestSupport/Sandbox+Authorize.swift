@@ -62,7 +62,7 @@ extension Sandbox {
             self.booleansAsStrings = booleansAsStrings
         }
 
-        fileprivate func write(_ writer: inout JSONWriter) throws {
+        func write(_ writer: inout JSONWriter) throws {
             var limits = JSONLimits.standard
             limits.maximumDepth = 600
             limits.maximumMembers = 20_000
@@ -113,9 +113,14 @@ extension Sandbox {
     }
 
     /// The person signs in to an app with Apple.
+    ///
+    /// - Parameters:
+    ///   - redirectURI: where a browser's request had the code sent; nil for a native app.
+    ///   - exchange: how the answer to the code differs from Apple's.
     package func authorizeApple(
         _ person: String, clientID: String, nonce: String? = nil, audience: String? = nil, scopes: [String]? = nil,
-        repeatEmail: Bool = false, token: TokenChanges = TokenChanges()
+        repeatEmail: Bool = false, token: TokenChanges = TokenChanges(), redirectURI: String? = nil,
+        exchange: ExchangeChanges = ExchangeChanges()
     ) async throws -> AppleCredential {
         let answer = try await control("apple/authorize") { writer in
             writer.member("person", person)
@@ -124,7 +129,9 @@ extension Sandbox {
             writer.member("audience", audience)
             if let scopes { writer.member("scopes", scopes) }
             writer.member("repeatEmail", repeatEmail)
+            writer.member("redirectUri", redirectURI)
             try token.write(&writer)
+            try exchange.write(&writer)
         }
         return AppleCredential(
             user: try Self.text(answer, "user"), identityToken: try Self.text(answer, "identityToken"),
@@ -133,19 +140,17 @@ extension Sandbox {
             realUserStatus: answer["realUserStatus"]?.integer)
     }
 
-    /// The person stops using Apple's sign-in for this client: the next time is the first one again.
-    package func withdrawApple(_ person: String, clientID: String) async throws {
-        try await control("apple/withdraw") { writer in
-            writer.member("person", person)
-            writer.member("clientId", clientID)
-        }
-    }
-
     /// The person signs in to an app with Google. `clientID` is the one the token is for; `authorizedParty` is the
     /// app's own, the same one by default, and `.some(nil)` leaves the claim out.
+    ///
+    /// - Parameters:
+    ///   - serverClientID: the client that the code belongs to; `clientID` by default.
+    ///   - forceConsent: the person is asked again, so that the exchange brings one more refresh token.
+    ///   - exchange: how the answer to the code differs from Google's.
     package func authorizeGoogle(
         _ person: String, clientID: String, authorizedParty: String?? = nil, nonce: String? = nil,
-        audience: String? = nil, scopes: [String]? = nil, token: TokenChanges = TokenChanges()
+        audience: String? = nil, scopes: [String]? = nil, token: TokenChanges = TokenChanges(),
+        serverClientID: String? = nil, forceConsent: Bool = false, exchange: ExchangeChanges = ExchangeChanges()
     ) async throws -> GoogleCredential {
         let answer = try await control("google/authorize") { writer in
             writer.member("person", person)
@@ -160,7 +165,10 @@ extension Sandbox {
             writer.member("nonce", nonce)
             writer.member("audience", audience)
             if let scopes { writer.member("scopes", scopes) }
+            writer.member("serverClientId", serverClientID)
+            writer.member("forceConsent", forceConsent)
             try token.write(&writer)
+            try exchange.write(&writer)
         }
         return GoogleCredential(
             userID: try Self.text(answer, "userId"), idToken: try Self.text(answer, "idToken"),

@@ -19,6 +19,8 @@ extension Sandbox {
         /// nil when the connection was reset.
         package let status: Int64?
         package let fault: String?
+        /// Why a token endpoint refused, in more words than the provider's error code.
+        package let reason: String?
 
         /// The first value of a form field; that of a secret is its `Sandbox.fingerprint`.
         package func field(_ name: String) -> String? {
@@ -37,16 +39,28 @@ extension Sandbox {
         case html
         case redirect(to: String)
         case oversized(bytes: Int)
+        /// Half of the body, then FIN.
         case truncated
+        /// Half of the body, then RST.
+        case torn
         case slow(bytesPerSecond: Int)
+        /// No answer for ten minutes.
+        case hang
         case reset
+        /// The request is done and its answer gets lost: a reset `afterwards`.
         case lost
     }
 
     /// Lets requests to a path fail, so many times or until `clearFaults`. A path may end in `*`.
+    ///
+    /// - Parameter afterwards: what the request asks for is done, and only its answer meets the fault. It has no meaning
+    ///   for `truncated`, `torn` and `slow`, which pass on the real answer, nor for `lost`.
     @discardableResult
-    package func fail(_ path: String, _ fault: Fault, method: String? = nil, times: Int? = nil) async throws -> Int64 {
+    package func fail(
+        _ path: String, _ fault: Fault, method: String? = nil, times: Int? = nil, afterwards: Bool = false
+    ) async throws -> Int64 {
         let answer = try await control("faults") { writer in
+            if afterwards { writer.member("afterwards", true) }
             writer.member("path", path)
             writer.member("method", method)
             if let times { writer.member("times", times) }
@@ -77,6 +91,8 @@ extension Sandbox {
             writer.member("effect", "oversized")
             writer.member("bytes", bytes)
         case .truncated: writer.member("effect", "truncated")
+        case .torn: writer.member("effect", "torn")
+        case .hang: writer.member("effect", "hang")
         case .slow(let rate):
             writer.member("effect", "slow")
             writer.member("bytesPerSecond", rate)
@@ -158,7 +174,8 @@ extension Sandbox {
                 id: item["id"]?.integer ?? 0, elapsedMilliseconds: item["elapsedMilliseconds"]?.integer ?? 0,
                 method: item["method"]?.string ?? "", path: item["path"]?.string ?? "",
                 query: Self.fields(item["query"]), headers: Self.fields(item["headers"]),
-                form: Self.fields(item["form"]), status: item["status"]?.integer, fault: item["fault"]?.string)
+                form: Self.fields(item["form"]), status: item["status"]?.integer, fault: item["fault"]?.string,
+                reason: item["reason"]?.string)
         }
     }
 

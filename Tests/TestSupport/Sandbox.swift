@@ -30,6 +30,11 @@ package final class Sandbox: Sendable {
 
     package var appleKeysURL: String { url + "/apple/auth/keys" }
     package var googleKeysURL: String { url + "/google/oauth2/v3/certs" }
+    package var appleTokenURL: String { url + "/apple/auth/token" }
+    package var appleRevokeURL: String { url + "/apple/auth/revoke" }
+    package var appleUserMigrationURL: String { url + "/apple/auth/usermigrationinfo" }
+    package var googleTokenURL: String { url + "/google/token" }
+    package var googleRevokeURL: String { url + "/google/revoke" }
 
     /// Starts a sandbox, lends it to the closure and ends it.
     package static func run<Result>(

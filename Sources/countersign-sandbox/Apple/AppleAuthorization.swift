@@ -1,3 +1,4 @@
+import Foundation
 import JOSE
 
 /// What an app asks Apple for, and what `ASAuthorizationAppleIDCredential` would bring it.
@@ -15,9 +16,14 @@ struct AppleAuthorization: Sendable {
     var scopes: Set<Scope> = Set(Scope.allCases)
     /// Apple is seen to do both: to repeat the address in later tokens, and to leave it out.
     var repeatsEmail = false
+    /// Where a browser's request sent the code; a native app's request has none.
+    var redirectURI: String?
     var overrides = TokenOverrides.none
+    var exchange = ExchangePlan.none
 
-    static let memberNames = ["person", "clientId", "nonce", "audience", "scopes", "repeatEmail", "token"]
+    static let memberNames = [
+        "person", "clientId", "nonce", "audience", "scopes", "repeatEmail", "redirectUri", "token", "exchange",
+    ]
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         person = try members.text("person")
@@ -29,6 +35,22 @@ struct AppleAuthorization: Sendable {
         if let token = try members.object("token", allowed: TokenOverrides.memberNames) {
             overrides = try TokenOverrides(token)
         }
+        redirectURI = try members.optionalText("redirectUri")
+        if let redirectURI, !Self.isRegistrable(redirectURI) {
+            throw .invalid(
+                "redirectUri must be https with a domain name and without a fragment, as Apple registers it.")
+        }
+        if let plan = try members.object("exchange", allowed: ExchangePlan.memberNames) {
+            exchange = try ExchangePlan(plan)
+        }
+    }
+
+    /// Neither an address nor localhost can be registered.
+    private static func isRegistrable(_ text: String) -> Bool {
+        guard let uri = URLComponents(string: text), uri.scheme == "https", uri.fragment == nil,
+            let host = uri.host?.lowercased(), host.contains("."), !host.hasPrefix("["), host != "localhost"
+        else { return false }
+        return host.split(separator: ".").last?.contains { $0.isLetter } == true
     }
 }
 
@@ -37,7 +59,6 @@ struct AppleAuthorizer: Sendable {
     let accounts: AppleAccounts
     let mint: TokenMint
     let issuer: String
-    let seed: Seed
     let clock: SandboxClock
 
     /// As current tokens have it; older ones lived 600 s.
@@ -55,46 +76,27 @@ struct AppleAuthorizer: Sendable {
     }
 
     func authorize(_ request: AppleAuthorization) async throws -> Credential {
-        let granted = try accounts.authorize(request.person, clientID: request.clientID)
-        let person = granted.person
-        let subject = person.subject(team: granted.team, seed: seed)
-        let email = request.scopes.contains(.email) ? person.address(team: granted.team, seed: seed) : nil
-        let code = code(ordinal: granted.ordinal)
+        // Before anything is noted, so that a key that does not exist leaves no authorization behind.
+        _ = try mint.signingKey(request.overrides)
+        _ = try mint.signingKey(request.exchange.overrides)
+        let now = clock.now
+        let granted = try accounts.authorize(request, at: now)
+        let identity = granted.identity
+        let period = request.overrides.period(at: now, lifetime: Self.lifetime)
+        let claims = identity.claims(
+            issuer: issuer, audience: request.audience.map { .json($0) } ?? .string(request.clientID),
+            subject: granted.subject, authenticatedAt: period.issued, period: period,
+            hash: ("c_hash", of: granted.code), seed: accounts.seed)
 
-        var claims = ClaimSet()
-        let period = request.overrides.period(at: clock.now, lifetime: Self.lifetime)
-        claims.set("iss", issuer)
-        claims.set("aud", request.audience.map { .json($0) } ?? .string(request.clientID))
-        claims.set("exp", .integer(period.expires))
-        claims.set("iat", .integer(period.issued))
-        claims.set("sub", subject)
-        claims.set("nonce", request.nonce)
-        claims.set("c_hash", HalfHash.text(of: code))
-        if let email, granted.isFirst || request.repeatsEmail {
-            claims.set("email", email)
-            claims.set("email_verified", .bool(person.emailVerified))
-            claims.set("is_private_email", .bool(person.hidesEmail))
-        }
-        claims.set("auth_time", .integer(period.issued))
-        claims.set("nonce_supported", .bool(true))
-        if granted.isFirst { claims.set("real_user_status", .integer(person.realUserStatus)) }
-        if person.isManaged { claims.set("org_id", "org." + seed.hexadecimal(16, for: "apple.org", granted.team)) }
-
-        let named = granted.isFirst && request.scopes.contains(.fullName)
+        let person = identity.person
+        let named = identity.isFirst && request.scopes.contains(.fullName)
         return Credential(
-            user: subject,
+            user: granted.subject.text,
             identityToken: try await mint.mint(claims, overrides: request.overrides),
-            authorizationCode: code,
-            email: granted.isFirst ? email : nil,
+            authorizationCode: granted.code,
+            email: identity.isFirst ? identity.email : nil,
             givenName: named ? person.givenName : nil,
             familyName: named ? person.familyName : nil,
-            realUserStatus: granted.isFirst ? person.realUserStatus : nil)
-    }
-
-    private func code(ordinal: Int) -> String {
-        let place = String(ordinal)
-        return "c" + seed.hexadecimal(32, for: "apple.code", place) + ".0."
-            + seed.lowercase(4, for: "apple.code.zone", place) + "."
-            + seed.alphanumeric(22, for: "apple.code.tail", place)
+            realUserStatus: identity.isFirst ? person.realUserStatus : nil)
     }
 }

@@ -5,7 +5,9 @@ import JOSE
 struct AppleControl: Sendable {
     let accounts: AppleAccounts
     let authorizer: AppleAuthorizer
-    let seed: Seed
+    let clock: SandboxClock
+
+    private var seed: Seed { accounts.seed }
 
     func add(to group: RouterGroup<SandboxContext>) {
         group.post("persons") { request, _ in
@@ -37,9 +39,70 @@ struct AppleControl: Sendable {
         }
         group.post("withdraw") { request, _ in
             let members = try await request.members(["person", "clientId"])
-            try accounts.withdraw(members.text("person"), clientID: members.clientID())
+            try accounts.withdraw(members.text("person"), clientID: members.clientID(), at: clock.now)
             return Response.done
         }
+        group.get("authorizations") { _, _ in
+            AuthorizationListing.response(accounts.authorizations(at: clock.now))
+        }
+        addTeams(to: group)
+    }
+
+    private func addTeams(to group: RouterGroup<SandboxContext>) {
+        group.post("teams") { request, _ in
+            let members = try await request.members(["teamId", "keyId", "publicKey", "revoked"])
+            let id = try members.identifier("teamId")
+            let keyID = try members.identifier("keyId")
+            let team: AppleTeam
+            if try members.flag("revoked") {
+                guard members.raw("publicKey") == nil else {
+                    throw ControlRefusal.invalid("publicKey and revoked exclude each other.")
+                }
+                team = try accounts.revokeKey(keyID, of: id)
+            } else {
+                team = accounts.register(try AppleTeam.publicKey(members), as: keyID, of: id)
+            }
+            return Response.json { write(team, &$0) }
+        }
+        group.get("teams") { _, _ in
+            Response.items(accounts.teams) { write($0, &$1) }
+        }
+        group.post("transfers") { request, _ in
+            let members = try await request.members(["clientId", "fromTeam", "toTeam"])
+            let transfer = try accounts.transfer(
+                members.clientID(), from: members.identifier("fromTeam"), to: members.identifier("toTeam"),
+                at: clock.now)
+            return Response.json { write(transfer, &$0) }
+        }
+        group.get("transfers") { _, _ in
+            Response.items(accounts.transfers) { write($0, &$1) }
+        }
+    }
+
+    private func write(_ team: AppleTeam, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("teamId", team.id)
+        writer.name("keys")
+        writer.beginArray()
+        for key in team.keys {
+            writer.beginObject()
+            writer.member("keyId", key.id)
+            writer.member("revoked", key.isRevoked)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private func write(_ transfer: AppleTransfer, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("clientId", transfer.clientID)
+        writer.member("fromTeam", transfer.fromTeam)
+        writer.member("toTeam", transfer.toTeam)
+        writer.member("acceptedAt", Timestamp.text(transfer.acceptedAt))
+        writer.member("endsAt", Timestamp.text(transfer.endsAt))
+        writer.member("persons", transfer.persons.sorted())
+        writer.endObject()
     }
 
     private func write(_ person: ApplePerson, _ writer: inout JSONWriter) {

@@ -52,6 +52,7 @@ struct HistoryControl: Sendable {
         }
         if let status = entry.status { writer.member("status", status) }
         writer.member("fault", entry.fault)
+        writer.member("reason", entry.reason)
         writer.endObject()
     }
 

@@ -13,12 +13,14 @@ struct Fault: Sendable {
         case oversized(bytes: Int)
         /// The real head with the whole length, half of the body, then the end of the connection.
         case truncated
+        /// The same, but ended by a reset.
+        case torn
         /// The real answer, so many bytes a second.
         case slow(bytesPerSecond: Int)
-        /// The connection is reset before anything was done.
+        /// No answer, for as long as a client may wait.
+        case hang
+        /// The connection is reset.
         case reset
-        /// Everything is done, then the connection is reset: the answer is lost.
-        case lost
     }
 
     /// The wire names of the effects.
@@ -29,8 +31,11 @@ struct Fault: Sendable {
         case redirect
         case oversized
         case truncated
+        case torn
         case slow
+        case hang
         case reset
+        /// A reset that comes afterwards, under a name of its own because so much depends on it.
         case lost
     }
 
@@ -39,6 +44,9 @@ struct Fault: Sendable {
     let path: String
     let method: String?
     let delay: Duration
+    /// The request is done as ever, and only its answer meets the fault. Without this nothing is done, except where the
+    /// client gets the real answer or a part of it.
+    let comesAfterwards: Bool
     /// Requests that it will still hit; nil until cleared.
     var remaining: Int?
 
@@ -59,6 +67,7 @@ struct Fault: Sendable {
         method = try members.optionalText("method")
         delay = .milliseconds(try members.integer("delayMilliseconds", in: 0...600_000) ?? 0)
         remaining = try members.integer("times", in: 1...1_000_000).map(Int.init)
+        comesAfterwards = name == .lost ? true : try members.flag("afterwards")
         effect = try Self.effect(name, members)
     }
 
@@ -66,8 +75,8 @@ struct Fault: Sendable {
     private static let common: Set = ["effect", "path", "method", "delayMilliseconds", "times"]
 
     static let memberNames = [
-        "effect", "path", "method", "times", "delayMilliseconds", "status", "headers", "body", "location", "bytes",
-        "bytesPerSecond",
+        "effect", "path", "method", "times", "delayMilliseconds", "afterwards", "status", "headers", "body", "location",
+        "bytes", "bytesPerSecond",
     ]
 
     private static func effect(_ name: Name, _ members: ControlMembers) throws(ControlRefusal) -> Effect {
@@ -78,27 +87,27 @@ struct Fault: Sendable {
         }
         switch name {
         case .delay:
-            try only()
+            try only("afterwards")
             return .none
         case .status:
-            try only("status", "headers", "body")
+            try only("afterwards", "status", "headers", "body")
             guard let status = try members.integer("status", in: 200...599) else {
                 throw .invalid("status is missing.")
             }
             let body = try members.optionalText("body") ?? ""
             return .answer(status: Int(status), headers: try headers(members), body: Array(body.utf8))
         case .html:
-            try only("status", "headers", "body")
+            try only("afterwards", "status", "headers", "body")
             let status = try members.integer("status", in: 200...599) ?? 200
             let body = try members.optionalText("body") ?? page
             let headers = [("Content-Type", "text/html;charset=UTF-8")] + (try headers(members))
             return .answer(status: Int(status), headers: headers, body: Array(body.utf8))
         case .redirect:
-            try only("status", "location")
+            try only("afterwards", "status", "location")
             let status = try members.integer("status", in: 300...399) ?? 302
             return .redirect(status: Int(status), location: try members.text("location"))
         case .oversized:
-            try only("bytes")
+            try only("afterwards", "bytes")
             return .oversized(bytes: Int(try members.integer("bytes", in: 1...1_000_000_000) ?? 1_048_576))
         case .truncated:
             try only()
@@ -106,12 +115,18 @@ struct Fault: Sendable {
         case .slow:
             try only("bytesPerSecond")
             return .slow(bytesPerSecond: Int(try members.integer("bytesPerSecond", in: 1...1000) ?? 1))
-        case .reset:
+        case .torn:
             try only()
+            return .torn
+        case .hang:
+            try only("afterwards")
+            return .hang
+        case .reset:
+            try only("afterwards")
             return .reset
         case .lost:
             try only()
-            return .lost
+            return .reset
         }
     }
 

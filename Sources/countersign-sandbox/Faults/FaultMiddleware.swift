@@ -16,9 +16,11 @@ struct FaultMiddleware: RouterMiddleware {
             let fault = plan.strike(method: request.method.rawValue, path: request.uri.path)
         else { return try await next(request, context) }
         history.note(fault: fault.name.rawValue, in: entry)
+        let done = fault.comesAfterwards ? try await next(request, context) : nil
         if fault.delay > .zero { try await Task.sleep(for: fault.delay) }
         switch fault.effect {
         case .none:
+            if let done { return done }
             return try await next(request, context)
         case .answer(let status, let headers, let body):
             return Self.answer(status, headers, ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
@@ -27,16 +29,25 @@ struct FaultMiddleware: RouterMiddleware {
         case .oversized(let bytes):
             return Self.answer(200, [("Content-Type", "application/json;charset=UTF-8")], Self.blank(bytes))
         case .truncated:
-            return try await next(request, context).altered { CutOff(parent: $0, remaining: $1 / 2) }
+            return try await next(request, context).altered { writer, length in
+                CutOff(parent: writer, remaining: length / 2) { ConnectionReset() }
+            }
+        case .torn:
+            return try await next(request, context).altered { writer, length in
+                CutOff(parent: writer, remaining: length / 2) { try await context.reset() }
+            }
         case .slow(let rate):
             return try await next(request, context).altered { writer, _ in Trickle(parent: writer, rate: rate) }
-        case .reset:
+        case .hang:
+            try await Task.sleep(for: Self.patience)
             throw try await context.reset()
-        case .lost:
-            _ = try await next(request, context)
+        case .reset:
             throw try await context.reset()
         }
     }
+
+    /// No client of ours waits for longer.
+    private static let patience: Duration = .seconds(600)
 
     private static func answer(
         _ status: Int, _ headers: [(name: String, value: String)], _ body: ResponseBody
@@ -95,6 +106,7 @@ extension Response {
 private struct CutOff: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
     var remaining: Int
+    let end: @Sendable () async throws -> ConnectionReset
 
     mutating func write(_ buffer: ByteBuffer) async throws {
         var buffer = buffer
@@ -104,7 +116,7 @@ private struct CutOff: ResponseBodyWriter {
     }
 
     consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
-        throw ConnectionReset()
+        throw try await end()
     }
 }
 

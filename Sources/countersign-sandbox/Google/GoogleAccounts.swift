@@ -1,13 +1,29 @@
 import Synchronization
 
-/// What Google knows: persons, and how many authorizations there have been.
+/// What Google knows: persons, server clients, and who has consented to what.
 final class GoogleAccounts: Sendable {
-    private struct State {
+    typealias Ledger = AuthorizationLedger<GoogleIdentity>
+
+    /// A client that has a secret.
+    struct Client: Sendable {
+        let id: String
+        let secret: String
+        var isDeleted = false
+    }
+
+    struct State {
         var persons: [String: GooglePerson] = [:]
+        var clients: [String: Client] = [:]
+        var ledger = Ledger()
         var authorizations = 0
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
+    let seed: Seed
+
+    init(seed: Seed) {
+        self.seed = seed
+    }
 
     func reset() {
         state.withLock { $0 = State() }
@@ -33,18 +49,39 @@ final class GoogleAccounts: Sendable {
         return (updated, known == nil)
     }
 
-    /// The person chooses this account in the app; the number tells this authorization from all others.
-    func authorize(_ name: String) throws(ControlRefusal) -> (person: GooglePerson, ordinal: Int) {
-        let granted: (GooglePerson, Int)? = state.withLock { state in
-            guard let person = state.persons[name] else { return nil }
-            state.authorizations += 1
-            return (person, state.authorizations)
-        }
-        guard let granted else { throw Self.stranger(name) }
-        return granted
+    static func stranger(_ name: String) -> ControlRefusal {
+        .notFound("There is no Google person \(name); POST /control/google/persons makes one.")
     }
 
-    private static func stranger(_ name: String) -> ControlRefusal {
-        .notFound("There is no Google person \(name); POST /control/google/persons makes one.")
+    // MARK: Clients
+
+    var clients: [Client] {
+        state.withLock { state in state.clients.values.sorted { $0.id < $1.id } }
+    }
+
+    /// A client that is registered again has the new secret.
+    func register(_ clientID: String, secret: String) -> Client {
+        let client = Client(id: clientID, secret: secret)
+        state.withLock { $0.clients[clientID] = client }
+        return client
+    }
+
+    func delete(_ clientID: String) throws(ControlRefusal) -> Client {
+        try state.withLock { state throws(ControlRefusal) in
+            guard var client = state.clients[clientID] else { throw .notFound("There is no client \(clientID).") }
+            client.isDeleted = true
+            state.clients[clientID] = client
+            return client
+        }
+    }
+
+    func requireClient(_ clientID: String, secret: String) throws(EndpointRefusal) {
+        guard let client = state.withLock({ $0.clients[clientID] }) else {
+            throw .google(.invalidClient, "The OAuth client was not found.")
+        }
+        guard !client.isDeleted else { throw .google(.deletedClient, "The OAuth client was deleted.") }
+        guard client.secret == secret else {
+            throw .google(.invalidClient, "The provided client secret is invalid.")
+        }
     }
 }

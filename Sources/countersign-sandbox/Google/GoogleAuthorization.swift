@@ -10,19 +10,28 @@ struct GoogleAuthorization: Sendable {
     var person: String
     /// The client that the token is for: the server's, or the app's own when it has no server client.
     var clientID: String
+    /// The client that the code belongs to.
+    var serverClientID: String
     /// The app's own client; nil leaves the claim out.
     var authorizedParty: String?
     var nonce: String?
     /// Any JSON in the place of the client id.
     var audience: JSONValue?
     var scopes: Set<Scope> = Set(Scope.allCases)
+    /// The person is asked again, so that the exchange brings a refresh token although there is one.
+    var forcesConsent = false
     var overrides = TokenOverrides.none
+    var exchange = ExchangePlan.none
 
-    static let memberNames = ["person", "clientId", "azp", "nonce", "audience", "scopes", "token"]
+    static let memberNames = [
+        "person", "clientId", "serverClientId", "azp", "nonce", "audience", "scopes", "forceConsent", "token",
+        "exchange",
+    ]
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         person = try members.text("person")
         clientID = try members.clientID()
+        serverClientID = members.raw("serverClientId") == nil ? clientID : try members.identifier("serverClientId")
         authorizedParty = clientID
         try members.change(&authorizedParty, "azp")
         nonce = try members.optionalText("nonce")
@@ -30,6 +39,10 @@ struct GoogleAuthorization: Sendable {
         scopes = try members.choices("scopes", of: Scope.self) ?? scopes
         if let token = try members.object("token", allowed: TokenOverrides.memberNames) {
             overrides = try TokenOverrides(token)
+        }
+        forcesConsent = try members.flag("forceConsent")
+        if let plan = try members.object("exchange", allowed: ExchangePlan.memberNames) {
+            exchange = try ExchangePlan(plan)
         }
     }
 }
@@ -39,7 +52,6 @@ struct GoogleAuthorizer: Sendable {
     let accounts: GoogleAccounts
     let mint: TokenMint
     let issuer: String
-    let seed: Seed
     let clock: SandboxClock
 
     /// One hour, as Sign in with Google documents it.
@@ -55,41 +67,20 @@ struct GoogleAuthorizer: Sendable {
     }
 
     func authorize(_ request: GoogleAuthorization) async throws -> Result {
-        let (person, ordinal) = try accounts.authorize(request.person)
-        let subject = person.subject(seed: seed)
-        let place = String(ordinal)
-        let accessToken = "ya29." + seed.alphanumeric(120, for: "google.access", place)
-
-        var claims = ClaimSet()
-        let period = request.overrides.period(at: clock.now, lifetime: Self.lifetime)
-        claims.set("iss", issuer)
-        claims.set("azp", request.authorizedParty)
-        claims.set("aud", request.audience.map { .json($0) } ?? .string(request.clientID))
-        claims.set("sub", subject)
-        claims.set("hd", person.hostedDomain)
-        let sharesEmail = request.scopes.contains(.email)
-        if sharesEmail, let email = person.email {
-            claims.set("email", email)
-            claims.set("email_verified", .bool(person.emailVerified))
-        }
-        claims.set("at_hash", HalfHash.text(of: accessToken))
-        claims.set("nonce", request.nonce)
-        let sharesProfile = request.scopes.contains(.profile)
-        if sharesProfile {
-            claims.set("name", person.displayName)
-            claims.set("picture", person.picture)
-            claims.set("given_name", person.givenName)
-            claims.set("family_name", person.familyName)
-        }
-        claims.set("iat", .integer(period.issued))
-        claims.set("exp", .integer(period.expires))
-
+        // Before anything is noted, so that a key that does not exist leaves no authorization behind.
+        _ = try mint.signingKey(request.overrides)
+        _ = try mint.signingKey(request.exchange.overrides)
+        let now = clock.now
+        let granted = try accounts.authorize(request, at: now)
+        let identity = granted.identity
+        let claims = identity.claims(
+            issuer: issuer, audience: request.audience.map { .json($0) } ?? .string(request.clientID),
+            authorizedParty: request.authorizedParty, nonce: request.nonce, accessToken: granted.accessToken,
+            period: request.overrides.period(at: now, lifetime: Self.lifetime), seed: accounts.seed)
         return Result(
-            userID: subject,
+            userID: identity.person.subject(seed: accounts.seed),
             idToken: try await mint.mint(claims, overrides: request.overrides),
-            serverAuthCode: "4/0A" + seed.alphanumeric(69, for: "google.code", place),
-            accessToken: accessToken,
-            email: sharesEmail ? person.email : nil,
-            name: sharesProfile ? person.displayName : nil)
+            serverAuthCode: granted.code, accessToken: granted.accessToken, email: identity.email,
+            name: identity.name)
     }
 }

@@ -5,7 +5,7 @@ import JOSE
 struct GoogleControl: Sendable {
     let accounts: GoogleAccounts
     let authorizer: GoogleAuthorizer
-    let seed: Seed
+    let clock: SandboxClock
 
     func add(to group: RouterGroup<SandboxContext>) {
         group.post("persons") { request, _ in
@@ -34,12 +34,44 @@ struct GoogleControl: Sendable {
                 writer.endObject()
             }
         }
+        group.post("withdraw") { request, _ in
+            let members = try await request.members(["person", "clientId"])
+            try accounts.withdraw(members.text("person"), clientID: members.clientID(), at: clock.now)
+            return Response.done
+        }
+        group.get("authorizations") { _, _ in
+            AuthorizationListing.response(accounts.authorizations(at: clock.now))
+        }
+        group.post("clients") { request, _ in
+            let members = try await request.members(["clientId", "clientSecret", "deleted"])
+            let clientID = try members.clientID()
+            if try members.flag("deleted") {
+                guard members.raw("clientSecret") == nil else {
+                    throw ControlRefusal.invalid("clientSecret and deleted exclude each other.")
+                }
+                let client = try accounts.delete(clientID)
+                return Response.json { write(client, &$0) }
+            }
+            let client = accounts.register(clientID, secret: try members.text("clientSecret"))
+            return Response.json { write(client, &$0) }
+        }
+        group.get("clients") { _, _ in
+            Response.items(accounts.clients) { write($0, &$1) }
+        }
+    }
+
+    /// Without the secret, as Google's console shows it once.
+    private func write(_ client: GoogleAccounts.Client, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("clientId", client.id)
+        writer.member("deleted", client.isDeleted)
+        writer.endObject()
     }
 
     private func write(_ person: GooglePerson, _ writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name", person.name)
-        writer.member("subject", person.subject(seed: seed))
+        writer.member("subject", person.subject(seed: accounts.seed))
         writer.member("email", person.email)
         writer.member("emailVerified", person.emailVerified)
         writer.member("hostedDomain", person.hostedDomain)

@@ -23,6 +23,8 @@ final class RequestHistory: Sendable {
         /// nil while it runs, and for ever when the connection was reset.
         var status: Int?
         var fault: String?
+        /// Why an endpoint refused, in more words than the provider has.
+        var reason: String?
     }
 
     struct Filter: Sendable {
@@ -83,6 +85,10 @@ final class RequestHistory: Sendable {
 
     func note(fault: String, in id: Int64) {
         change(id) { $0.fault = fault }
+    }
+
+    func note(reason: String, in id: Int64) {
+        change(id) { $0.reason = reason }
     }
 
     func finish(_ id: Int64, status: Int) {

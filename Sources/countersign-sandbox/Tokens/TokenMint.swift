@@ -28,7 +28,8 @@ struct TokenMint: Sendable {
         return input + "." + Base64URL.encode(signature)
     }
 
-    private func signingKey(_ overrides: TokenOverrides) throws(ControlRefusal) -> SigningKey {
+    /// The key that would sign such a token.
+    func signingKey(_ overrides: TokenOverrides) throws(ControlRefusal) -> SigningKey {
         do {
             guard let id = overrides.keyID else { return try keys.signing() }
             return try keys.key(id: id)

@@ -1,0 +1,40 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// The parameters of a POST to one of the endpoints: a form, in which no name comes twice (RFC 6749 §3.2).
+struct EndpointForm: Sendable {
+    enum Fault: Error {
+        case contentType
+        /// A broken percent sign, or octets that are not UTF-8.
+        case encoding
+        case repeated(String)
+    }
+
+    private let fields: [(name: String, value: String)]
+    /// Whether each reserved character was percent-encoded.
+    let isFullyEncoded: Bool
+
+    /// - Parameter allowsNone: whether a request without any body may do without a content type too.
+    init(_ request: Request, allowsNone: Bool = false) async throws {
+        var request = request
+        let body = Array(try await request.collectBody(upTo: HistoryMiddleware.maximumBytes).readableBytesView)
+        try self.init(body, type: request.headers[.contentType], allowsNone: allowsNone)
+    }
+
+    private init(_ body: [UInt8], type: String?, allowsNone: Bool) throws(Fault) {
+        let media = type?.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
+        guard media == "application/x-www-form-urlencoded" || allowsNone && body.isEmpty else { throw .contentType }
+        guard let form = FormFields(body) else { throw .encoding }
+        var names: Set<String> = []
+        for field in form.fields {
+            guard names.insert(field.name).inserted else { throw .repeated(field.name) }
+        }
+        fields = form.fields
+        isFullyEncoded = form.isFullyEncoded
+    }
+
+    subscript(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+
+    var names: [String] { fields.map(\.name) }
+}

@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+import JOSE
+
+/// What a token endpoint answers when it refuses (RFC 6749 §5.2).
+struct EndpointRefusal: Error, HTTPResponseError {
+    enum Code: String, Sendable {
+        case invalidRequest = "invalid_request"
+        case invalidClient = "invalid_client"
+        case deletedClient = "deleted_client"
+        case invalidGrant = "invalid_grant"
+        case invalidScope = "invalid_scope"
+        case invalidToken = "invalid_token"
+        case redirectURIMismatch = "redirect_uri_mismatch"
+        case unauthorizedClient = "unauthorized_client"
+        case unsupportedGrantType = "unsupported_grant_type"
+    }
+
+    let status: HTTPResponse.Status
+    let code: Code
+    /// `error_description`, where the provider gives one.
+    let description: String?
+    /// For the history alone, so that a developer learns what a provider would never tell.
+    let reason: String
+
+    /// Apple's: always 400, and nothing but the code.
+    static func apple(_ code: Code, _ reason: String) -> EndpointRefusal {
+        EndpointRefusal(status: .badRequest, code: code, description: nil, reason: reason)
+    }
+
+    /// Google's: 401 when it is the client that is not believed, else 400, and a sentence.
+    static func google(_ code: Code, _ description: String, _ reason: String? = nil) -> EndpointRefusal {
+        let status: HTTPResponse.Status =
+            switch code {
+            case .invalidClient, .deletedClient, .unauthorizedClient: .unauthorized
+            default: .badRequest
+            }
+        return EndpointRefusal(status: status, code: code, description: description, reason: reason ?? description)
+    }
+
+    func response(from request: Request, context: some RequestContext) -> Response {
+        var response = Response.json(status) { writer in
+            writer.beginObject()
+            writer.member("error", code.rawValue)
+            writer.member("error_description", description)
+            writer.endObject()
+        }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+extension Response {
+    /// An answer with tokens in it, which nobody may keep (RFC 6749 §5.1).
+    static func tokens(_ answer: ClaimSet) -> Response {
+        var response = Response.json(document: answer.json)
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}

@@ -1,0 +1,46 @@
+import Hummingbird
+import JOSE
+
+/// One line of `GET /control/…/authorizations`: what the provider believes now about a person and a client.
+struct AuthorizationListing: Sendable {
+    let person: String
+    let clientID: String
+    /// Apple's clients belong to one, Google's do not.
+    let team: String?
+    let subject: String
+    let isConsented: Bool
+    let grants: [Grant]
+
+    static func response(_ listings: [AuthorizationListing]) -> Response {
+        let sorted = listings.sorted { ($0.person, $0.clientID) < ($1.person, $1.clientID) }
+        return Response.items(sorted) { $0.write(&$1) }
+    }
+
+    private func write(_ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("person", person)
+        writer.member("clientId", clientID)
+        writer.member("teamId", team)
+        writer.member("subject", subject)
+        writer.member("consented", isConsented)
+        writer.name("grants")
+        writer.beginArray()
+        for grant in grants { Self.write(grant, &writer) }
+        writer.endArray()
+        writer.endObject()
+    }
+
+    private static func write(_ grant: Grant, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("refreshToken", Redaction.fingerprint(grant.refreshToken))
+        writer.member("live", grant.isLive)
+        writer.member("issuedAt", Timestamp.text(grant.issuedAt))
+        writer.member("endedAt", grant.endedAt.map(Timestamp.text))
+        writer.name("endedBy")
+        if let ending = grant.endedBy { writer.string(ending.rawValue) } else { writer.null() }
+        writer.member("checks", grant.checks)
+        writer.member("hastyChecks", grant.hastyChecks)
+        writer.member("revocations", grant.revocations)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,33 @@
+import JOSE
+
+/// How the answer to a code shall differ from what the provider would say: the `exchange` member of an authorization.
+struct ExchangePlan: Sendable {
+    var overrides = TokenOverrides.none
+    var omitsIDToken = false
+    /// No refresh token is made at all, so there is none to revoke either.
+    var omitsRefreshToken = false
+    /// Members of the answer to set, to anything.
+    var answer: [(name: String, value: JSONValue)] = []
+    var withoutAnswer: [String] = []
+
+    static let none = ExchangePlan()
+
+    init() {}
+
+    init(_ members: ControlMembers) throws(ControlRefusal) {
+        if let token = try members.object("token", allowed: TokenOverrides.memberNames) {
+            overrides = try TokenOverrides(token)
+        }
+        omitsIDToken = try members.flag("omitIdToken")
+        omitsRefreshToken = try members.flag("omitRefreshToken")
+        answer = try members.rawObject("answer")
+        withoutAnswer = try members.texts("withoutAnswer")
+    }
+
+    static let memberNames = ["token", "omitIdToken", "omitRefreshToken", "answer", "withoutAnswer"]
+
+    func apply(to answer: inout ClaimSet) {
+        for (name, value) in self.answer { answer.set(name, .json(value)) }
+        for name in withoutAnswer { answer.remove(name) }
+    }
+}

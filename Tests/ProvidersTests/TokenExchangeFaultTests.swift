@@ -1,0 +1,227 @@
+import Accounts
+import HTTPFetch
+import JOSE
+import Logging
+import Providers
+import TestSupport
+import Testing
+
+/// Whatever becomes of an exchange, the code has been sent once.
+@Suite(.timeLimit(.minutes(5)))
+struct TokenExchangeFaultTests {
+    struct Fault: Sendable, CustomStringConvertible {
+        let description: String
+        let detail: String
+        let steps: [LoopbackServer.Step]
+        var timeout: Duration { detail == "timed_out" ? .seconds(1) : .seconds(50) }
+
+        init(_ description: String, _ detail: String, _ steps: LoopbackServer.Step...) {
+            self.description = description
+            self.detail = detail
+            self.steps = steps
+        }
+    }
+
+    static let promise = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"access_token\":"
+    static let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    static let error = #"{"error":"invalid_grant"}"#
+
+    static let faults: [Fault] = [
+        Fault("an error", "http_500", .respond(500, text: error)),
+        Fault("an outage", "http_503", .respond(503)),
+        Fault("too many requests", "http_429", .respond(429, headers: [("Retry-After", "1")], text: error)),
+        Fault("not found", "http_404", .respond(404, text: error)),
+        Fault("forbidden", "http_403", .respond(403, text: error)),
+        Fault("a redirect", "http_302", .respond(302, headers: [("Location", "/elsewhere")], text: error)),
+        Fault("a redirect that keeps the form", "http_307", .respond(307, headers: [("Location", "/elsewhere")])),
+        Fault("another success", "http_201", .respond(201, text: "{}")),
+        Fault("no answer", "timed_out", .hold),
+        Fault("half an answer and then nothing", "timed_out", .send(promise), .hold),
+        Fault("closed at once", "closed", .close),
+        Fault("reset at once", "closed", .reset),
+        Fault("closed mid-body", "closed", .send(promise), .close),
+        Fault("reset mid-body", "closed", .send(promise), .reset),
+        Fault("HTML with 200", "not_json", .respond(headers: [("Content-Type", "text/html")], text: "<html>Hi</html>")),
+        Fault("HTML with 400", "not_json", .respond(400, text: "<html>Hi</html>")),
+        Fault("nothing with 200", "not_json", .respond()),
+        Fault("a member twice", "not_json", .respond(text: #"{"access_token":"a","access_token":"b"}"#)),
+        Fault("64 KiB and a byte", "too_large", .respond(body: [UInt8](repeating: 0x20, count: 65_537))),
+        Fault(
+            "100 MB", "too_large", .send(endless),
+            .repeated(Array("10\r\n0123456789abcdef\r\n".utf8), times: 6_553_600)),
+        Fault("an array", "unexpected_json", .respond(text: "[]")),
+        Fault("an empty object", "unexpected_json", .respond(text: "{}")),
+        Fault("an error with 200", "unexpected_json", .respond(text: error)),
+        Fault("no access token", "unexpected_json", .respond(text: #"{"id_token":"a.b.c"}"#)),
+        Fault("an empty access token", "unexpected_json", .respond(text: #"{"access_token":"","id_token":"a.b.c"}"#)),
+        Fault("a number for an access token", "unexpected_json", .respond(text: #"{"access_token":1}"#)),
+        Fault("an endless access token", "unexpected_json", .respond(text: longAccessToken)),
+        Fault("an error that nobody knows", "unknown_error", .respond(400, text: #"{"error":"slow_down"}"#)),
+        Fault("an error in another case", "unknown_error", .respond(400, text: #"{"error":"Invalid_Grant"}"#)),
+        Fault("an error that is an object", "unknown_error", .respond(400, text: #"{"error":{"code":400}}"#)),
+        Fault("an error without one", "unknown_error", .respond(401, text: "{}")),
+    ]
+
+    static let longAccessToken = #"{"access_token":"\#(String(repeating: "a", count: 4_097))","id_token":"a.b.c"}"#
+
+    @Test(arguments: Provider.allCases, faults)
+    func `a bad day is an outage and the code was sent once`(provider: Provider, fault: Fault) async throws {
+        try await withFetcher { fetcher in
+            let apps = try EndpointServer(provider, fetcher: fetcher, answering: fault.steps)
+            await #expect(throws: EndpointRefusal.unavailable(detail: fault.detail)) {
+                try await apps.exchange(timeout: fault.timeout)
+            }
+            #expect(apps.requests.count == 1)
+            try apps.expectSilence(.unavailable(detail: fault.detail))
+        }
+    }
+
+    /// On a connection that was kept from an earlier answer: libcurl may try those again when they turn out dead.
+    @Test(arguments: Provider.allCases, [LoopbackServer.Step.close, .reset])
+    func `a kept connection that dies doesn't send the code again`(
+        provider: Provider, end: LoopbackServer.Step
+    ) async throws {
+        try await withEndpoint(provider, answering: .respond(text: "{}")) { apps in
+            try await apps.check()
+            apps.script.set(end)
+            await #expect(throws: EndpointRefusal.unavailable(detail: "closed")) { try await apps.exchange() }
+            #expect(apps.requests.map(\.connection) == [0, 0])
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `nobody there is an outage`(provider: Provider) async throws {
+        try await withFetcher { fetcher in
+            let apps = try EndpointServer(provider, fetcher: fetcher, answering: [], at: "http://127.0.0.1:1")
+            await #expect(throws: EndpointRefusal.unavailable(detail: "connect")) { try await apps.exchange() }
+        }
+    }
+
+    // MARK: Refusals
+
+    static let codeIsNoGood = ["invalid_grant", "admin_policy_enforced"]
+    static let clientIsNoGood = [
+        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+        "deleted_client", "redirect_uri_mismatch",
+    ]
+
+    @Test(arguments: Provider.allCases, codeIsNoGood + clientIsNoGood)
+    func `an error says whose fault it is`(provider: Provider, error: String) async throws {
+        let expected: EndpointRefusal =
+            Self.codeIsNoGood.contains(error)
+            ? .grantRejected(error: error)
+            : .clientRejected(error: error, keyID: EndpointFixture.keyID(provider))
+        for status in [400, 401] {
+            let text = #"{"error":"\#(error)","error_description":"canary","more":[1]}"#
+            try await withEndpoint(provider, answering: .respond(status, text: text)) { apps in
+                await #expect(throws: expected) { try await apps.exchange() }
+                #expect(apps.requests.count == 1)
+                try apps.expectSilence(expected)
+            }
+        }
+    }
+
+    // MARK: ID tokens that are not believed
+
+    struct Disbelief: Sendable, CustomStringConvertible {
+        let description: String
+        let reason: TokenRejection
+        let change: @Sendable (Provider) throws -> TokenMint.Members
+
+        init(
+            _ description: String, _ reason: TokenRejection,
+            _ change: @escaping @Sendable (Provider) throws -> TokenMint.Members
+        ) {
+            self.description = description
+            self.reason = reason
+            self.change = change
+        }
+
+        /// One claim is another.
+        init(_ name: String, _ value: TokenMint.Literal?, _ reason: TokenRejection) {
+            self.init("\(name): \(value?.text ?? "absent")", reason) {
+                try EndpointFixture.answer($0, EndpointFixture.claims($0).with(name, value))
+            }
+        }
+    }
+
+    static let disbeliefs: [Disbelief] = [
+        Disbelief("no ID token", .claimMissing) { try EndpointFixture.answer($0).with("id_token", nil) },
+        Disbelief("no text", .malformed) { try EndpointFixture.answer($0).with("id_token", .null) },
+        Disbelief("no token", .malformed) { try EndpointFixture.answer($0).with("id_token", "canary") },
+        Disbelief("too large", .tooLarge) {
+            try EndpointFixture.answer($0).with("id_token", .string(String(repeating: "a", count: 16_385)))
+        },
+        Disbelief("forged", .signatureMismatch) {
+            let token = try TokenMint.stranger.token(EndpointFixture.claims($0))
+            return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
+        },
+        Disbelief("of an unknown key", .keyUnknown) {
+            let token = try TokenMint.shared.token(
+                EndpointFixture.claims($0), header: ["alg": "RS256", "kid": "nobody's"])
+            return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
+        },
+        Disbelief("aud", "com.example.foreign", .audienceRejected),
+        Disbelief("iss", "https://evil.example", .issuerRejected),
+        Disbelief("exp", .integer(referenceTime - 60), .expired),
+        Disbelief("iat", .integer(referenceTime + 61), .notYetValid),
+        Disbelief("sub", nil, .claimMissing),
+        Disbelief("events", .raw("{}"), .eventToken),
+        Disbelief("at_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
+        Disbelief("at_hash", "", .hashMismatch),
+        Disbelief("at_hash", .null, .claimInvalid),
+        Disbelief("c_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
+        Disbelief("c_hash", 1, .claimInvalid),
+    ]
+
+    @Test(arguments: Provider.allCases, disbeliefs)
+    func `a token that isn't believed is named and the code was sent once`(
+        provider: Provider, disbelief: Disbelief
+    ) async throws {
+        let answer = try disbelief.change(provider).bytes
+        try await withEndpoint(provider, answering: .respond(body: answer)) { apps in
+            let expected = EndpointRefusal.credentialRejected(CredentialRefusal(disbelief.reason))
+            await #expect(throws: expected) { try await apps.exchange() }
+            #expect(apps.requests.count == 1)
+            try apps.expectSilence(expected)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `hashes that hold are believed, and so are none`(provider: Provider) async throws {
+        let claims = EndpointFixture.claims(provider)
+        let code = EndpointFixture.code(provider).text
+        for claims in [
+            claims, claims.with("at_hash", nil), claims.with("c_hash", .string(EndpointFixture.hash(of: code))),
+        ] {
+            let answer = try EndpointFixture.answer(provider, claims).bytes
+            try await withEndpoint(provider, answering: .respond(body: answer)) { try await $0.exchange() }
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `without keys nobody can say, so it is an outage`(provider: Provider) async throws {
+        let answer = try EndpointFixture.answer(provider).bytes
+        try await withFetcher { fetcher in
+            let apps = try EndpointServer(provider, fetcher: fetcher, answering: [.respond(body: answer)])
+            let keys = try KeyServer(provider, fetcher: fetcher, answering: .respond(503))
+            let endpoint: any TokenEndpoint =
+                switch provider {
+                case .apple:
+                    try apps.apple(
+                        AppleProvider(
+                            configuration: AppleFixture.provider().configuration, keys: .cache(keys.cache)))
+                case .google:
+                    try apps.google(
+                        GoogleProvider(
+                            configuration: GoogleFixture.provider().configuration, keys: .cache(keys.cache)))
+                }
+            await #expect(throws: EndpointRefusal.unavailable(detail: "keys_unavailable")) {
+                try await endpoint.exchange(
+                    EndpointFixture.code(provider), nonce: .proven, timeout: .seconds(50),
+                    at: Timestamp(seconds: referenceTime))
+            }
+            #expect(apps.requests.count == 1)
+        }
+    }
+}

@@ -12,7 +12,7 @@ package import Storage
 package struct Revocations: Sendable {
     /// A row whose process died is free again after so many seconds. Longer than an attempt can take.
     static let lease: Int64 = 30
-    private static let batch = 16
+    private static let batch = 32
 
     private let store: RevocationStore
     private let endpoints: TokenEndpoints
@@ -26,13 +26,14 @@ package struct Revocations: Sendable {
         self.logger = logger
     }
 
-    /// Attempts those that are due, a batch at most.
+    /// Attempts those at a provider that are due, a batch at most. Each provider has its own, so that one which hangs
+    /// holds up nothing of the other's.
     ///
     /// - Returns: how many there were.
-    package func attemptDue() async throws -> Int {
+    package func attemptDue(at provider: Provider) async throws -> Int {
         let now = clock.now()
         let claimed = try await store.claim(
-            at: now, claimedUntil: now.advanced(bySeconds: Revocations.lease), limit: Revocations.batch)
+            at: provider, now: now, claimedUntil: now.advanced(bySeconds: Revocations.lease), limit: Revocations.batch)
         await attempt(claimed)
         return claimed.count
     }

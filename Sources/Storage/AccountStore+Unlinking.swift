@@ -72,13 +72,12 @@ extension AccountStore {
                     .revocationRequested, by: event.actor, requestID: event.requestID)
                 try await AccountStore.unlink(
                     identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
-                // Tickets that are spent hold the address and the name of whoever spent them.
+                // Link tickets hold the address and the name of whoever got them.
                 _ = try await transaction.execute(
                     """
-                    DELETE FROM link_tickets t
-                    WHERE t.subject = \(identity.key.subject.text) AND t.provider = \(identity.key.provider.rawValue)
-                        AND t.realm = \(identity.key.realm.text) AND t.consumed_at IS NOT NULL
-                        AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                    DELETE FROM link_tickets
+                    WHERE subject = \(identity.key.subject.text) AND provider = \(identity.key.provider.rawValue)
+                        AND realm = \(identity.key.realm.text)
                     """)
             }
             _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(accountID)")
@@ -112,7 +111,7 @@ extension AccountStore {
         in transaction: Transaction
     ) async throws -> Revocation {
         let revocation = try await RevocationStore.begin(
-            .identity(identity.id), of: identity.key, at: now, in: transaction)
+            identity.key, identityID: identity.id, at: now, in: transaction)
         // Before the link goes: with it goes the sessions' reference to the identity.
         let owners = try await transaction.query(
             "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"

@@ -116,7 +116,7 @@ extension LinkStore {
         let held = try await transaction.query(
             "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        if held == [true] { try await RevocationStore.begin(.ticket(hash), of: key, at: now, in: transaction) }
+        if held == [true] { try await RevocationStore.begin(key, at: now, in: transaction) }
     }
 
     func consume(

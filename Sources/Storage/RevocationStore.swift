@@ -34,27 +34,13 @@ package struct RevocationStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// What is to be revoked.
-    enum Holder: Sendable {
-        case identity(IdentityID)
-        case ticket([UInt8])
-
-        var condition: SQL {
-            switch self {
-            case .identity(let id): "identity_id = \(id)"
-            case .ticket(let hash): "ticket_hash = \(hash)"
-            }
-        }
-    }
-
-    /// Promises, in the transaction that decides it, to revoke what the holder holds. Afterwards it holds nothing.
+    /// Promises, in the transaction that decides it, to end the person's authorization: with it ends every grant of the
+    /// subject, whether an identity or a link ticket holds it.
     @discardableResult
     static func begin(
-        _ holder: Holder, of key: IdentityKey, at now: Timestamp, in transaction: Transaction
+        _ key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp, in transaction: Transaction
     ) async throws -> Revocation {
         let id = RevocationID(now: now)
-        var identityID: IdentityID?
-        if case .identity(let held) = holder { identityID = held }
         _ = try await transaction.execute(
             """
             INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
@@ -65,7 +51,7 @@ package struct RevocationStore: Sendable {
             """
             UPDATE provider_grants
             SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
-            WHERE \(holder.condition)
+            WHERE revocation_id IS NULL AND \(RevocationStore.condition(key))
             """)
         guard moved == 0 else {
             return Revocation(
@@ -85,11 +71,13 @@ package struct RevocationStore: Sendable {
 
     // MARK: - Work
 
-    /// Claims revocations that are due, until `claimedUntil`.
+    /// Claims revocations at a provider that are due, until `claimedUntil`.
     package func claim(
-        at now: Timestamp, claimedUntil: Timestamp, limit: Int
+        at provider: Provider, now: Timestamp, claimedUntil: Timestamp, limit: Int
     ) async throws(PostgresError) -> [ClaimedRevocation] {
-        try await claim("next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil, limit: limit)
+        try await claim(
+            "provider = \(provider.rawValue) AND next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil,
+            limit: limit)
     }
 
     /// Claims those of one subject, due or not: the person is here and wants to authorize anew.

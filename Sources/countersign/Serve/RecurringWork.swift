@@ -36,11 +36,13 @@ extension RecurringWork {
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         let checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         let sweeping = Sweeping(stores: stores, clock: clock)
-        return [
-            // A revocation is first tried within a second of the commit that promised it.
-            RecurringWork(name: "revocations", pause: .milliseconds(500), logger: logger) {
-                try await revocations.attemptDue() > 0
-            },
+        // A revocation is first tried within a second of the commit that promised it.
+        let revoking = Provider.allCases.map { provider in
+            RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
+                try await revocations.attemptDue(at: provider) > 0
+            }
+        }
+        return revoking + [
             // Never at once: a pile of checks is asked about in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
                 _ = try await checks.checkDue()

@@ -78,7 +78,7 @@ package struct AppleProvider: IdentityProvider {
     }
 
     /// The realm is the subject's meaning, so all of a token's audiences must be clients of one team.
-    private func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
+    func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
         let team = configuration.teams.first { team in
             team.clientIDs.contains { $0.utf8.elementsEqual(audience.utf8) }
         }

@@ -147,7 +147,8 @@ let package = Package(
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "Accounts", "Migrator", "Postgres", "Providers", log, metrics,
+                "countersign", "TestSupport", "HTTPAPI", "HTTPFetch", "Accounts", "Migrator", "Postgres", "Providers",
+                log, metrics,
             ],
             swiftSettings: habits),
         .testTarget(

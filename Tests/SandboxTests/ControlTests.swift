@@ -23,6 +23,32 @@ import Testing
         ("apple/authorize", #"{"person":"kim","clientId":"a","token":{"sig":1}}"#, "Unknown member token.sig"),
         ("apple/authorize", #"{"person":"kim","clientId":"a","token":[]}"#, "token must be an object"),
         ("apple/authorize", #"{"person":"kim","clientId":"a","token":{"signature":"x"}}"#, "token.signature must be"),
+        ("apple/authorize", #"{"person":"k","clientId":"a","redirectUri":"http://a.example/"}"#, "redirectUri must be"),
+        ("apple/authorize", #"{"person":"k","clientId":"a","redirectUri":"https://1.2.3.4/"}"#, "redirectUri must be"),
+        ("apple/authorize", #"{"person":"k","clientId":"a","redirectUri":"https://[::1]/"}"#, "redirectUri must be"),
+        (
+            "apple/authorize", #"{"person":"k","clientId":"a","redirectUri":"https://localhost/"}"#,
+            "redirectUri must be"
+        ),
+        ("apple/authorize", #"{"person":"k","clientId":"a","redirectUri":"https://a.example/#b"}"#, "redirectUri must"),
+        ("apple/authorize", #"{"person":"k","clientId":"a","exchange":{"tok":1}}"#, "Unknown member exchange.tok"),
+        (
+            "apple/authorize", #"{"person":"k","clientId":"a","exchange":{"token":{"sig":1}}}"#,
+            "Unknown member exchange.token.sig"
+        ),
+        ("apple/teams", #"{"teamId":"T","keyId":"K"}"#, "publicKey must be a P-256 key"),
+        ("apple/teams", #"{"teamId":"T","keyId":"K","publicKey":"x"}"#, "publicKey must be a P-256 key"),
+        (
+            "apple/teams", #"{"teamId":"T","keyId":"K","publicKey":{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}}"#,
+            "publicKey must be a P-256 key"
+        ),
+        ("apple/teams", #"{"teamId":"T","keyId":"K","publicKey":"x","revoked":true}"#, "exclude each other"),
+        ("apple/teams", #"{"keyId":"K","publicKey":"x"}"#, "teamId is missing"),
+        ("apple/transfers", #"{"clientId":"a","fromTeam":"T"}"#, "toTeam is missing"),
+        ("google/clients", #"{"clientId":"a"}"#, "clientSecret is missing"),
+        ("google/clients", #"{"clientId":"a","clientSecret":"x","deleted":true}"#, "exclude each other"),
+        ("google/authorize", #"{"person":"k","clientId":"a","serverClientId":"a b"}"#, "serverClientId must be"),
+        ("google/authorize", #"{"person":"k","clientId":"a","forceConsent":1}"#, "forceConsent must be"),
         ("google/persons", #"{"name":"kim","hidesEmail":true}"#, "Unknown member hidesEmail"),
         ("google/authorize", #"{"person":"kim","clientId":"a","azp":1}"#, "azp must be"),
         ("google/keys/rotate", #"{"now":true}"#, "Unknown member now. Known here: none"),
@@ -55,6 +81,13 @@ import Testing
             #expect(google.status == 404)
             #expect(try await sandbox.get("/control/apple/persons/nobody").status == 404)
             #expect(try await sandbox.get("/control/google/persons/nobody").status == 404)
+            for (path, body) in [
+                ("apple/teams", #"{"teamId":"T","keyId":"K","revoked":true}"#),
+                ("google/clients", #"{"clientId":"nobody","deleted":true}"#),
+                ("google/withdraw", #"{"person":"nobody","clientId":"a"}"#),
+            ] {
+                #expect(try await sandbox.refusal(path, body).status == 404, "\(path)")
+            }
             let unknown = try await sandbox.refusal("apple/nothing", "{}")
             #expect(unknown.status == 404)
             #expect(unknown.message?.contains("POST /control/apple/nothing") == true)

@@ -1,0 +1,128 @@
+import HTTPFetch
+import JOSE
+import TestSupport
+import Testing
+
+/// What every POST to Apple's endpoints must look like, before anything in it is looked at.
+@Suite struct AppleFormTests {
+    static let paths = ["/apple/auth/token", "/apple/auth/revoke", "/apple/auth/usermigrationinfo"]
+
+    private func raw(
+        _ path: String, type: String?, body: String, headers: [(name: String, value: String)] = []
+    ) async throws -> String {
+        let sandbox = try await SharedSandbox.sandbox.value
+        let request = FetchRequest(
+            .post, url: sandbox.url + path, headers: (type.map { [("Content-Type", $0)] } ?? []) + headers,
+            body: Array(body.utf8))
+        return try await sandbox.post(request).refusal
+    }
+
+    @Test(arguments: paths, ["application/json", "text/plain", "application/x-www-form-urlencodedx"])
+    func `Another content type is refused`(_ path: String, _ type: String) async throws {
+        #expect(
+            try await raw(path, type: type, body: "client_id=a")
+                == "400 invalid_request not application/x-www-form-urlencoded")
+    }
+
+    @Test(arguments: paths) func `A repeated parameter is refused`(_ path: String) async throws {
+        #expect(
+            try await raw(
+                path, type: "application/x-www-form-urlencoded; charset=utf-8",
+                body: "client_id=a&grant_type=refresh_token&client_id=a")
+                == "400 invalid_request client_id is there twice")
+    }
+
+    @Test(arguments: paths, ["client_id=a%zz", "client_id=%FF", "client_id=a%2"])
+    func `A value that is not percent-encoded UTF-8 is refused`(_ path: String, _ body: String) async throws {
+        #expect(
+            try await raw(path, type: "application/x-www-form-urlencoded", body: body)
+                == "400 invalid_client the form is not percent-encoded UTF-8")
+    }
+
+    @Test(arguments: paths, ["redirect_uri=https://a.example/", "client_id=a b", "client_secret=a=b", "code=ä"])
+    func `A reserved character that is not percent-encoded is refused`(_ path: String, _ body: String) async throws {
+        #expect(
+            try await raw(path, type: "application/x-www-form-urlencoded", body: body)
+                == "400 invalid_client a reserved character is not percent-encoded")
+    }
+
+    @Test(arguments: paths) func `A parameter in the query is refused`(_ path: String) async throws {
+        #expect(
+            try await raw(path + "?client_id=a", type: "application/x-www-form-urlencoded", body: "")
+                == "400 invalid_request parameters belong into the body")
+    }
+
+    @Test(arguments: ["/apple/auth/token", "/apple/auth/revoke"])
+    func `Credentials in a header are refused, also beside good ones in the body`(_ path: String) async throws {
+        #expect(
+            try await raw(
+                path, type: "application/x-www-form-urlencoded", body: "client_id=a&client_secret=b",
+                headers: [("Authorization", "Basic YTpi")])
+                == "400 invalid_client credentials belong into the body")
+    }
+
+    @Test(arguments: [
+        ("authorization_code", ["nonce", "scope", "code_verifier", "refresh_token", "response_type", "state"]),
+        ("refresh_token", ["code", "redirect_uri", "scope"]),
+        ("client_credentials", ["code", "redirect_uri", "refresh_token"]),
+    ])
+    func `A parameter that the grant type does not have is refused`(
+        _ grantType: String, _ names: [String]
+    ) async throws {
+        try await SharedSandbox.use { sandbox in
+            let client = try await AppleClient.register(in: sandbox)
+            for name in names {
+                let answer = try await client.post("/apple/auth/token", [("grant_type", grantType), (name, "x")])
+                #expect(answer.refusal == "400 invalid_request \(name) is not supported")
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("/apple/auth/token", "grant_type", []),
+            ("/apple/auth/token", "code", [("grant_type", "authorization_code")]),
+            ("/apple/auth/token", "refresh_token", [("grant_type", "refresh_token")]),
+            ("/apple/auth/token", "scope", [("grant_type", "client_credentials")]),
+            ("/apple/auth/revoke", "token", []),
+        ] as [(String, String, [(String, String)])])
+    func `A parameter that is missing or empty is named`(
+        _ path: String, _ name: String, _ fields: [(String, String)]
+    ) async throws {
+        try await SharedSandbox.use { sandbox in
+            let client = try await AppleClient.register(in: sandbox)
+            #expect(try await client.post(path, fields).refusal == "400 invalid_request \(name) is missing")
+            #expect(
+                try await client.post(path, fields + [(name, "")]).refusal == "400 invalid_request \(name) is missing")
+        }
+    }
+
+    @Test func `Both client_id and client_secret are asked for`() async throws {
+        try await SharedSandbox.use { sandbox in
+            let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
+            let none = try await sandbox.post("/apple/auth/token", fields)
+            #expect(none.refusal == "400 invalid_request client_id is missing")
+            let half = try await sandbox.post("/apple/auth/token", fields + [("client_id", "a")])
+            #expect(half.refusal == "400 invalid_request client_secret is missing")
+        }
+    }
+
+    @Test func `A grant type that Apple does not have is refused`() async throws {
+        try await SharedSandbox.use { sandbox in
+            let client = try await AppleClient.register(in: sandbox)
+            #expect(
+                try await client.post("/apple/auth/token", [("grant_type", "password")]).refusal
+                    == "400 unsupported_grant_type grant_type is none of Apple's")
+        }
+    }
+
+    @Test func `A refusal says one word, as JSON that nobody keeps`() async throws {
+        try await SharedSandbox.use { sandbox in
+            let answer = try await sandbox.post("/apple/auth/token", [])
+            #expect(answer.status == 400)
+            #expect(String(decoding: answer.body, as: UTF8.self) == #"{"error":"invalid_request"}"#)
+            #expect(answer.headers.first("Content-Type") == "application/json;charset=UTF-8")
+            #expect(answer.headers.first("Cache-Control") == "no-store")
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HTTPFetch
+import JOSE
+import TestSupport
+import Testing
+
+/// What one of the providers' endpoints said, and what the history says about it.
+struct EndpointAnswer {
+    let status: Int
+    let headers: FetchHeaders
+    let body: [UInt8]
+    /// nil when the body is not JSON.
+    let json: JSONValue?
+    let reason: String?
+
+    var error: String? { json?["error"]?.string }
+
+    func text(_ name: String) throws -> String { try #require(json?[name]?.string) }
+
+    /// One line for a comparison that shows everything when it fails: status, error and reason.
+    var refusal: String { "\(status) \(error ?? "-") \(reason ?? "-")" }
+}
+
+extension Sandbox {
+    /// POSTs a form to the provider side.
+    func post(
+        _ path: String, _ fields: [(String, String)], headers: [(name: String, value: String)] = []
+    ) async throws -> EndpointAnswer {
+        var request = FetchRequest.form(url: url + path, fields: fields)
+        request.headers += headers
+        return try await post(request)
+    }
+
+    /// POSTs anything. A header of its own finds the request in the history, whoever else uses this sandbox.
+    func post(_ request: FetchRequest) async throws -> EndpointAnswer {
+        var request = request
+        let mark = UUID().uuidString
+        request.headers.append(("X-Mark", mark))
+        request.timeout = .seconds(60)
+        let response = try await fetcher.fetch(request)
+        let path = request.url.dropFirst(url.count).prefix { $0 != "?" }
+        let entry = try await history(path: String(path)).first { $0.header("X-Mark") == mark }
+        return EndpointAnswer(
+            status: response.status, headers: response.headers, body: response.body,
+            json: try? JSONValue(parsing: response.body), reason: try #require(entry).reason)
+    }
+}

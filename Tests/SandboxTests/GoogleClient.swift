@@ -1,0 +1,59 @@
+import Foundation
+import HTTPFetch
+import JOSE
+import TestSupport
+import Testing
+
+/// A server client of Google's, that does everything right until a test says otherwise.
+struct GoogleClient {
+    let sandbox: Sandbox
+    let id: String
+    let secret: String
+
+    static func register(in sandbox: Sandbox) async throws -> GoogleClient {
+        let name = UUID().uuidString.lowercased()
+        let client = GoogleClient(
+            sandbox: sandbox, id: name + ".apps.googleusercontent.com", secret: "GOCSPX-" + name.suffix(12))
+        try await sandbox.registerGoogleClient(client.id, secret: client.secret)
+        return client
+    }
+
+    /// A code of a person who chooses this account, a new one unless named.
+    func code(
+        _ person: String? = nil, nonce: String? = nil, forceConsent: Bool = false,
+        exchange: Sandbox.ExchangeChanges = Sandbox.ExchangeChanges()
+    ) async throws -> String {
+        let name = person ?? UUID().uuidString
+        if person == nil { try await sandbox.addGooglePerson(name) }
+        return try await sandbox.authorizeGoogle(
+            name, clientID: id, nonce: nonce, forceConsent: forceConsent, exchange: exchange
+        ).serverAuthCode
+    }
+
+    /// POSTs with the credentials of this client in the body.
+    func post(_ fields: [(String, String)]) async throws -> EndpointAnswer {
+        try await sandbox.post("/google/token", [("client_id", id), ("client_secret", secret)] + fields)
+    }
+
+    func exchange(_ code: String, _ others: [(String, String)] = [("redirect_uri", "")]) async throws -> EndpointAnswer
+    {
+        try await post([("grant_type", "authorization_code"), ("code", code)] + others)
+    }
+
+    /// The refresh token of a person's first sign-in.
+    func refreshToken(_ person: String? = nil) async throws -> String {
+        try await exchange(code(person)).text("refresh_token")
+    }
+
+    func refresh(_ token: String) async throws -> EndpointAnswer {
+        try await post([("grant_type", "refresh_token"), ("refresh_token", token)])
+    }
+
+    func revoke(_ token: String) async throws -> EndpointAnswer {
+        try await sandbox.post("/google/revoke", [("token", token)])
+    }
+
+    func authorization(of person: String) async throws -> Sandbox.Authorization? {
+        try await sandbox.authorization(.google, person, clientID: id)
+    }
+}

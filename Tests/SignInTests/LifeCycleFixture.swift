@@ -1,0 +1,213 @@
+import Accounts
+import HTTPFetch
+import JOSE
+import Logging
+import OpenSSL
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+
+/// The use cases with codes, refresh tokens and their ends. Apple and Google are a sandbox in a process of its own, whose
+/// clock stands still at the same moment as the service's.
+struct LifeCycleFixture: Sendable {
+    static let appleClient = SignInFixture.appleClient
+    static let webClient = "com.example.lamp.web"
+    static let redirectURI = "https://lamp.example.com/callback"
+    static let serverClient = SignInFixture.googleClient
+    static let team = "SANDBOX001"
+    static let keyID = "LAMPKEY001"
+
+    let sandbox: Sandbox
+    let clock = ManualClock(at: SignInFixture.start)
+    let database: Database
+    let keyRing: KeyRing
+    let stores: Stores
+    let apple: AppleProvider
+    let endpoints: TokenEndpoints
+    let service: SignInService
+    let revocations: Revocations
+    let checks: GrantChecks
+    let sweeping: Sweeping
+    let client = Client(requestID: "test", address: "192.0.2.1", device: nil)
+
+    static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+
+    /// - Parameter appleClients: Apple's clients of the service, all of one team.
+    static func run(
+        appleClients: [String] = [appleClient], _ body: (LifeCycleFixture) async throws -> Void
+    ) async throws {
+        try await Sandbox.run { sandbox in
+            try await ScratchDatabase.withMigratedPool { database in
+                try await body(
+                    try await LifeCycleFixture(sandbox: sandbox, database: database, appleClients: appleClients))
+            }
+        }
+    }
+
+    private init(sandbox: Sandbox, database: Database, appleClients: [String]) async throws {
+        try await sandbox.setClock(clock.now().rfc3339)
+        let teamKey = try P256PrivateKey()
+        try await sandbox.registerAppleKey(team: Self.team, keyID: Self.keyID, teamKey)
+        try await sandbox.registerGoogleClient(Self.serverClient, secret: "lamp-secret")
+        for person in ["kim", "ada"] {
+            let members = #"{"email":"\#(person)@example.com"}"#
+            try await sandbox.addApplePerson(person, members)
+            try await sandbox.addGooglePerson(person, members)
+        }
+        apple = AppleProvider(
+            configuration: .init(teams: [.init(clientIDs: appleClients)]),
+            keys: .fixed(try await Self.keys(at: sandbox.appleKeysURL, of: sandbox)))
+        let google = GoogleProvider(
+            configuration: .init(clientIDs: [Self.serverClient]),
+            keys: .fixed(try await Self.keys(at: sandbox.googleKeysURL, of: sandbox)))
+        endpoints = TokenEndpoints(
+            apple: Self.appleEndpoint(
+                apple, of: sandbox, team: Self.team, keyID: Self.keyID, key: teamKey, clientIDs: appleClients),
+            google: GoogleTokenEndpoint(
+                provider: google,
+                configuration: .init(
+                    clientID: Self.serverClient, clientSecret: "lamp-secret", tokenURL: sandbox.googleTokenURL,
+                    revokeURL: sandbox.googleRevokeURL),
+                fetcher: sandbox.fetcher, logger: Self.quiet))
+        self.sandbox = sandbox
+        self.database = database
+        keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
+        service = SignInService(
+            configuration: .init(
+                verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI]),
+            apple: apple, google: google, endpoints: endpoints, stores: stores,
+            accessTokens: try await AccessTokens(
+                configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
+                store: stores.signingKeys, keyRing: keyRing, clock: clock),
+            keyRing: keyRing, passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: clock,
+            logger: Self.quiet)
+        revocations = Revocations(
+            store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        sweeping = Sweeping(stores: stores, clock: clock)
+    }
+
+    private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {
+        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(.get, url: url)).body)
+    }
+
+    static func appleEndpoint(
+        _ provider: AppleProvider, of sandbox: Sandbox, team: String, keyID: String, key: P256PrivateKey,
+        clientIDs: [String] = [appleClient]
+    ) -> AppleTokenEndpoint {
+        AppleTokenEndpoint(
+            provider: provider,
+            configuration: .init(
+                teams: [.init(teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs)],
+                tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
+                userMigrationURL: sandbox.appleUserMigrationURL),
+            fetcher: sandbox.fetcher, logger: quiet)
+    }
+
+    /// Time goes by, here and at the providers.
+    func advance(by seconds: Int64) async throws {
+        clock.advance(by: seconds)
+        try await sandbox.advanceClock(by: seconds)
+    }
+
+    // MARK: Signing in
+
+    /// What a provider's SDK gave the phone.
+    struct Consent: Sendable {
+        let provider: Provider
+        let token: String
+        let code: String
+    }
+
+    /// What of it the phone posts.
+    enum Evidence: CaseIterable, Sendable {
+        case token
+        case code
+        case both
+    }
+
+    /// Google is made to ask the person each time, so that each exchange brings a refresh token as Apple's do.
+    func consent(
+        _ provider: Provider, _ person: String = "kim", appleClient: String = appleClient,
+        redirectURI: String? = nil, token: Sandbox.TokenChanges = .init(), exchange: Sandbox.ExchangeChanges = .init()
+    ) async throws -> Consent {
+        switch provider {
+        case .apple:
+            let credential = try await sandbox.authorizeApple(
+                person, clientID: appleClient, repeatEmail: true, token: token, redirectURI: redirectURI,
+                exchange: exchange)
+            return Consent(
+                provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
+        case .google:
+            let credential = try await sandbox.authorizeGoogle(
+                person, clientID: Self.serverClient, token: token, forceConsent: true, exchange: exchange)
+            return Consent(provider: .google, token: credential.idToken, code: credential.serverAuthCode)
+        }
+    }
+
+    func signIn(
+        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
+        fullName: DisplayName? = nil
+    ) async throws -> SignInAnswer {
+        let credential = ProviderCredential(
+            token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nil,
+            clientID: clientID, redirectURI: redirectURI, fullName: fullName)
+        return try await service.signIn(with: consent.provider, credential, client: client)
+    }
+
+    /// The session of somebody who is known.
+    func session(
+        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, fullName: DisplayName? = nil
+    ) async throws -> SignedIn {
+        switch try await signIn(consent, evidence, clientID: clientID, fullName: fullName) {
+        case .signedIn(let signedIn): return signedIn
+        case .linkRequired: throw SignInFixture.Unexpected.linkRequired
+        }
+    }
+
+    /// The ticket of somebody who is not known yet.
+    func ticket(
+        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
+        fullName: DisplayName? = nil
+    ) async throws -> LinkRequired {
+        switch try await signIn(
+            consent, evidence, clientID: clientID, redirectURI: redirectURI, fullName: fullName)
+        {
+        case .linkRequired(let required): return required
+        case .signedIn: throw SignInFixture.Unexpected.signedIn
+        }
+    }
+
+    func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
+        try await service.create(linkTicket: ticket.linkTicket, displayName: displayName, client: client)
+    }
+
+    func bind(
+        _ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false
+    ) async throws -> SignedIn {
+        try await service.bind(
+            linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
+            client: client)
+    }
+
+    /// A new account of a person, signed up with token and code.
+    func account(_ provider: Provider, _ person: String = "kim") async throws -> SignedIn {
+        try await create(try await ticket(try await consent(provider, person)))
+    }
+
+    func opened(_ signedIn: SignedIn) async throws -> Session {
+        try await service.session(of: signedIn.session.bearer)
+    }
+
+    func deleteAccount(_ signedIn: SignedIn) async throws {
+        try await service.deleteAccount(of: try await opened(signedIn), client: client)
+    }
+
+    /// Does what is due until nothing is.
+    func revokeDue() async throws {
+        for provider in Provider.allCases { while try await revocations.attemptDue(at: provider) > 0 {} }
+    }
+}

@@ -9,6 +9,8 @@ CREATE TABLE audit_events (
     identity_id uuid,
     revocation_id uuid,
     provider text COLLATE "C",
+    -- Of the token by which a provider told of it.
+    jti text COLLATE "C",
     reason text,
     request_id text COLLATE "C",
     created_at timestamptz NOT NULL,

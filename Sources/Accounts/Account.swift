@@ -58,10 +58,12 @@ package struct Identity: Hashable, Sendable {
     /// Kept to the hour: a sign-in writes it only when it is older.
     package let lastSignInAt: Timestamp?
     package let authorization: Authorization
+    /// Whether mail to a relay address arrives; `nil` while the provider has said nothing of it.
+    package let isEmailDeliverable: Bool?
 
     package init(
         id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,
-        linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization
+        linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization, isEmailDeliverable: Bool? = nil
     ) {
         self.id = id
         self.key = key
@@ -71,5 +73,6 @@ package struct Identity: Hashable, Sendable {
         self.linkedAt = linkedAt
         self.lastSignInAt = lastSignInAt
         self.authorization = authorization
+        self.isEmailDeliverable = isEmailDeliverable
     }
 }

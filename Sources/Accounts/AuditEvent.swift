@@ -13,6 +13,15 @@ package struct AuditEvent: Sendable {
         case revocationFailed = "revocation_failed"
         /// The provider says that the authorization is over.
         case authorizationRevoked = "authorization_revoked"
+        /// The provider says that the sessions are not to be trusted any more.
+        case sessionsEnded = "sessions_ended"
+        case identityBlocked = "identity_blocked"
+        case identityUnblocked = "identity_unblocked"
+        case emailDeliverable = "email_deliverable"
+        case emailUndeliverable = "email_undeliverable"
+        case grantRevoked = "grant_revoked"
+        case credentialChangeRequired = "credential_change_required"
+        case streamVerified = "stream_verified"
         /// A provider refused a code that came beside a good token.
         case codeRejected = "code_rejected"
     }
@@ -31,13 +40,16 @@ package struct AuditEvent: Sendable {
     package var identityID: IdentityID?
     package var revocationID: RevocationID?
     package var provider: Provider?
+    /// `jti` of the token by which a provider told of it.
+    package var tokenID: String?
     /// A code, or what an operator typed; at most 1,024 bytes.
     package var reason: String?
     package var requestID: String?
 
     package init(
         _ kind: Kind, by actor: Actor, accountID: AccountID? = nil, identityID: IdentityID? = nil,
-        revocationID: RevocationID? = nil, provider: Provider? = nil, reason: String? = nil, requestID: String? = nil
+        revocationID: RevocationID? = nil, provider: Provider? = nil, tokenID: String? = nil,
+        reason: String? = nil, requestID: String? = nil
     ) {
         self.kind = kind
         self.actor = actor
@@ -45,6 +57,7 @@ package struct AuditEvent: Sendable {
         self.identityID = identityID
         self.revocationID = revocationID
         self.provider = provider
+        self.tokenID = tokenID
         self.reason = reason
         self.requestID = requestID
     }

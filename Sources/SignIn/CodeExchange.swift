@@ -1,7 +1,6 @@
 import Accounts
 import JOSE
 import Logging
-import Metrics
 import Providers
 import Storage
 
@@ -14,6 +13,15 @@ enum CodeOutcome {
     case unanswered
     /// The provider refused the code: its error code.
     case refused(String)
+}
+
+/// What the exchanges of codes come to, for the metrics.
+enum ExchangeOutcome: String, CaseIterable {
+    case exchanged
+    case refused
+    case clientRejected = "client_rejected"
+    case unavailable
+    case tokenRejected = "token_rejected"
 }
 
 /// Trades codes in at the providers. A code is sent once, whatever comes of it, and never repeated.
@@ -52,7 +60,7 @@ extension SignInService {
         }
         do {
             let exchanged = try (answer ?? .failure(.unavailable(detail: "timed_out"))).get()
-            count(provider, "exchanged")
+            exchanges.count(provider, .exchanged)
             if let posted, posted.identity.key != exchanged.identity.key {
                 throw SignInFailure.credentialRejected(.subjectMismatch, retryAfter: nil)
             }
@@ -123,18 +131,18 @@ extension SignInService {
         ]
         switch refusal {
         case .grantRejected(let error), .requestRejected(let error):
-            count(provider, "refused")
+            exchanges.count(provider, .refused)
             guard posted != nil else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
             return .refused(error)
         case .clientRejected(let error, let keyID):
-            count(provider, "client_rejected")
+            exchanges.count(provider, .clientRejected)
             metadata["error"] = "\(error)"
             metadata["key"] = "\(keyID)"
             logger.error("the provider refuses this service's client credentials; check the key", metadata: metadata)
             // Also beside a good token: whoever was let in now could never be revoked.
             throw .providerUnavailable(retryAfter: 60, reason: "client_rejected")
         case .unavailable(let detail):
-            count(provider, "unavailable")
+            exchanges.count(provider, .unavailable)
             metadata["error"] = "\(detail)"
             logger.warning("a code was not exchanged", metadata: metadata)
             guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
@@ -142,15 +150,8 @@ extension SignInService {
         case .notConfigured:
             return try notConfigured(provider, beside: posted)
         case .credentialRejected(let refusal):
-            count(provider, "token_rejected")
+            exchanges.count(provider, .tokenRejected)
             throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
         }
-    }
-
-    private func count(_ provider: Provider, _ outcome: String) {
-        Counter(
-            label: "countersign_code_exchanges_total",
-            dimensions: [("provider", provider.rawValue), ("outcome", outcome)]
-        ).increment()
     }
 }

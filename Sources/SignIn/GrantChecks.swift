@@ -1,6 +1,5 @@
 package import Accounts
 package import Logging
-import Metrics
 import Providers
 package import Storage
 
@@ -16,6 +15,15 @@ package struct GrantChecks: Sendable {
     private let endpoints: TokenEndpoints
     private let clock: any WallClock
     private let logger: Logger
+    private let checks = OutcomeCounters<Outcome>(label: "countersign_grant_checks_total")
+
+    private enum Outcome: String, CaseIterable {
+        case alive
+        case doubted
+        case dead
+        case unavailable
+        case notConfigured = "not_configured"
+    }
 
     package init(store: GrantStore, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger) {
         self.store = store
@@ -50,11 +58,11 @@ package struct GrantChecks: Sendable {
 
     private func check(_ check: GrantCheck) async throws {
         guard let token = check.refreshToken, let endpoint = endpoints[check.provider] else {
-            return count(check.provider, "not_configured")
+            return checks.count(check.provider, .notConfigured)
         }
         do {
             try await endpoint.check(token, of: check.clientID, at: clock.now())
-            count(check.provider, "alive")
+            checks.count(check.provider, .alive)
             try await store.noteAlive(check)
         } catch let refusal as EndpointRefusal {
             switch refusal {
@@ -63,12 +71,12 @@ package struct GrantChecks: Sendable {
             case .requestRejected(let error):
                 // Apple says so of a person who withdrew, and of other things too: the second time it counts.
                 guard check.isDoubted else {
-                    count(check.provider, "doubted")
+                    checks.count(check.provider, .doubted)
                     return try await store.noteDoubt(check, at: clock.now())
                 }
                 try await end(check, reason: error)
             case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
-                count(check.provider, "unavailable")
+                checks.count(check.provider, .unavailable)
                 logger.warning(
                     "a grant was not checked",
                     metadata: ["provider": "\(check.provider.rawValue)", "error": "\(refusal.code)"])
@@ -77,7 +85,7 @@ package struct GrantChecks: Sendable {
     }
 
     private func end(_ check: GrantCheck, reason: String) async throws {
-        count(check.provider, "dead")
+        checks.count(check.provider, .dead)
         let isOver = try await store.noteDead(check, reason: reason, at: clock.now())
         guard isOver else { return }
         logger.notice(
@@ -85,12 +93,5 @@ package struct GrantChecks: Sendable {
             metadata: [
                 "provider": "\(check.provider.rawValue)", "identity": "\(check.identityID)", "error": "\(reason)",
             ])
-    }
-
-    private func count(_ provider: Provider, _ outcome: String) {
-        Counter(
-            label: "countersign_grant_checks_total",
-            dimensions: [("provider", provider.rawValue), ("outcome", outcome)]
-        ).increment()
     }
 }

@@ -18,6 +18,13 @@ package struct Revocations: Sendable {
     private let endpoints: TokenEndpoints
     private let clock: any WallClock
     private let logger: Logger
+    private let attempts = OutcomeCounters<Outcome>(label: "countersign_revocation_attempts_total")
+
+    private enum Outcome: String, CaseIterable {
+        case done
+        case postponed
+        case failed
+    }
 
     package init(store: RevocationStore, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger) {
         self.store = store
@@ -85,7 +92,7 @@ package struct Revocations: Sendable {
         let now = clock.now()
         guard let failure = failures.first else {
             try await store.finish(revocation, at: now)
-            return count(revocation.provider, "done")
+            return attempts.count(revocation.provider, .done)
         }
         var metadata: Logger.Metadata = [
             "revocation": "\(revocation.id)", "provider": "\(revocation.provider.rawValue)",
@@ -94,13 +101,13 @@ package struct Revocations: Sendable {
         guard let delay = RetrySchedule.delay(after: revocation.attempt, jitter: .random(in: 0...1)) else {
             try await store.giveUp(revocation, error: failure, at: now)
             logger.error("a revocation was given up", metadata: metadata)
-            return count(revocation.provider, "failed")
+            return attempts.count(revocation.provider, .failed)
         }
         let next = Timestamp(microseconds: now.microseconds + delay)
         try await store.postpone(revocation, error: failure, until: next)
         metadata["nextAttempt"] = "\(next.rfc3339)"
         logger.warning("a revocation has to be repeated", metadata: metadata)
-        count(revocation.provider, "postponed")
+        attempts.count(revocation.provider, .postponed)
     }
 
     /// - Returns: why it failed, as a code.
@@ -129,13 +136,6 @@ package struct Revocations: Sendable {
         Gauge(label: "countersign_outbox_pending").record(count)
         let age = oldest.map { clock.now().seconds - $0.seconds } ?? 0
         Gauge(label: "countersign_outbox_oldest_seconds").record(max(0, age))
-    }
-
-    private func count(_ provider: Provider, _ outcome: String) {
-        Counter(
-            label: "countersign_revocation_attempts_total",
-            dimensions: [("provider", provider.rawValue), ("outcome", outcome)]
-        ).increment()
     }
 }
 

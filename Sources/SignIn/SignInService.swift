@@ -35,6 +35,7 @@ package struct SignInService: Sendable {
     let passwordHasher: PasswordHasher
     let clock: any WallClock
     let logger: Logger
+    let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
 
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,

@@ -5,6 +5,8 @@ package import Storage
 package struct Sweeping: Sendable {
     /// Seconds for which an ended ticket, and who an ended revocation was about, are kept for whoever looks into a case.
     static let retention: Int64 = 3_600
+    /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
+    static let eventRetention: Int64 = 30 * 86_400
     private static let batch = 200
 
     private let stores: Stores
@@ -20,6 +22,8 @@ package struct Sweeping: Sendable {
         let now = clock.now()
         let old = now.advanced(bySeconds: -Sweeping.retention)
         try await stores.revocations.eraseSubjects(endedBefore: old, limit: Sweeping.batch)
-        return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch)
+        let events = try await stores.providerEvents.deleteProcessed(
+            before: now.advanced(bySeconds: -Sweeping.eventRetention), limit: Sweeping.batch)
+        return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch) + events
     }
 }

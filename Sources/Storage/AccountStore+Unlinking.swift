@@ -67,23 +67,32 @@ extension AccountStore {
     ) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
             guard let account = try await AccountStore.lock(accountID, in: transaction) else { return false }
-            for identity in account.identities {
-                let revocation = AuditEvent(
-                    .revocationRequested, by: event.actor, requestID: event.requestID)
-                try await AccountStore.unlink(
-                    identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
-                // Link tickets hold the address and the name of whoever got them.
-                _ = try await transaction.execute(
-                    """
-                    DELETE FROM link_tickets
-                    WHERE subject = \(identity.key.subject.text) AND provider = \(identity.key.provider.rawValue)
-                        AND realm = \(identity.key.realm.text)
-                    """)
-            }
-            _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(accountID)")
-            try await AuditTrail.record(event.about(accountID), at: now, in: transaction)
+            try await AccountStore.delete(account, by: event, at: now, in: transaction)
             return true
         }
+    }
+
+    /// - Parameter account: locked.
+    static func delete(
+        _ account: Account, by event: AuditEvent, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        for identity in account.identities {
+            let revocation = AuditEvent(
+                .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
+            try await unlink(identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
+            // Link tickets hold the address and the name of whoever got them.
+            _ = try await transaction.execute("DELETE FROM link_tickets WHERE \(identity.key.condition)")
+            _ = try await transaction.execute(
+                """
+                UPDATE provider_events
+                SET subject = NULL
+                WHERE \(identity.key.condition) AND status <> 'pending'
+                """)
+        }
+        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
+        var event = event
+        event.accountID = account.id
+        try await AuditTrail.record(event, at: now, in: transaction)
     }
 
     /// The account with its identities, locked until the transaction ends: nobody links, unlinks or signs in with one of
@@ -124,13 +133,5 @@ extension AccountStore {
         event.provider = identity.key.provider
         try await AuditTrail.record(event, at: now, in: transaction)
         return revocation
-    }
-}
-
-extension AuditEvent {
-    fileprivate func about(_ accountID: AccountID) -> AuditEvent {
-        var event = self
-        event.accountID = accountID
-        return event
     }
 }

@@ -25,3 +25,10 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
         self.init(microseconds: try PostgresTimestamp(from: value).unixMicroseconds)
     }
 }
+
+extension IdentityKey {
+    /// For a statement on a table whose rows are about one person.
+    var condition: SQL {
+        "subject = \(subject.text) AND provider = \(provider.rawValue) AND realm = \(realm.text)"
+    }
+}

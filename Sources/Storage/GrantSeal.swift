@@ -49,8 +49,16 @@ package struct RefreshTokenFingerprints: Equatable, Sendable {
     package let digest: [UInt8]
 
     init(of token: [UInt8], key: KeyRing.Subkey) throws(OpenSSLError) {
-        prefix = try RefreshTokenFingerprints.fingerprint(Array(token.prefix(16)), "prefix", key: key)
-        digest = try RefreshTokenFingerprints.fingerprint(SHA512.hash(SHA512.hash(token)), "digest", key: key)
+        prefix = try RefreshTokenFingerprints.prefix(Array(token.prefix(16)), key: key)
+        digest = try RefreshTokenFingerprints.digest(SHA512.hash(SHA512.hash(token)), key: key)
+    }
+
+    static func prefix(_ prefix: [UInt8], key: KeyRing.Subkey) throws(OpenSSLError) -> [UInt8] {
+        try fingerprint(prefix, "prefix", key: key)
+    }
+
+    static func digest(_ digest: [UInt8], key: KeyRing.Subkey) throws(OpenSSLError) -> [UInt8] {
+        try fingerprint(digest, "digest", key: key)
     }
 
     /// A key of its own for each form, so that nothing is both sealed and digested under one.

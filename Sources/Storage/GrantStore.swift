@@ -33,8 +33,7 @@ package struct GrantStore: Sendable {
             WITH holder AS (
                 SELECT identity_id
                 FROM identities
-                WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
-                    AND subject = \(key.subject.text)
+                WHERE \(key.condition)
                 FOR NO KEY UPDATE
             ), authorized AS (
                 UPDATE identities i
@@ -67,10 +66,8 @@ package struct GrantStore: Sendable {
         \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
             \(grant.sealedRefreshToken), \(grant.fingerprints.prefix), \(grant.fingerprints.digest),
             CASE WHEN EXISTS (
-                SELECT FROM outbox o
-                WHERE o.subject = \(key.subject.text) AND o.provider = \(key.provider.rawValue)
-                    AND o.realm = \(key.realm.text)
-                    AND (o.status = 'pending' OR o.finished_at >= \(grant.exchangedAt))
+                SELECT FROM outbox
+                WHERE \(key.condition) AND (status = 'pending' OR finished_at >= \(grant.exchangedAt))
             ) THEN \(grant.exchangedAt) ELSE \(grant.checkAt) END,
             \(grant.exchangedAt)
         """

@@ -73,8 +73,8 @@ package struct IdentityStore: Sendable {
                     stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
                     expires_at, position)
                 CROSS JOIN LATERAL (
-                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at,
-                        a.password_hash, i.identity_id,
+                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
+                        CASE WHEN i.blocked_at IS NULL THEN a.status ELSE 'blocked' END AS status, i.identity_id,
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
                             OR (p.stated_email IS NOT NULL
                                 AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
@@ -113,6 +113,7 @@ package struct IdentityStore: Sendable {
             FROM found a
             CROSS JOIN LATERAL (
                 SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
+                    i.email_deliverable,
                     CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
                     COALESCE(t.email_verified, i.email_verified) AS email_verified,
                     COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,

@@ -76,6 +76,11 @@ package struct KeyRing: Sendable {
         subkeys(for: purpose).all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
     }
 
+    /// The subkeys of all keys of the ring: what was written may be under any of them.
+    package func all(for purpose: Purpose) -> [Subkey] {
+        subkeys(for: purpose).all
+    }
+
     private func subkeys(for purpose: Purpose) -> Subkeys {
         switch purpose {
         case .grants: grants

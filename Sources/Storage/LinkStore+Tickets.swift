@@ -102,14 +102,10 @@ extension LinkStore {
             """
             DELETE FROM provider_grants
             WHERE ticket_hash = \(hash) AND (
-                EXISTS (
-                    SELECT FROM identities
-                    WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
-                        AND subject = \(key.subject.text))
+                EXISTS (SELECT FROM identities WHERE \(key.condition))
                 OR EXISTS (
                     SELECT FROM link_tickets
-                    WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
-                        AND subject = \(key.subject.text) AND ticket_hash <> \(hash) AND consumed_at IS NULL
+                    WHERE \(key.condition) AND ticket_hash <> \(hash) AND consumed_at IS NULL
                         AND expires_at > \(now)))
             """)
         guard erased == 0 else { return }

@@ -51,7 +51,7 @@ package struct RevocationStore: Sendable {
             """
             UPDATE provider_grants
             SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
-            WHERE revocation_id IS NULL AND \(RevocationStore.condition(key))
+            WHERE revocation_id IS NULL AND \(key.condition)
             """)
         guard moved == 0 else {
             return Revocation(
@@ -84,7 +84,7 @@ package struct RevocationStore: Sendable {
     package func claim(
         of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
     ) async throws(PostgresError) -> [ClaimedRevocation] {
-        try await claim(RevocationStore.condition(key), at: now, claimedUntil: claimedUntil, limit: 8)
+        try await claim(key.condition, at: now, claimedUntil: claimedUntil, limit: 8)
     }
 
     private func claim(
@@ -151,12 +151,12 @@ package struct RevocationStore: Sendable {
             guard let key = ended.key else { return }
             // Whoever keeps a grant locks the identity first, and so does this.
             _ = try await transaction.execute(
-                "SELECT FROM identities WHERE \(RevocationStore.condition(key)) FOR NO KEY UPDATE")
+                "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
             _ = try await transaction.execute(
                 """
                 UPDATE provider_grants
                 SET check_at = \(now)
-                WHERE revocation_id IS NULL AND \(RevocationStore.condition(key))
+                WHERE revocation_id IS NULL AND \(key.condition)
                 """)
         }
     }
@@ -214,15 +214,9 @@ package struct RevocationStore: Sendable {
 
     package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
-            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(RevocationStore.condition(key)))"
+            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         return rows.first ?? false
-    }
-
-    private static func condition(_ key: IdentityKey) -> SQL {
-        """
-        subject = \(key.subject.text) AND provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
-        """
     }
 
     package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {

@@ -102,6 +102,7 @@ package struct SessionStore: Sendable {
         case identityUnlinked = "identity_unlinked"
         case identityReplaced = "identity_replaced"
         case authorizationRevoked = "authorization_revoked"
+        case providerEvent = "provider_event"
     }
 
     static func end(

@@ -9,6 +9,7 @@ package struct Stores: Sendable {
     package let grants: GrantStore
     package let revocations: RevocationStore
     package let transfers: TransferStore
+    package let providerEvents: ProviderEventStore
     package let audit: AuditTrail
     package let signingKeys: SigningKeyStore
 
@@ -20,6 +21,7 @@ package struct Stores: Sendable {
         self.grants = GrantStore(database: database, keyRing: keyRing)
         self.revocations = RevocationStore(database: database, keyRing: keyRing)
         self.transfers = TransferStore(database: database)
+        self.providerEvents = ProviderEventStore(database: database, keyRing: keyRing)
         self.audit = AuditTrail(database: database)
         self.signingKeys = SigningKeyStore(database: database)
     }

@@ -56,6 +56,7 @@ struct TokenExchangeFaultTests {
         Fault("an empty access token", "unexpected_json", .respond(text: #"{"access_token":"","id_token":"a.b.c"}"#)),
         Fault("a number for an access token", "unexpected_json", .respond(text: #"{"access_token":1}"#)),
         Fault("an endless access token", "unexpected_json", .respond(text: longAccessToken)),
+        Fault("no ID token", "id_token_missing", .respond(text: #"{"access_token":"a"}"#)),
         Fault("an error that nobody knows", "unknown_error", .respond(400, text: #"{"error":"slow_down"}"#)),
         Fault("an error in another case", "unknown_error", .respond(400, text: #"{"error":"Invalid_Grant"}"#)),
         Fault("an error that is an object", "unknown_error", .respond(400, text: #"{"error":{"code":400}}"#)),
@@ -146,7 +147,6 @@ struct TokenExchangeFaultTests {
     }
 
     static let disbeliefs: [Disbelief] = [
-        Disbelief("no ID token", .claimMissing) { try EndpointFixture.answer($0).with("id_token", nil) },
         Disbelief("no text", .malformed) { try EndpointFixture.answer($0).with("id_token", .null) },
         Disbelief("no token", .malformed) { try EndpointFixture.answer($0).with("id_token", "canary") },
         Disbelief("too large", .tooLarge) {

@@ -68,6 +68,7 @@ extension JSONWriter {
         member("email", identity.email?.text)
         member("emailVerified", identity.isEmailVerified)
         member("isPrivateEmail", identity.isPrivateEmail)
+        if let isDeliverable = identity.isEmailDeliverable { member("emailDeliverable", isDeliverable) }
         member("linkedAt", identity.linkedAt.rfc3339)
         member("lastSignInAt", identity.lastSignInAt?.rfc3339)
         member("authorization", identity.authorization.rawValue)

@@ -1,5 +1,6 @@
 package import Accounts
 import JOSE
+import OpenSSL
 
 extension AppleProvider {
     /// What a server-to-server notification tells. Apple signs it with the keys of identity tokens and for the same

@@ -1,6 +1,7 @@
 package import Accounts
 import Foundation
 import JOSE
+import OpenSSL
 
 extension GoogleProvider {
     private static let risc = "https://schemas.openid.net/secevent/risc/event-type/"

@@ -14,8 +14,8 @@ struct IssuedTokens {
     init(_ answer: JSONValue, logger: Logger) throws(EndpointRefusal) {
         guard let accessToken = Self.token(answer["access_token"]) else { throw .unexpectedAnswer }
         self.accessToken = accessToken
-        // Without one nobody knows whose code it was.
-        guard let idToken = answer["id_token"] else { throw .credentialRejected(CredentialRefusal(.claimMissing)) }
+        // Without one nobody knows whose code it was, and nothing speaks against it.
+        guard let idToken = answer["id_token"] else { throw .unavailable(detail: "id_token_missing") }
         guard let bytes = idToken.stringBytes else { throw .credentialRejected(CredentialRefusal(.malformed)) }
         self.idToken = bytes
         let refreshToken = answer["refresh_token"]

@@ -9,22 +9,10 @@ enum NoncePolicy: String, CaseIterable, Sendable {
     case required
 }
 
-/// `events.apple.consentRevoked`.
-enum ConsentRevokedAction: String, CaseIterable, Sendable {
-    case unlink
-    case keep
-}
-
-/// `events.apple.accountDeleted`.
-enum AccountDeletedAction: String, CaseIterable, Sendable {
-    case unlink
-    case deleteAccount
-}
-
 /// What a provider's event does to the account that it names.
 struct EventsConfiguration: Sendable {
-    let consentRevoked: ConsentRevokedAction
-    let accountDeleted: AccountDeletedAction
+    let consentRevoked: ConsentRevokedPolicy
+    let accountDeleted: AccountDeletedPolicy
 
     init(from reader: inout ConfigurationReader) {
         consentRevoked = reader.value(Settings.Events.consentRevoked)

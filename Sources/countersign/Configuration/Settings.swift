@@ -123,10 +123,10 @@ enum Settings {
 
     enum Events {
         static let consentRevoked = Setting(
-            "events.apple.consentRevoked", .choice(placeholder: ConsentRevokedAction.keep), default: "unlink",
+            "events.apple.consentRevoked", .choice(placeholder: ConsentRevokedPolicy.keep), default: "unlink",
             "What a withdrawn consent does")
         static let accountDeleted = Setting(
-            "events.apple.accountDeleted", .choice(placeholder: AccountDeletedAction.unlink), default: "unlink",
+            "events.apple.accountDeleted", .choice(placeholder: AccountDeletedPolicy.unlink), default: "unlink",
             "What a deleted Apple account does")
     }
 

@@ -16,6 +16,8 @@ enum HelpTexts {
             "Age of the oldest effect that waits in the outbox.",
         "countersign_outbox_pending":
             "Effects that wait in the outbox.",
+        "countersign_provider_events_total":
+            "Events that the providers told, by provider, kind and what became of them.",
         "countersign_revocation_attempts_total":
             "Revocations tried at the provider, by provider and outcome.",
         "process_cpu_seconds_total":

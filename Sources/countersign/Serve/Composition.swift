@@ -49,6 +49,13 @@ enum Composition {
                 apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
                 keyRing: configuration.keyRing, passwordHasher: try PasswordHasher(), clock: clock, logger: logger)
 
+            let events = ProviderEvents(
+                apple: apple, google: google,
+                policy: .init(
+                    consentRevoked: configuration.events.consentRevoked,
+                    accountDeleted: configuration.events.accountDeleted),
+                store: stores.providerEvents, clock: clock, logger: logger)
+
             let keySets = [apple?.keys, google?.keys].compactMap(\.self)
             let health = Health {
                 do {
@@ -61,9 +68,12 @@ enum Composition {
             // They end in reverse order, each when the one after it is done: the private listener tells load balancers
             // of the drain until the public one has answered its last request.
             var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
-            services += RecurringWork.all(stores: stores, endpoints: endpoints, clock: clock, logger: logger)
+            services += RecurringWork.all(
+                stores: stores, endpoints: endpoints, events: events, clock: clock, logger: logger)
             services += listeners(
-                configuration, api: MobileAPI(service: signIn, publicURL: configuration.server.publicURL),
+                configuration,
+                routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes
+                    + EventsAPI(events: events).routes,
                 health: health, metrics: MetricsPage(render: metrics.page), logger: logger)
             var group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -82,7 +92,7 @@ enum Composition {
     }
 
     private static func listeners(
-        _ configuration: ServiceConfiguration, api: MobileAPI, health: Health, metrics: MetricsPage,
+        _ configuration: ServiceConfiguration, routes: [Route], health: Health, metrics: MetricsPage,
         logger: Logger
     ) -> [Listener] {
         var open = Listener.Configuration(
@@ -96,7 +106,7 @@ enum Composition {
             let extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
             listeners.append(Listener(extra, routes: health.routes, logger: logger))
         }
-        listeners.append(Listener(open, routes: api.routes, logger: logger, onShutdown: health.stop))
+        listeners.append(Listener(open, routes: routes, logger: logger, onShutdown: health.stop))
         return listeners
     }
 }

@@ -30,7 +30,7 @@ struct RecurringWork: Service {
 
 extension RecurringWork {
     static func all(
-        stores: Stores, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger
+        stores: Stores, endpoints: TokenEndpoints, events: ProviderEvents, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
@@ -43,6 +43,10 @@ extension RecurringWork {
             }
         }
         return revoking + [
+            // What a provider tells has its effect within a second.
+            RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
+                try await events.processPending() > 0
+            },
             // Never at once: a pile of checks is asked about in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
                 _ = try await checks.checkDue()

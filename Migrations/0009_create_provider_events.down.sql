@@ -1,0 +1,5 @@
+-- why: undoes 0009; what the providers told is lost, and accounts that they have disabled sign in again.
+ALTER TABLE identities
+    DROP COLUMN blocked_at,
+    DROP COLUMN email_deliverable;
+DROP TABLE provider_events;

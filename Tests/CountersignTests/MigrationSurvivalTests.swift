@@ -1,0 +1,188 @@
+import Logging
+import Migrator
+import Postgres
+import TestSupport
+import Testing
+
+/// Migrations meet data: each is applied to, and taken back from, a database with rows of the version before it.
+@Suite struct MigrationSurvivalTests {
+    /// Rows that the schema of a version can hold, and what is to be found of all of them from then on.
+    private struct OldRows: Sendable {
+        let version: Int
+        let insert: SQL
+        /// One text; has to be the same after every later migration, up and down.
+        let digest: SQL
+    }
+
+    private static let rows = [
+        OldRows(
+            version: 1,
+            insert: """
+                INSERT INTO accounts (account_id, email, email_verified, password_hash, display_name, status,
+                    disabled_reason, created_at)
+                VALUES ('01890000-0000-7000-8000-000000000001', 'kim@example.com', true, 'scrypt$x', 'Kim', 'active',
+                        NULL, '2026-01-01Z'),
+                    ('01890000-0000-7000-8000-000000000002', NULL, false, NULL, NULL, 'disabled', 'email_reclaimed',
+                        '2026-01-02Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', account_id, email, email_verified, password_hash, display_name, status,
+                    disabled_reason, created_at AT TIME ZONE 'UTC'), E'\\n' ORDER BY account_id)
+                FROM accounts
+                """),
+        OldRows(
+            version: 1,
+            insert: """
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
+                    is_private_email, authorization_status, last_sign_in_at, created_at)
+                VALUES ('01890000-0000-7000-8000-000000000003', '01890000-0000-7000-8000-000000000001', 'apple', 'main',
+                        '001.a', 'x@privaterelay.appleid.com', true, true, 'none', '2026-01-03Z', '2026-01-01Z'),
+                    ('01890000-0000-7000-8000-000000000004', '01890000-0000-7000-8000-000000000001', 'google', 'main',
+                        '42', NULL, false, false, 'none', NULL, '2026-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', identity_id, account_id, provider, realm, subject, email, email_verified,
+                    is_private_email, authorization_status, last_sign_in_at AT TIME ZONE 'UTC',
+                    created_at AT TIME ZONE 'UTC'), E'\\n' ORDER BY identity_id)
+                FROM identities
+                """),
+        OldRows(
+            version: 2,
+            insert: """
+                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, device_name, ip,
+                    created_at, last_used_at, expires_at, ended_at, end_reason)
+                VALUES ('01890000-0000-7000-8000-000000000005', '01890000-0000-7000-8000-000000000001',
+                        '01890000-0000-7000-8000-000000000003', '2026-01-01Z', '2026-01-01Z', '{apple}', 'phone',
+                        '192.0.2.1', '2026-01-01Z', '2026-01-01Z', '2026-03-01Z', NULL, NULL),
+                    ('01890000-0000-7000-8000-000000000006', '01890000-0000-7000-8000-000000000001', NULL, '2026-01-01Z',
+                        '2026-01-01Z', '{pwd}', NULL, NULL, '2026-01-01Z', '2026-01-01Z', '2026-03-01Z', '2026-01-02Z',
+                        'signed_out')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', session_id, account_id, identity_id, generation, parent_generation, amr,
+                    device_name, ip, ended_at AT TIME ZONE 'UTC', end_reason), E'\\n' ORDER BY session_id)
+                FROM sessions
+                """),
+        OldRows(
+            version: 3,
+            insert: """
+                INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
+                    is_private_email, email_authoritative, display_name, auth_time, created_at, expires_at, consumed_at)
+                VALUES (decode(repeat('01', 32), 'hex'), 'google', 'main', '43', 'web', 'lee@example.com', true, false,
+                        false, 'Lee', '2026-01-01Z', '2026-01-01Z', '2026-01-01T00:10Z', NULL),
+                    (decode(repeat('02', 32), 'hex'), 'apple', 'main', '001.b', 'com.example.lamp', NULL, false, false,
+                        false, NULL, '2026-01-01Z', '2026-01-01Z', '2026-01-01T00:10Z', '2026-01-01T00:05Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', ticket_hash, subject, email, display_name,
+                    consumed_at AT TIME ZONE 'UTC'), E'\\n' ORDER BY ticket_hash)
+                FROM link_tickets
+                """),
+        OldRows(
+            version: 4,
+            insert: """
+                INSERT INTO signing_keys (key_id, sealed_private_key, created_at) VALUES ('k', '\\x0102', '2026-01-01Z')
+                """,
+            digest: "SELECT string_agg(concat_ws('|', key_id, sealed_private_key), E'\\n') FROM signing_keys"),
+        OldRows(
+            version: 5,
+            insert: """
+                INSERT INTO outbox (message_id, kind, status, provider, realm, subject, identity_id, attempts,
+                    next_attempt_at, last_error, created_at, finished_at)
+                VALUES ('01890000-0000-7000-8000-000000000007', 'revocation', 'pending', 'apple', 'main', '001.c',
+                        '01890000-0000-7000-8000-000000000008', 3, '2026-01-01Z', 'http_500', '2026-01-01Z', NULL),
+                    ('01890000-0000-7000-8000-000000000009', 'revocation', 'done', 'google', 'main', NULL, NULL, 1,
+                        '2026-01-01Z', NULL, '2026-01-01Z', '2026-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', message_id, status, provider, subject, identity_id, attempts, last_error),
+                    E'\\n' ORDER BY message_id)
+                FROM outbox
+                """),
+        OldRows(
+            version: 6,
+            insert: """
+                INSERT INTO provider_grants (grant_id, identity_id, revocation_id, provider, realm, subject, client_id,
+                    sealed_refresh_token, prefix_fingerprint, digest_fingerprint, check_at, created_at)
+                VALUES ('01890000-0000-7000-8000-00000000000a', '01890000-0000-7000-8000-000000000003', NULL, 'apple',
+                        'main', '001.a', 'com.example.lamp', '\\x03', '\\x04', '\\x05', '2026-01-02Z', '2026-01-01Z'),
+                    ('01890000-0000-7000-8000-00000000000b', NULL, '01890000-0000-7000-8000-000000000007', 'apple',
+                        'main', '001.c', 'com.example.lamp', '\\x06', '\\x07', '\\x08', NULL, '2026-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', grant_id, identity_id, revocation_id, subject, sealed_refresh_token,
+                    prefix_fingerprint), E'\\n' ORDER BY grant_id)
+                FROM provider_grants
+                """),
+        OldRows(
+            version: 7,
+            insert: """
+                INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+                VALUES ('01890000-0000-7000-8000-00000000000c', 'identity_unlinked', 'person',
+                        '01890000-0000-7000-8000-000000000001', NULL, '2026-11-30T23:59:59.999999Z'),
+                    ('01890000-0000-7000-8000-00000000000d', 'revocation_requested', 'operator', NULL, 'stolen phone',
+                        '2026-12-01Z'),
+                    ('01890000-0000-7000-8000-00000000000e', 'code_rejected', 'provider', NULL, NULL, '2031-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', tableoid::regclass, event_id, type, actor, account_id, reason), E'\\n'
+                    ORDER BY event_id)
+                FROM audit_events
+                """),
+        OldRows(
+            version: 8,
+            insert: """
+                INSERT INTO identity_transfers (transfer_subject, identity_id, target_team, created_at)
+                VALUES ('760000.x', '01890000-0000-7000-8000-000000000003', 'TEAM000002', '2026-01-01Z')
+                """,
+            digest: "SELECT string_agg(concat_ws('|', transfer_subject, identity_id), E'\\n') FROM identity_transfers"),
+    ]
+
+    @Test func `rows of every version survive all later migrations, and the way back`() async throws {
+        try await ScratchDatabase.withFreshPool { database in
+            let migrator = Migrator(
+                database: database, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            let versions = Migration.embedded.map(\.version)
+            var expected: [String] = []
+            for version in versions {
+                _ = try await migrator.up(to: version)
+                try await Self.expect(expected, at: version, in: database)
+                for rows in Self.rows where rows.version == version {
+                    _ = try await database.execute(rows.insert)
+                    expected.append(try #require(try await Self.digest(rows, in: database)))
+                }
+            }
+            #expect(expected.count == Self.rows.count)
+            for version in versions.reversed() {
+                _ = try await migrator.down(steps: 1)
+                expected.removeLast(Self.rows.filter { $0.version == version }.count)
+                try await Self.expect(expected, at: version - 1, in: database)
+            }
+        }
+    }
+
+    /// The months of the audit trail are kept apart, and what falls outside of them has a place.
+    @Test func `an audit event is kept in the partition of its month`() async throws {
+        try await ScratchDatabase.withMigratedPool { database in
+            let rows = Self.rows.filter { $0.version == 7 }
+            for row in rows {
+                _ = try await database.execute(row.insert)
+                let digest = try #require(try await Self.digest(row, in: database))
+                let partitions = digest.split(separator: "\n").compactMap { $0.split(separator: "|").first }
+                #expect(partitions == ["audit_events_2026_11", "audit_events_2026_12", "audit_events_default"])
+            }
+        }
+    }
+
+    private static func digest(_ rows: OldRows, in database: Database) async throws -> String? {
+        let texts = try await database.query(rows.digest) { row throws(PostgresError) in try row.decode(String?.self) }
+        return texts.first ?? nil
+    }
+
+    private static func expect(_ expected: [String], at version: Int, in database: Database) async throws {
+        for (rows, digest) in zip(Self.rows, expected) {
+            let found = try await Self.digest(rows, in: database)
+            #expect(found == digest, "rows of version \(rows.version), at version \(version)")
+        }
+    }
+}

@@ -55,7 +55,8 @@ import Testing
     @Test func `a provider that is not configured is not there`() async throws {
         try await SignInFixture.run { fixture in
             let service = SignInService(
-                configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none, stores: fixture.stores,
+                configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
+                stores: fixture.stores,
                 accessTokens: fixture.accessTokens, keyRing: fixture.keyRing,
                 passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })

@@ -1,0 +1,148 @@
+import Accounts
+import Postgres
+import Providers
+import SignIn
+import TestSupport
+import Testing
+
+/// A provider's revocation ends all that a person has authorized, so what a ticket leaves behind is revoked only when
+/// nothing else of the person lives here.
+@Suite struct TicketGrantTests {
+    @Test(arguments: Provider.allCases)
+    func `a ticket carries its grant into the account that is made of it`(provider: Provider) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let ticket = try await fixture.ticket(try await fixture.consent(provider))
+            #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
+            let token = try await fixture.refreshTokens()
+            let created = try await fixture.create(ticket)
+            #expect(created.identity?.authorization == .active)
+            #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
+            #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 0)
+        }
+    }
+
+    @Test func `a ticket carries its grant to the account that it is bound to`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let account = try await fixture.account(.apple)
+            let bound = try await fixture.bind(
+                try await fixture.ticket(try await fixture.consent(.google)), to: account)
+            #expect(bound.identity?.key.provider == .google)
+            #expect(bound.account.identities.map(\.authorization) == [.active, .active])
+            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 2)
+        }
+    }
+
+    @Test func `a refused create leaves the grant with the ticket`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            _ = try await fixture.account(.apple)
+            let ticket = try await fixture.ticket(try await fixture.consent(.google))
+            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+            #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
+            #expect(try await fixture.count("outbox") == 0)
+        }
+    }
+
+    // MARK: Tickets that nobody spends
+
+    enum End: CaseIterable, Sendable {
+        case cancelled
+        case expired
+    }
+
+    /// Lets a ticket end unspent.
+    private static func end(_ ticket: LinkRequired, _ end: End, in fixture: LifeCycleFixture) async throws {
+        switch end {
+        case .cancelled:
+            try await fixture.service.cancel(linkTicket: ticket.linkTicket)
+        case .expired:
+            try await fixture.advance(by: SignInService.ticketLifetime)
+        }
+        while try await fixture.sweeping.sweep() > 0 {}
+    }
+
+    @Test(arguments: Provider.allCases, End.allCases)
+    func `the grant of a ticket that nobody spends is revoked`(provider: Provider, end: End) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let ticket = try await fixture.ticket(try await fixture.consent(provider))
+            #expect(try await fixture.sweeping.sweep() == 0)
+            try await Self.end(ticket, end, in: fixture)
+            #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
+            try await fixture.revokeDue()
+            #expect(try await fixture.promises().map(\.status) == ["done"])
+            let grants = try await fixture.grants(provider)
+            #expect(grants.map(\.endedBy) == [.revoke])
+            #expect(grants.map(\.revocations) == [1])
+            #expect(try await fixture.count("provider_grants") == 0)
+        }
+    }
+
+    @Test(arguments: Provider.allCases, End.allCases)
+    func `it is erased when an identity of the person lives`(provider: Provider, end: End) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let first = try await fixture.ticket(try await fixture.consent(provider))
+            let second = try await fixture.ticket(try await fixture.consent(provider))
+            _ = try await fixture.create(first)
+            let kept = try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL")
+            try await Self.end(second, end, in: fixture)
+            #expect(try await fixture.refreshTokens() == kept)
+            #expect(try await fixture.count("outbox") == 0)
+            #expect(try await fixture.grants(provider).map(\.isLive) == [true, true])
+        }
+    }
+
+    @Test(arguments: Provider.allCases, End.allCases)
+    func `it is erased when another ticket of the person lives`(provider: Provider, end: End) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let first = try await fixture.ticket(try await fixture.consent(provider))
+            try await fixture.advance(by: 60)
+            let second = try await fixture.ticket(try await fixture.consent(provider))
+            if end == .expired { try await fixture.advance(by: -60) }
+            try await Self.end(first, end, in: fixture)
+            #expect(try await fixture.count("provider_grants") == 1)
+            #expect(try await fixture.count("outbox") == 0)
+            let created = try await fixture.create(second)
+            #expect(created.identity?.authorization == .active)
+            let issued = try await fixture.grants(provider)
+            #expect(issued.map(\.isLive) == [true, true])
+            #expect(try await fixture.refreshTokens().map(Sandbox.fingerprint) == [issued.last?.refreshToken])
+        }
+    }
+
+    @Test func `of tickets that end together each grant is revoked once`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            for _ in 1...3 { _ = try await fixture.ticket(try await fixture.consent(.apple)) }
+            let ada = try await fixture.ticket(try await fixture.consent(.apple, "ada"))
+            try await Self.end(ada, .expired, in: fixture)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.apple).map(\.revocations) == [1, 1, 1])
+            #expect(try await fixture.grants(.apple, "ada").map(\.revocations) == [1])
+            #expect(try await fixture.count("outbox WHERE status <> 'done'") == 0)
+        }
+    }
+
+    @Test func `a ticket without a grant promises nothing`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            for end in End.allCases {
+                let ticket = try await fixture.ticket(try await fixture.consent(.apple), .token)
+                try await Self.end(ticket, end, in: fixture)
+            }
+            #expect(try await fixture.count("outbox") == 0)
+        }
+    }
+
+    @Test func `a ticket is deleted an hour after its end, and not what was made of it`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let spent = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple)))
+            let cancelled = try await fixture.ticket(try await fixture.consent(.google))
+            try await Self.end(cancelled, .cancelled, in: fixture)
+            try await fixture.advance(by: SignInService.ticketLifetime + 3600)
+            #expect(try await fixture.sweeping.sweep() == 0)
+            #expect(try await fixture.count("link_tickets") == 2)
+            try await fixture.advance(by: 1)
+            #expect(try await fixture.sweeping.sweep() == 2)
+            #expect(try await fixture.count("link_tickets") == 0)
+            #expect(try await fixture.authorization(spent.identity) == "active")
+            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+        }
+    }
+}

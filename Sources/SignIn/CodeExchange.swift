@@ -41,6 +41,8 @@ extension SignInService {
         guard let code = try authorizationCode(text, credential, of: provider, beside: posted),
             let endpoint = endpoints[provider]
         else { return try notConfigured(provider, beside: posted) }
+        let deadline =
+            ContinuousClock.now + (posted == nil ? SignInService.patienceAlone : SignInService.patienceBesideToken)
         if let posted {
             do {
                 try posted.checkHash(ofCode: text)
@@ -49,7 +51,8 @@ extension SignInService {
             }
             try await settleRevocations(of: posted.identity.key)
         }
-        let patience = posted == nil ? SignInService.patienceAlone : SignInService.patienceBesideToken
+        // A second is left, however busy the database was.
+        let patience = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
         let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
         let answer: Result<ExchangedCode, EndpointRefusal>? = await within(patience) {
             do throws(EndpointRefusal) {

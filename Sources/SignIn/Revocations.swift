@@ -55,7 +55,13 @@ package struct Revocations: Sendable {
                     of: key, at: now, claimedUntil: now.advanced(bySeconds: Revocations.lease))
                 guard claimed.isEmpty else {
                     // Not cut short when the wait is: an attempt ends with a note of what came of it.
-                    return await Task { await attempt(claimed) }.value
+                    let (ending, ended) = AsyncStream.makeStream(of: Void.self)
+                    Task {
+                        await attempt(claimed)
+                        ended.finish()
+                    }
+                    for await _ in ending {}
+                    return
                 }
                 try await Task.sleep(for: .milliseconds(20))
             }

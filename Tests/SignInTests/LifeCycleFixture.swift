@@ -109,8 +109,13 @@ struct LifeCycleFixture: Sendable {
 
     /// Time goes by, here and at the providers.
     func advance(by seconds: Int64) async throws {
-        clock.advance(by: seconds)
-        try await sandbox.advanceClock(by: seconds)
+        try await move(to: clock.now().advanced(bySeconds: seconds))
+    }
+
+    /// To a moment, or to the first whole second after it.
+    func move(to moment: Timestamp) async throws {
+        clock.set(to: moment.advanced(bySeconds: moment == Timestamp(seconds: moment.seconds) ? 0 : 1).seconds)
+        try await sandbox.setClock(clock.now().rfc3339)
     }
 
     // MARK: Signing in

@@ -22,11 +22,19 @@ package struct SealedLocation: Sendable {
     }
 }
 
-package enum SealError: Error, Sendable {
+package enum SealError: Error, Sendable, CustomStringConvertible {
     case malformed
     /// The key ring no longer holds the key that sealed it.
     case keyMissing
     case notAuthentic
+
+    package var description: String {
+        switch self {
+        case .malformed: "A sealed value in the database is not in a form that this version knows."
+        case .keyMissing: "The key ring lacks a key that values in the database are sealed with; put its line back."
+        case .notAuthentic: "A sealed value in the database was changed, moved, or sealed with another key of that id."
+        }
+    }
 }
 
 extension KeyRing {

@@ -44,7 +44,7 @@ private struct Canaries {
         try await ScratchDatabase.withMigrated { scratch in
             try await Sandbox.run { sandbox in
                 let url = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "password=\(databasePassword)"
-                let all = World.settings(scratch, sandbox).merging(settings) { _, new in new }
+                let all = try World.settings(scratch, sandbox).merging(settings) { _, new in new }
                     .merging(["postgres.url": url]) { _, new in new }
                 let service = try await Countersign.start(all)
                 let world = World(service: service, sandbox: sandbox, scratch: scratch)

@@ -78,7 +78,7 @@ import Testing
     {
         try await ScratchDatabase.withFresh { scratch in
             try await Sandbox.run { sandbox in
-                let settings = World.settings(scratch, sandbox)
+                let settings = try World.settings(scratch, sandbox)
                     .merging(["tokens.issuer": "https://a.example", "tokens.audience": "a"]) { _, new in new }
                 async let starting = [
                     Countersign.start(settings, arguments: ["--migrate"]),

@@ -18,9 +18,10 @@ struct World: Sendable {
     ) async throws -> Result {
         try await ScratchDatabase.withMigrated { scratch in
             try await Sandbox.run { sandbox in
+                try await registerClients(at: sandbox)
                 try await prepare(sandbox)
                 return try await Countersign.serve(
-                    Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
+                    try Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
                 ) { service in
                     try await body(World(service: service, sandbox: sandbox, scratch: scratch))
                 }
@@ -28,11 +29,11 @@ struct World: Sendable {
         }
     }
 
-    static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) -> Countersign.Settings {
+    static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
         [
             "postgres.url": scratch.url, "postgres.poolSize": "4",
             "apple.keysUrl": sandbox.appleKeysURL, "google.keysUrl": sandbox.googleKeysURL,
-        ]
+        ].merging(try codeSettings(sandbox)) { _, code in code }
     }
 
     /// The world of the suite that a test belongs to.

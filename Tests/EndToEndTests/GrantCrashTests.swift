@@ -1,0 +1,120 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// The moment in which the provider has used up a code and we have not kept what it gave for it.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct GrantCrashTests {
+    enum Moment: CaseIterable, Sendable {
+        /// The provider has done its part, and its answer is on its way.
+        case beforeTheAnswer
+        /// The answer is here and is being stored.
+        case beforeTheCommit
+    }
+
+    /// Posts the credential and kills the service at this moment.
+    private func kill(
+        _ service: Countersign, at moment: Moment, of credential: World.Credential, person: String, _ world: World
+    ) async throws {
+        let issued = try await world.grants(of: person).count + 1
+        switch moment {
+        case .beforeTheAnswer:
+            try await world.sandbox.fail("/apple/auth/token", .hang, times: 1, afterwards: true)
+            try await kill(service, amid: credential) {
+                try await world.grants(of: person).count == issued
+            }
+        case .beforeTheCommit:
+            try await world.scratch.withPool { database in
+                try await database.transaction { transaction in
+                    _ = try await transaction.execute("LOCK TABLE provider_grants IN ACCESS EXCLUSIVE MODE")
+                    try await kill(service, amid: credential) {
+                        let isStoring =
+                            try await world.count(
+                                Self.connections(
+                                    "wait_event_type = 'Lock' AND query LIKE '%INSERT INTO provider_grants%'")) > 0
+                        let count = try await world.grants(of: person).count
+                        return isStoring && count == issued
+                    }
+                }
+            }
+            // What the dead process had begun ends when PostgreSQL finds its connection dead.
+            try await until("the end of its connections") { try await world.count(Self.connections("true")) == 0 }
+        }
+    }
+
+    /// Those of services, not of this test.
+    private static func connections(_ condition: SQL) -> SQL {
+        """
+        SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'countersign' AND \(condition)
+        """
+    }
+
+    private func kill(
+        _ service: Countersign, amid credential: World.Credential, when isTime: () async throws -> Bool
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            // The connection breaks before any answer: that is the test.
+            group.addTask { _ = try? await service.signIn(credential.provider, credential.codeAlone) }
+            try await until("the moment to kill", isTime)
+            service.send(SIGKILL)
+            let ending = await service.end()
+            #expect(ending.status == nil)
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(arguments: Moment.allCases)
+    func `killed before what a code brought is kept, the service leaves no half account, and the next sign-in works`(
+        moment: Moment
+    ) async throws {
+        try await World.run { world in
+            try await world.newPerson("kim")
+            let lost = try await world.authorize("kim")
+            try await kill(world.service, at: moment, of: lost, person: "kim", world)
+            let rows = try await world.count(
+                """
+                SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
+                    + (SELECT count(*) FROM provider_grants) + (SELECT count(*) FROM link_tickets)
+                """)
+            #expect(rows == 0)
+
+            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+                // The phone that got no answer tries again: the code is spent, the token still good.
+                let spent = try await service.signIn(.apple, lost.codeAlone)
+                #expect(spent.status == 401)
+                #expect(spent.code == "invalid_token")
+                let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
+                #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
+
+                let created = try await next.create(try await next.authorize("kim"))
+                #expect(try created.text("identity.authorization") == "active")
+                // The token that nobody here has ever seen dies with the others.
+                let access = try created.text("session.accessToken")
+                #expect(try await service.delete("/v1/account", bearer: access).status == 202)
+                try await until("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
+                #expect(try await next.grants(of: "kim").count == 2)
+            }
+        }
+    }
+
+    @Test(arguments: Moment.allCases)
+    func `killed before a known person's new grant is kept, the service still has the old one`(
+        moment: Moment
+    ) async throws {
+        try await World.run { world in
+            let created = try await world.newGrantedAccount("kim")
+            try await kill(world.service, at: moment, of: try await world.authorize("kim"), person: "kim", world)
+            #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
+            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+                let answer = try await service.signIn(.apple, try await next.authorize("kim").both)
+                #expect(try answer.text("account.accountId") == (try created.text("account.accountId")))
+                #expect(try answer.text("identity.authorization") == "active")
+                #expect(try await next.count("SELECT count(*) FROM provider_grants") == 1)
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import JOSE
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// Revocations that have to come about whatever happens to the process that promised them.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct RevocationTests {
+    /// Of all processes of a test, so that each takes the access tokens of the others.
+    private static let address = ["server.publicUrl": "https://lamp.example.com"]
+
+    private static func settings(_ world: World, _ more: Countersign.Settings = [:]) throws -> Countersign.Settings {
+        try World.settings(world.scratch, world.sandbox).merging(address) { _, new in new }.merging(more) { _, new in
+            new
+        }
+    }
+
+    /// Somebody who wants to leave.
+    private struct Leaver: Sendable {
+        let name: String
+        let access: String
+    }
+
+    private func leavers(_ count: Int, _ world: World) async throws -> [Leaver] {
+        try await withThrowingTaskGroup(of: Leaver.self) { group in
+            for number in 0..<count {
+                group.addTask {
+                    let name = "leaver-\(number)"
+                    let access = try await world.newGrantedAccount(name).text("session.accessToken")
+                    return Leaver(name: name, access: access)
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    /// Until the answer is there, whichever process gives it: the account is deleted now, or was.
+    private func delete(_ leaver: Leaver, at service: Countersign) async throws {
+        let answer = try await service.delete("/v1/account", bearer: leaver.access)
+        #expect([202, 401].contains(answer.status), "\(answer.text)")
+    }
+
+    private func pending(_ world: World) async throws -> Int64 {
+        try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'")
+    }
+
+    /// What must hold in the end, by the provider's account and by ours.
+    private func expectAllRevoked(
+        _ count: Int, _ world: World, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let authorizations = try await world.sandbox.authorizations(.apple)
+        #expect(authorizations.count == count, sourceLocation: location)
+        #expect(authorizations.allSatisfy { !$0.isConsented }, sourceLocation: location)
+        let grants = authorizations.flatMap(\.grants)
+        #expect(grants.count == count, sourceLocation: location)
+        #expect(grants.allSatisfy { !$0.isLive && $0.endedBy == .revoke }, sourceLocation: location)
+        // One row for each account, no more and no fewer, and no token is kept.
+        let done = try await world.count("SELECT count(*) FROM outbox WHERE status = 'done' AND last_error IS NULL")
+        #expect(done == Int64(count), sourceLocation: location)
+        #expect(try await world.count("SELECT count(*) FROM outbox") == Int64(count), sourceLocation: location)
+        let rest = try await world.count(
+            "SELECT (SELECT count(*) FROM provider_grants) + (SELECT count(*) FROM accounts)")
+        #expect(rest == 0, sourceLocation: location)
+    }
+
+    @Test func `killed twenty times amid its work, the service ends every authorization and loses none`() async throws {
+        let kills = 20
+        let people = 3 * kills
+        try await World.run(Self.address) { world in
+            let leavers = try await leavers(people, world)
+            await world.service.stop()
+            // Some answers come late, so that a kill can fall between the deed and our note of it.
+            try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 20), times: 40, afterwards: true)
+            try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 20), times: 20)
+            for kill in 0..<kills {
+                let service = try await Countersign.start(Self.settings(world))
+                let calls = try await world.revokedTokens().count
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for leaver in leavers[(3 * kill)..<(3 * kill + 3)] {
+                        // Whoever is answered or not is asked again in the end.
+                        group.addTask { _ = try? await service.delete("/v1/account", bearer: leaver.access) }
+                    }
+                    // A call or two further, and a moment more or less.
+                    _ = try await world.sandbox.history(
+                        path: "/apple/auth/revoke", count: calls + .random(in: 1...2), wait: 60)
+                    try await Task.sleep(for: .microseconds(.random(in: 0...30_000)))
+                    service.send(SIGKILL)
+                    let ending = await service.end()
+                    #expect(ending.status == nil)
+                    try await group.waitForAll()
+                }
+                // Nobody waits here until the claims of the dead process lapse; the soak does.
+                try await world.scratch.execute("UPDATE outbox SET claimed_until = NULL WHERE status = 'pending'")
+            }
+            try await world.sandbox.clearFaults()
+            try await Countersign.serve(Self.settings(world)) { service in
+                for leaver in leavers { try await delete(leaver, at: service) }
+                try await until("the end of all revocations") { try await pending(world) == 0 }
+            }
+            try await expectAllRevoked(people, world)
+        }
+    }
+
+    @Test func `two processes share one outbox and ask for nothing twice`() async throws {
+        let people = 40
+        try await World.run(Self.address) { world in
+            let leavers = try await leavers(people, world)
+            try await Countersign.serve(Self.settings(world)) { other in
+                try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 50))
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for (number, leaver) in leavers.enumerated() {
+                        let service = number.isMultiple(of: 2) ? world.service : other
+                        group.addTask { try await delete(leaver, at: service) }
+                    }
+                    try await group.waitForAll()
+                }
+                try await until("the end of all revocations") { try await pending(world) == 0 }
+                let done = ("countersign_revocation_attempts_total", "provider=\"apple\"", "outcome=\"done\"")
+                let first = try await world.service.metric(done.0, done.1, done.2)
+                let second = try await other.metric(done.0, done.1, done.2)
+                #expect(first + second == Double(people))
+            }
+            let tokens = try await world.revokedTokens()
+            #expect(tokens.count == people)
+            #expect(Set(tokens).count == people)
+            try await expectAllRevoked(people, world)
+        }
+    }
+
+    // MARK: The provider is away
+
+    /// Deletes the account while the provider can't be asked, and waits until the service has seen that.
+    private func deleteDuringOutage(_ access: String, _ world: World) async throws {
+        try await world.sandbox.fail("/apple/auth/revoke", .status(503))
+        #expect(try await world.service.delete("/v1/account", bearer: access).status == 202)
+        try await until("a revocation that failed") {
+            try await world.count("SELECT count(*) FROM outbox WHERE last_error = 'http_503' AND attempts > 0") == 1
+        }
+    }
+
+    @Test func `who comes back while the revocation is pending ends up with what the provider says`() async throws {
+        try await World.run { world in
+            let old = try await world.newGrantedAccount("kim")
+            try await deleteDuringOutage(try old.text("session.accessToken"), world)
+
+            let new = try await world.create(try await world.authorize("kim"))
+            #expect(try new.text("account.accountId") != (try old.text("account.accountId")))
+            #expect(try new.text("identity.authorization") == "active")
+            let access = try new.text("session.accessToken")
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [true, true])
+
+            // The revocation that comes now ends the new authorization with the old one, and we find out.
+            try await world.sandbox.clearFaults()
+            try await until("the end of the session") {
+                try await world.service.get("/v1/account", bearer: access).status == 401
+            }
+            #expect(try await pending(world) == 0)
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false])
+            let token = try await world.service.signIn(.apple, try await world.authorize("kim").tokenAlone)
+            #expect(try token.text("identity.authorization") == "revoked")
+            #expect(try token.text("account.accountId") == (try new.text("account.accountId")))
+
+            let code = try await world.service.signIn(.apple, try await world.authorize("kim").both)
+            #expect(try code.text("identity.authorization") == "active")
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
+        }
+    }
+
+    @Test
+    func
+        `who comes back when the provider does has the pending revocation go first, and asks for nothing that it ended`()
+        async throws
+    {
+        try await World.run { world in
+            let old = try await world.newGrantedAccount("kim")
+            try await deleteDuringOutage(try old.text("session.accessToken"), world)
+            // Far from due: it is the sign-in that brings it about.
+            try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
+            try await world.sandbox.clearFaults()
+            let new = try await world.create(try await world.authorize("kim"))
+            // With the old authorization went what had been given in its time and not been used yet: the code.
+            #expect(try new.text("identity.authorization") == "none")
+            #expect(try await pending(world) == 0)
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [false])
+
+            let next = try await world.service.signIn(.apple, try await world.authorize("kim").both)
+            #expect(try next.text("identity.authorization") == "active")
+            #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
+            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, true])
+        }
+    }
+
+    // MARK: The key ring
+
+    @Test func `a key that only reads still opens what it sealed, and without it a revocation waits for it`()
+        async throws
+    {
+        func line(_ id: String) -> String {
+            "\(id) \(Data((0..<32).map { _ in .random(in: 0...255) }).base64EncodedString())\n"
+        }
+        let (old, new) = (line("old"), line("new"))
+        let rings = [
+            "before": try World.privateFile("before", old), "rotated": try World.privateFile("rotated", new + old),
+            "after": try World.privateFile("after", new),
+        ]
+        func serve<T: Sendable>(_ ring: String, _ world: World, _ body: (World) async throws -> T) async throws -> T {
+            try await Countersign.serve(Self.settings(world, ["keyring.path": rings[ring] ?? ""])) { service in
+                try await body(World(service: service, sandbox: world.sandbox, scratch: world.scratch))
+            }
+        }
+        try await World.run(Self.address.merging(["keyring.path": rings["before"] ?? ""]) { _, new in new }) { world in
+            let kim = try await world.newGrantedAccount("kim").text("session.accessToken")
+            let lee = try await world.newGrantedAccount("lee").text("session.accessToken")
+            await world.service.stop()
+
+            try await serve("rotated", world) { world in
+                #expect(try await world.service.delete("/v1/account", bearer: kim).status == 202)
+                try await until("a revocation") { try await pending(world) == 0 }
+                #expect(try await world.grants(of: "kim").map(\.endedBy) == [.revoke])
+                try await deleteDuringOutage(lee, world)
+            }
+            try await world.sandbox.clearFaults()
+            // It does not start without the keys that sign; whoever gives those up gets others.
+            let refusal = await #expect(throws: Countersign.Failure.self) { try await serve("after", world) { _ in } }
+            #expect(refusal?.description.contains("The key ring lacks a key") == true)
+            try await world.scratch.execute("DELETE FROM signing_keys")
+            try await serve("after", world) { world in
+                try await until("a revocation without its key") {
+                    try await world.count(
+                        "SELECT count(*) FROM outbox WHERE status = 'pending' AND last_error = 'key_missing'") == 1
+                }
+                // Everybody else is served under the new key.
+                try await world.newGrantedAccount("sam")
+                #expect(try await world.grants(of: "lee").map(\.isLive) == [true])
+            }
+            try await serve("rotated", world) { world in
+                try await until("a revocation with its key") { try await pending(world) == 0 }
+                #expect(try await world.grants(of: "lee").map(\.endedBy) == [.revoke])
+            }
+        }
+    }
+}

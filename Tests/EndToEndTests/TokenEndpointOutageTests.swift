@@ -1,0 +1,205 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// Token endpoints on their bad days. The keys are cached: a token alone needs nothing of the provider.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
+    /// The contract says two seconds beside a good token; a code alone waits for ten. A busy machine is somewhere between.
+    private static let patienceBesideToken: Duration = .seconds(5)
+
+    /// A new person whose first sign-in meets a dead endpoint: in with the token, without an authorization.
+    private func signUpWithoutEndpoint(
+        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await world.newPerson(person)
+        let credential = try await world.authorize(person, provider)
+        let start = ContinuousClock.now
+        let answer = try await world.service.signIn(provider, credential.both)
+        #expect(ContinuousClock.now - start < Self.patienceBesideToken, sourceLocation: location)
+        #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
+        let ticket = try answer.text("linkTicket")
+        let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        #expect(created.status == 201, sourceLocation: location)
+        #expect(try created.text("identity.authorization") == "none", sourceLocation: location)
+    }
+
+    /// A code alone can't be judged, and the phone is told when to come again.
+    private func expectUnavailable(
+        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let alone = try await world.service.signIn(
+            provider, try await world.authorize(person, provider).codeAlone)
+        #expect(alone.status == 503, "\(alone.text)", sourceLocation: location)
+        #expect(alone.code == "provider_unavailable", sourceLocation: location)
+        #expect((1...60).contains(alone.retryAfter ?? 0), sourceLocation: location)
+    }
+
+    /// The first code after an outage works: nothing of ours has to recover.
+    private func expectRecovered(
+        _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let answer = try await world.service.signIn(
+            provider, try await world.authorize(person, provider).codeAlone)
+        #expect(answer.status == 200, "\(answer.text)", sourceLocation: location)
+        #expect(try answer.text("identity.authorization") == "active", sourceLocation: location)
+    }
+
+    private func expectNoCodeTwice(_ world: World, _ location: SourceLocation = #_sourceLocation) async throws {
+        for provider in Sandbox.Provider.allCases {
+            let exchanges = try await world.exchanges(provider)
+            #expect(exchanges.values.allSatisfy { $0 == 1 }, "\(provider)", sourceLocation: location)
+        }
+    }
+
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `a good token signs in beside a token endpoint that fails, and a code alone comes again`(
+        provider: Sandbox.Provider
+    ) async throws {
+        let faults: [(name: String, fault: Sandbox.Fault)] = [
+            ("failing", .status(500)), ("throttled", .status(429, headers: [("Retry-After", "1")])), ("page", .html),
+            ("empty", .status(200, body: "{}")), ("refusing", .reset), ("torn", .torn), ("lost", .lost),
+        ]
+        try await World.run { world in
+            for (name, fault) in faults {
+                try await world.sandbox.fail(provider.tokenPath, fault)
+                try await signUpWithoutEndpoint(name, provider, world)
+                try await expectUnavailable(name, provider, world)
+                try await world.sandbox.clearFaults()
+                try await expectRecovered(name, provider, world)
+            }
+            try await expectNoCodeTwice(world)
+            // Three codes for each fault; the two that were lost are not tried again.
+            #expect(try await world.exchanges(provider).count == 3 * faults.count)
+        }
+    }
+
+    @Test func `a good token signs in beside a token endpoint that says nothing, and a code alone comes again`()
+        async throws
+    {
+        try await World.run { world in
+            for provider in Sandbox.Provider.allCases { try await world.sandbox.fail(provider.tokenPath, .hang) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for provider in Sandbox.Provider.allCases {
+                    let name = "patient-\(provider)"
+                    group.addTask {
+                        try await signUpWithoutEndpoint(name, provider, world)
+                        try await expectUnavailable(name, provider, world)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await world.sandbox.clearFaults()
+            for provider in Sandbox.Provider.allCases {
+                try await expectRecovered("patient-\(provider)", provider, world)
+            }
+            try await expectNoCodeTwice(world)
+        }
+    }
+
+    @Test func `a good token signs in beside a token endpoint that nobody listens at`() async throws {
+        try await World.run(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]) { world in
+            try await signUpWithoutEndpoint("kim", .apple, world)
+            try await expectUnavailable("kim", .apple, world)
+            // The other provider is another matter.
+            try await world.newGrantedAccount("lee", .google)
+        }
+    }
+
+    // MARK: Our own key
+
+    private func expectClientRejected(
+        _ provider: Sandbox.Provider, key: String, _ world: World, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let rejected = ("countersign_code_exchanges_total", "provider=\"\(provider)\"", "outcome=\"client_rejected\"")
+        let before = try await world.service.metric(rejected.0, rejected.1, rejected.2)
+        try await world.newPerson("\(provider)-person")
+        for members in [\World.Credential.both, \.codeAlone] {
+            let credential = try await world.authorize("\(provider)-person", provider)
+            let answer = try await world.service.signIn(provider, credential[keyPath: members])
+            #expect(answer.status == 503, "\(answer.text)", sourceLocation: location)
+            #expect(answer.code == "provider_unavailable", sourceLocation: location)
+            #expect((answer.retryAfter ?? 0) >= 1, sourceLocation: location)
+            #expect(!answer.text.contains(key), sourceLocation: location)
+        }
+        let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
+        #expect(after - before == 2, sourceLocation: location)
+        let errors = try world.service.logLines().filter {
+            $0["level"]?.string == "error" && $0["provider"]?.string == provider.rawValue
+        }
+        #expect(errors.count == 2, sourceLocation: location)
+        #expect(errors.allSatisfy { $0["key"]?.string == key }, sourceLocation: location)
+        // A token alone does not need the key.
+        let token = try await world.authorize("\(provider)-person", provider).tokenAlone
+        #expect(try await world.service.signIn(provider, token).status == 200, sourceLocation: location)
+    }
+
+    @Test
+    func `a key that the provider refuses is our fault: nobody is let in without an authorization, and we are told`()
+        async throws
+    {
+        try await World.run { world in
+            try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
+            try await expectClientRejected(.apple, key: World.appleKeyID, world)
+            try await world.sandbox.deleteGoogleClient(Countersign.googleClient)
+            try await expectClientRejected(.google, key: Countersign.googleClient, world)
+            try await expectNoCodeTwice(world)
+
+            try await World.registerClients(at: world.sandbox)
+            try await world.newGrantedAccount("kim")
+            try await world.newGrantedAccount("lee", .google)
+        }
+    }
+
+    // MARK: Load
+
+    @Test func `what hangs at the provider costs nobody else a connection or a wait`() async throws {
+        try await World.run(["postgres.poolSize": "2"]) { world in
+            let person = try await world.newGrantedAccount("kim")
+            let access = try person.text("session.accessToken")
+            let token = try await world.authorize("kim").tokenAlone
+            var codes: [World.Credential] = []
+            for number in 0..<24 {
+                let name = "waiting-\(number)"
+                try await world.newPerson(name)
+                codes.append(try await world.authorize(name))
+            }
+            let leaving = try await world.newGrantedAccount("lee").text("session.accessToken")
+            try await world.sandbox.fail("/apple/auth/token", .hang)
+            try await world.sandbox.fail("/apple/auth/revoke", .hang)
+            let before = try await world.sandbox.history(path: "/apple/auth/token").count
+
+            try await withThrowingTaskGroup(of: Int?.self) { group in
+                for code in codes {
+                    group.addTask { try await world.service.signIn(.apple, code.codeAlone).status }
+                }
+                #expect(try await world.service.delete("/v1/account", bearer: leaving).status == 202)
+                let hanging = try await world.sandbox.history(
+                    path: "/apple/auth/token", count: before + codes.count, wait: 60)
+                #expect(hanging.count == before + codes.count)
+                #expect(try await world.sandbox.history(path: "/apple/auth/revoke", count: 1, wait: 60).count == 1)
+
+                // Two connections for all of them: one that an outgoing call held would be missed here at once.
+                let held = try await world.count(
+                    """
+                    SELECT count(*) FROM pg_stat_activity
+                    WHERE datname = current_database() AND state LIKE 'idle in transaction%'
+                        AND state_change < now() - interval '200 ms'
+                    """)
+                #expect(held == 0)
+                for _ in 0..<10 {
+                    #expect(try await world.service.signIn(.apple, token).status == 200)
+                    #expect(try await world.service.privateGet("/health/ready").status == 200)
+                    #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+                }
+                // All of that while the others still hung: their ten seconds are not over.
+                group.addTask { nil }
+                let first = try await group.next()
+                #expect(first == .some(nil), "the calls that hang ended before those that don't")
+                let statuses = try await group.reduce(into: [Int]()) { $0.append($1 ?? 0) }
+                #expect(statuses == Array(repeating: 503, count: codes.count))
+            }
+        }
+    }
+}

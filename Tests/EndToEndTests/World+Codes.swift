@@ -1,0 +1,134 @@
+import Foundation
+import JOSE
+import OpenSSL
+import TestSupport
+import Testing
+
+/// What a service needs to use codes, and the sandbox to believe it.
+extension World {
+    static let appleTeam = "SANDBOX001"
+    static let appleKeyID = "LAMPKEY001"
+    static let googleSecret = "lamp-server-secret"
+
+    /// One for the whole test run.
+    private static let appleKey = Result { try P256PrivateKey() }
+
+    private static let appleKeyPath = Result {
+        try privateFile("apple-key.p8", String(decoding: appleKey.get().pem(), as: UTF8.self))
+    }
+
+    /// A file of this test run that nobody else may read.
+    static func privateFile(_ name: String, _ content: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(getpid())-\(name)").path
+        let isWritten = FileManager.default.createFile(
+            atPath: path, contents: Data(content.utf8), attributes: [.posixPermissions: 0o600])
+        guard isWritten else { throw CocoaError(.fileWriteUnknown) }
+        return path
+    }
+
+    static func codeSettings(_ sandbox: Sandbox) throws -> Countersign.Settings {
+        [
+            "apple.teamId": appleTeam, "apple.keyId": appleKeyID, "apple.privateKeyPath": try appleKeyPath.get(),
+            "apple.tokenUrl": sandbox.appleTokenURL, "apple.revokeUrl": sandbox.appleRevokeURL,
+            "apple.userMigrationUrl": sandbox.appleUserMigrationURL,
+            "google.serverClientId": Countersign.googleClient, "google.serverClientSecret": googleSecret,
+            "google.tokenUrl": sandbox.googleTokenURL, "google.revokeUrl": sandbox.googleRevokeURL,
+        ]
+    }
+
+    static func registerClients(at sandbox: Sandbox) async throws {
+        try await sandbox.registerAppleKey(team: appleTeam, keyID: appleKeyID, appleKey.get())
+        try await sandbox.registerGoogleClient(Countersign.googleClient, secret: googleSecret)
+    }
+
+    // MARK: People
+
+    /// What either provider's SDK gives the app: a token, and a code that brings a refresh token.
+    struct Credential: Sendable {
+        let provider: Sandbox.Provider
+        let token: String
+        let code: String
+
+        var both: TokenMint.Members { [tokenName: .string(token), codeName: .string(code)] }
+        var codeAlone: TokenMint.Members { [codeName: .string(code)] }
+        var tokenAlone: TokenMint.Members { [tokenName: .string(token)] }
+
+        private var tokenName: String { provider == .apple ? "identityToken" : "idToken" }
+        private var codeName: String { provider == .apple ? "authorizationCode" : "serverAuthCode" }
+    }
+
+    func authorize(_ person: String, _ provider: Sandbox.Provider = .apple) async throws -> Credential {
+        switch provider {
+        case .apple:
+            let credential = try await sandbox.authorizeApple(
+                person, clientID: Countersign.appleClient, repeatEmail: true)
+            return Credential(
+                provider: provider, token: credential.identityToken, code: credential.authorizationCode)
+        case .google:
+            let credential = try await sandbox.authorizeGoogle(
+                person, clientID: Countersign.googleClient, forceConsent: true)
+            return Credential(provider: provider, token: credential.idToken, code: credential.serverAuthCode)
+        }
+    }
+
+    /// A new person with an account whose sign-in brought a code: the answer to the creation.
+    @discardableResult
+    func newGrantedAccount(_ name: String, _ provider: Sandbox.Provider = .apple) async throws -> Answer {
+        try await newPerson(name)
+        let created = try await create(try await authorize(name, provider))
+        #expect(try created.text("identity.authorization") == "active")
+        return created
+    }
+
+    /// Signs in with everything that the phone has, and creates an account.
+    func create(_ credential: Credential) async throws -> Answer {
+        let ticket = try await service.signIn(credential.provider, credential.both).text("linkTicket")
+        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        #expect(created.status == 201)
+        return created
+    }
+
+    // MARK: What the provider knows
+
+    /// The refresh tokens that a person's codes have brought.
+    func grants(of person: String, _ provider: Sandbox.Provider = .apple) async throws -> [Sandbox.Grant] {
+        let client = provider == .apple ? Countersign.appleClient : Countersign.googleClient
+        return try await sandbox.authorization(provider, person, clientID: client)?.grants ?? []
+    }
+
+    /// How often each code, by its fingerprint, has come to the token endpoint.
+    func exchanges(_ provider: Sandbox.Provider = .apple) async throws -> [String: Int] {
+        let codes = try await sandbox.history(path: provider.tokenPath).compactMap { $0.field("code") }
+        return Dictionary(codes.map { ($0, 1) }, uniquingKeysWith: +)
+    }
+
+    /// The tokens, by their fingerprints, of every call to the revoke endpoint.
+    func revokedTokens(_ provider: Sandbox.Provider = .apple) async throws -> [String] {
+        try await sandbox.history(path: provider.revokePath).compactMap { $0.field("token") }
+    }
+}
+
+extension Sandbox.Provider {
+    var tokenPath: String { self == .apple ? "/apple/auth/token" : "/google/token" }
+    var revokePath: String { self == .apple ? "/apple/auth/revoke" : "/google/revoke" }
+}
+
+extension Countersign {
+    func signIn(_ provider: Sandbox.Provider, _ members: TokenMint.Members) async throws -> Answer {
+        try await post("/v1/sign-in/\(provider.rawValue)", members)
+    }
+
+    /// Status 0 when the connection ended without an answer.
+    func delete(_ path: String, bearer: String) async throws -> RawAnswer {
+        try await RawConnection.exchange(
+            port,
+            "DELETE \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer \(bearer)\r\n\r\n")
+    }
+
+    /// The value of a series of the metrics page; 0 when it is not there yet.
+    func metric(_ name: String, _ labels: String...) async throws -> Double {
+        let lines = try await privateGet("/metrics").text.split(separator: "\n")
+        let line = lines.first { line in line.hasPrefix(name + "{") && labels.allSatisfy(line.contains) }
+        return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) } ?? 0
+    }
+}

@@ -103,6 +103,11 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         try signatory(of: clientID).secrets.secret(for: clientID, at: now)
     }
 
+    /// Where the identities of the client's team stand; `nil` when no team with a key has this client.
+    package func realm(of clientID: String) -> Realm? {
+        (try? signatory(of: clientID))?.team.realm
+    }
+
     private struct Signatory: Sendable {
         let team: Configuration.Team
         let secrets: AppleClientSecrets

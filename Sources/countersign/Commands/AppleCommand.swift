@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import HTTPFetch
 import Logging
@@ -62,7 +63,18 @@ extension AppleTokenEndpoint {
         do {
             return try clientSecret(for: clientID, at: SystemClock().now())
         } catch .notConfigured {
-            throw UsageFault(sentence: "--client-id \(clientID) is no client of an Apple team that has a signing key")
+            throw UsageFault(clientID)
         }
+    }
+
+    func realm(ofTeamWith clientID: String) throws -> Realm {
+        guard let realm = realm(of: clientID) else { throw UsageFault(clientID) }
+        return realm
+    }
+}
+
+extension UsageFault {
+    fileprivate init(_ clientID: String) {
+        self.init(sentence: "--client-id \(clientID) is no client of an Apple team that has a signing key")
     }
 }

@@ -33,16 +33,15 @@ struct AppleTransferCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var options: ConfigurationOptions
-        @Option(help: "The sending team's name in the configuration.") var team = "main"
         @Option(name: .customLong("to-team-id"), help: "The receiving team's Team ID.") var targetTeam: String
         @Option(name: .customLong("client-id"), help: "The app's bundle ID, a client of the sending team.")
         var clientID: String
         @OptionGroup var pace: Pace
 
         func run() async throws {
-            try await withTransfers(options) { transfers in
+            try await withTransfers(options, clientID) { transfers, realm in
                 let progress = try await transfers.export(
-                    realm: Realm(team), targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    realm: realm, targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
                 try finish(progress, "have a transfer identifier")
             }
@@ -58,7 +57,6 @@ struct AppleTransferCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var options: ConfigurationOptions
-        @Option(help: "The receiving team's name in the configuration.") var team = "main"
         @Option(name: .customLong("team-id"), help: "The receiving team's Team ID, as it was given to export.")
         var targetTeam: String
         @Option(name: .customLong("client-id"), help: "The app's bundle ID, now a client of the receiving team.")
@@ -66,9 +64,9 @@ struct AppleTransferCommand: AsyncParsableCommand {
         @OptionGroup var pace: Pace
 
         func run() async throws {
-            try await withTransfers(options) { transfers in
+            try await withTransfers(options, clientID) { transfers, realm in
                 let progress = try await transfers.import(
-                    realm: Realm(team), targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
+                    realm: realm, targetTeam: targetTeam, clientID: clientID, dryRun: pace.dryRun,
                     rate: pace.rate, report: report)
                 try finish(progress, "have their new subject")
             }
@@ -76,13 +74,16 @@ struct AppleTransferCommand: AsyncParsableCommand {
     }
 }
 
+/// The identities of a team stand in its realm, and the client ID says which team's.
 private func withTransfers(
-    _ options: ConfigurationOptions, _ body: (AppleTransfers) async throws -> Void
+    _ options: ConfigurationOptions, _ clientID: String, _ body: (AppleTransfers, Realm) async throws -> Void
 ) async throws {
     try await withAppleEndpoint(options) { endpoint in
+        let realm = try endpoint.realm(ofTeamWith: clientID)
         try await withDatabase(options) { database in
             try await body(
-                AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()))
+                AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()),
+                realm)
         }
     }
 }

@@ -50,11 +50,13 @@ extension IdentityProvider {
 
     /// Form, header, key and signature. Until the signature holds nothing of the payload is read, and what is read
     /// before, `alg` and `kid`, picks among this provider's own keys and does nothing else.
+    ///
+    /// - Parameter types: what `typ` may be, where it is there: no provider promises one.
     func signedToken(
-        _ token: [UInt8], algorithms: [SignatureAlgorithm]
+        _ token: [UInt8], algorithms: [SignatureAlgorithm], types: [String] = ["JWT"]
     ) async throws(CredentialRefusal) -> VerifiedToken {
         let unverified = try refusing { () throws(TokenRejection) in
-            try UnverifiedToken(token, allowedAlgorithms: algorithms)
+            try UnverifiedToken(token, allowedAlgorithms: algorithms, allowedTypes: types)
         }
         let keySet = try await keys.keys(for: unverified.keyID)
         return try refusing { () throws(TokenRejection) in try unverified.verified(by: keySet) }

@@ -10,7 +10,7 @@ extension AppleProvider {
     package func events(
         of token: [UInt8], at now: Timestamp
     ) async throws(CredentialRefusal) -> [ProviderEvent] {
-        let token = try await signedToken(token, algorithms: [.rs256, .es256])
+        let token = try await signedToken(token, algorithms: [.rs256, .es256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             let rules = ClaimRules.securityEvent(
                 issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs))
@@ -55,6 +55,12 @@ extension AppleProvider {
         default: nil
         }
     }
+}
+
+/// A token that tells of something that happened, where an ID token says who somebody is.
+enum SecurityEventToken {
+    /// What its header may call it (RFC 8417 §2.3).
+    static let types = ["JWT", "secevent+jwt"]
 }
 
 /// A text of an event as it may be stored: 1 to 255 bytes without controls.

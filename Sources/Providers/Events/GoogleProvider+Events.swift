@@ -4,8 +4,16 @@ import JOSE
 import OpenSSL
 
 extension GoogleProvider {
-    private static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
-    private static let oauth = "https://schemas.openid.net/secevent/oauth/event-type/"
+    /// By what Google names this kind of event; nil for Apple's.
+    package static func eventType(_ kind: ProviderEvent.Kind) -> String? {
+        switch kind {
+        case .sessionsRevoked, .accountDisabled, .accountEnabled, .credentialChangeRequired, .verification:
+            "https://schemas.openid.net/secevent/risc/event-type/" + kind.rawValue
+        case .tokensRevoked, .tokenRevoked:
+            "https://schemas.openid.net/secevent/oauth/event-type/" + kind.rawValue
+        case .emailDisabled, .emailEnabled, .consentRevoked, .accountDeleted: nil
+        }
+    }
 
     /// Events in one token; Google sends one.
     private static let maximumEvents = 16
@@ -15,7 +23,7 @@ extension GoogleProvider {
     package func events(
         of token: [UInt8], at now: Timestamp
     ) async throws(CredentialRefusal) -> [ProviderEvent] {
-        let token = try await signedToken(token, algorithms: [.rs256])
+        let token = try await signedToken(token, algorithms: [.rs256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             var rules = ClaimRules.securityEvent(issuers: configuration.issuers, audiences: configuration.clientIDs)
             // Google's page and what Google sends differ by it.
@@ -67,15 +75,6 @@ extension GoogleProvider {
     }
 
     private static func kind(_ type: String) -> ProviderEvent.Kind? {
-        switch type {
-        case risc + "sessions-revoked": .sessionsRevoked
-        case oauth + "tokens-revoked": .tokensRevoked
-        case oauth + "token-revoked": .tokenRevoked
-        case risc + "account-disabled": .accountDisabled
-        case risc + "account-enabled": .accountEnabled
-        case risc + "account-credential-change-required": .credentialChangeRequired
-        case risc + "verification": .verification
-        default: nil
-        }
+        ProviderEvent.Kind.allCases.first { eventType($0)?.utf8.elementsEqual(type.utf8) == true }
     }
 }

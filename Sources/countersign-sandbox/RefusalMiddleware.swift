@@ -15,9 +15,9 @@ struct RefusalMiddleware: RouterMiddleware {
             let known = "GET reads, POST does; docs/sandbox.md lists the paths."
             let refusal = ControlRefusal.notFound("There is no \(request.method) \(request.uri.path). \(known)")
             return refusal.response(from: request, context: context)
-        } catch let error as EndpointRefusal {
+        } catch let error as any ProviderRefusal {
             if let entry = context.historyEntry { history.note(reason: error.reason, in: entry) }
-            return error.response(from: request, context: context)
+            return try error.response(from: request, context: context)
         } catch let error as any HTTPResponseError {
             return try error.response(from: request, context: context)
         }

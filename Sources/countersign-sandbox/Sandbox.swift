@@ -21,6 +21,7 @@ struct Sandbox: Sendable {
     let appleAccounts: AppleAccounts
     let googleKeys: ProviderKeys
     let googleAccounts: GoogleAccounts
+    let googleStream = GoogleEventStream()
 
     init(_ configuration: Configuration) {
         let seed = Seed(text: configuration.seed)
@@ -52,6 +53,7 @@ struct Sandbox: Sendable {
         appleAccounts.reset()
         googleKeys.reset()
         googleAccounts.reset()
+        googleStream.reset()
     }
 
     var router: Router<SandboxContext> {
@@ -67,12 +69,20 @@ struct Sandbox: Sendable {
         GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: google)
         GoogleEndpoints(accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
             .add(to: google)
+        GoogleStreamEndpoints(
+            stream: googleStream, accounts: googleAccounts, notifier: googleNotifier, clock: clock
+        ).add(to: google.group("v1beta"))
         addControls(to: router.group("control"))
         return router
     }
 
     private var appleMint: TokenMint { TokenMint(keys: appleKeys, type: nil, store: configuration.keyStore) }
     private var googleMint: TokenMint { TokenMint(keys: googleKeys, type: "JWT", store: configuration.keyStore) }
+
+    private var googleNotifier: GoogleNotifier {
+        GoogleNotifier(
+            accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
+    }
 
     private func addControls(to control: RouterGroup<SandboxContext>) {
         control.get { _, _ in overview() }
@@ -91,11 +101,16 @@ struct Sandbox: Sendable {
             accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
         AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, clock: clock).add(to: apple)
 
+        AppleNotifier(accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
+            .add(to: apple)
+
         let google = control.group("google")
         KeyControl(keys: googleKeys).add(to: google)
         let googleAuthorizer = GoogleAuthorizer(
             accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
         GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, clock: clock).add(to: google)
+        googleNotifier.add(to: google)
+        GoogleStreamControl(stream: googleStream).add(to: google)
     }
 
     private func overview() -> Response {

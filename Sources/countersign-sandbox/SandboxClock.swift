@@ -16,6 +16,16 @@ final class SandboxClock: Sendable {
 
     var now: Int64 { hands.withLock { Self.reading($0) } }
 
+    /// A clock that stands still does so on the whole second.
+    var nowMilliseconds: Int64 {
+        hands.withLock { hands in
+            switch hands {
+            case .running(let offset): Int64(Date().timeIntervalSince1970 * 1000) + offset * 1000
+            case .standing(let time): time * 1000
+            }
+        }
+    }
+
     var isRunning: Bool {
         hands.withLock {
             if case .running = $0 { true } else { false }

@@ -45,18 +45,8 @@ struct SandboxCommand: AsyncParsableCommand {
     var untilInputEnds = false
 
     func validate() throws {
-        guard allowRemote || isLoopback else {
+        guard allowRemote || LoopbackTarget.isLoopback(host) else {
             throw ValidationError("\(host) may be reached from other machines; say --allow-remote if that is meant.")
-        }
-    }
-
-    private var isLoopback: Bool {
-        if host.lowercased() == "localhost" { return true }
-        guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
-        return switch address {
-        case .v4(let address): UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
-        case .v6: host == "::1"
-        case .unixDomainSocket: false
         }
     }
 

@@ -15,6 +15,7 @@ final class AppleAccounts: Sendable {
         var ledger = Ledger()
         var migrationTokens: [String: MigrationToken] = [:]
         var authorizations = 0
+        var events = 0
 
         func team(of clientID: String) -> String { clientTeams[clientID] ?? AppleAccounts.defaultTeam }
     }

@@ -73,6 +73,15 @@ struct ControlMembers {
         return number
     }
 
+    /// Seconds since 1970 of an RFC 3339 time.
+    func time(_ name: String) throws(ControlRefusal) -> Int64? {
+        guard let text = try optionalText(name) else { return nil }
+        guard let time = Timestamp.seconds(text) else {
+            throw refusal(name, "an RFC 3339 time in UTC, such as 2026-01-01T00:00:00Z")
+        }
+        return time
+    }
+
     func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ name: String, of type: Choice.Type
     ) throws(ControlRefusal) -> Choice? {

@@ -2,8 +2,14 @@ import HTTPTypes
 import Hummingbird
 import JOSE
 
+/// What the provider side answers when it refuses.
+protocol ProviderRefusal: HTTPResponseError {
+    /// For the history alone, so that a developer learns what a provider would never tell.
+    var reason: String { get }
+}
+
 /// What a token endpoint answers when it refuses (RFC 6749 §5.2).
-struct EndpointRefusal: Error, HTTPResponseError {
+struct EndpointRefusal: ProviderRefusal {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
         case invalidClient = "invalid_client"
@@ -20,7 +26,6 @@ struct EndpointRefusal: Error, HTTPResponseError {
     let code: Code
     /// `error_description`, where the provider gives one.
     let description: String?
-    /// For the history alone, so that a developer learns what a provider would never tell.
     let reason: String
 
     /// Apple's: always 400, and nothing but the code.

@@ -16,6 +16,7 @@ final class GoogleAccounts: Sendable {
         var clients: [String: Client] = [:]
         var ledger = Ledger()
         var authorizations = 0
+        var events = 0
     }
 
     let state = Mutex(State())

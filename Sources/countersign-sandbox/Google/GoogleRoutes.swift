@@ -13,6 +13,16 @@ struct GoogleRoutes: Sendable {
         group.get(".well-known/openid-configuration") { request, _ in
             discovery(at: request.origin + "/google")
         }
+        group.get(".well-known/risc-configuration") { request, _ in
+            Response.json { writer in
+                writer.beginObject()
+                // With the slash, as the tokens have it.
+                writer.member("issuer", issuer + "/")
+                writer.member("jwks_uri", request.origin + "/google/oauth2/v3/certs")
+                writer.member("delivery_methods_supported", [GoogleStreamEndpoints.deliveryMethod])
+                writer.endObject()
+            }
+        }
     }
 
     private func discovery(at base: String) -> Response {

@@ -1,0 +1,96 @@
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// A receiver of events on this machine. No other is sent anything: a stand-in has nothing to tell the world.
+struct LoopbackTarget: Sendable {
+    /// What the receiver said.
+    struct Answer: Sendable {
+        let status: Int
+        let body: [UInt8]
+    }
+
+    enum Failure: String, Error {
+        /// Nobody listens.
+        case connect
+        /// The connection ended, or thirty seconds did, before there was an answer.
+        case noAnswer = "no_answer"
+    }
+
+    static let maximumAnswerBytes = 65_536
+
+    private let host: String
+    private let port: Int
+    private let path: String
+
+    /// nil unless it is an `http:` URL whose host is a loopback address or `localhost`.
+    init?(_ url: String) {
+        guard let parts = URLComponents(string: url), parts.scheme == "http", parts.user == nil,
+            let name = parts.host.map({ $0.hasPrefix("[") ? String($0.dropFirst().dropLast()) : $0 }),
+            Self.isLoopback(name)
+        else { return nil }
+        host = name
+        port = parts.port ?? 80
+        path =
+            (parts.percentEncodedPath.isEmpty ? "/" : parts.percentEncodedPath)
+            + (parts.percentEncodedQuery.map { "?" + $0 } ?? "")
+    }
+
+    static func isLoopback(_ host: String) -> Bool {
+        if host.lowercased() == "localhost" { return true }
+        guard let address = try? SocketAddress(ipAddress: host, port: 0) else { return false }
+        return switch address {
+        case .v4(let address): UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
+        case .v6: host == "::1"
+        case .unixDomainSocket: false
+        }
+    }
+
+    private typealias Exchange = NIOAsyncChannel<NIOHTTPClientResponseFull, HTTPClientRequestPart>
+
+    func post(_ body: [UInt8], type: String) async throws(Failure) -> Answer {
+        let exchange = try await connection()
+        let patience = exchange.channel.eventLoop.scheduleTask(in: .seconds(30)) {
+            exchange.channel.close(promise: nil)
+        }
+        defer { patience.cancel() }
+        do {
+            return try await exchange.executeThenClose { inbound, outbound in
+                let headers: HTTPHeaders = [
+                    "Host": "\(host.contains(":") ? "[\(host)]" : host):\(port)", "Content-Type": type,
+                    "Content-Length": String(body.count), "Connection": "close",
+                ]
+                let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: path, headers: headers)
+                try await outbound.write(.head(head))
+                try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: body))))
+                try await outbound.write(.end(nil))
+                for try await response in inbound {
+                    let body = response.body.map { Array($0.readableBytesView) } ?? []
+                    return Answer(status: Int(response.head.status.code), body: body)
+                }
+                throw Failure.noAnswer
+            }
+        } catch {
+            throw .noAnswer
+        }
+    }
+
+    private func connection() async throws(Failure) -> Exchange {
+        do {
+            return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .connectTimeout(.seconds(5))
+                .connect(host: host, port: port) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let pipeline = channel.pipeline.syncOperations
+                        try pipeline.addHTTPClientHandlers()
+                        try pipeline.addHandler(
+                            NIOHTTPClientResponseAggregator(maxContentLength: Self.maximumAnswerBytes))
+                        return try Exchange(wrappingChannelSynchronously: channel)
+                    }
+                }
+        } catch {
+            throw .connect
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import JOSE
+import OpenSSL
+
+/// An account of the project that signs its own way into Google's API.
+struct GoogleServiceAccount: Sendable {
+    let email: String
+    /// By their ids.
+    var keys: [String: PublicKey] = [:]
+    /// `roles/riscconfigs.admin`.
+    var hasRole = true
+
+    /// Of every bearer for the API, whatever address the sandbox has.
+    static let audience = "https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService"
+    /// Seconds from `iat` to `exp`, no more and no fewer.
+    static let lifetime: Int64 = 3600
+
+    /// The account whose bearer this is: an RS256 token that it made for itself.
+    ///
+    /// Google's tolerance for clocks is not documented; this one has none: `iat` must not be ahead and `exp` must be.
+    static func account(
+        of authorization: String?, among accounts: [GoogleServiceAccount], at now: Int64
+    ) throws(StreamRefusal) -> GoogleServiceAccount {
+        guard let authorization, authorization.hasPrefix("Bearer ") else {
+            throw .unauthenticated("there is no bearer")
+        }
+        let token: UnverifiedToken
+        do throws(TokenRejection) {
+            token = try UnverifiedToken(Array(authorization.dropFirst(7).utf8), allowedAlgorithms: [.rs256])
+        } catch {
+            throw .unauthenticated("not an RS256 token with a key id")
+        }
+        let keyID = String(decoding: token.keyID, as: UTF8.self)
+        guard let account = accounts.first(where: { $0.keys[keyID] != nil }), let key = account.keys[keyID] else {
+            throw .unauthenticated("kid is no key of a service account")
+        }
+        guard let claims = try? token.verified(by: key).claims else {
+            throw .unauthenticated("the signature does not hold")
+        }
+        for name in ["iss", "sub"] where claims[name]?.isString(equalTo: account.email) != true {
+            throw .unauthenticated("\(name) is not the service account")
+        }
+        guard claims["aud"]?.isString(equalTo: audience) == true else { throw .unauthenticated("aud is not the API") }
+        guard let issued = claims["iat"]?.date?.seconds, let end = claims["exp"]?.date?.seconds else {
+            throw .unauthenticated("iat or exp is missing")
+        }
+        guard end.subtractingReportingOverflow(issued) == (lifetime, false) else {
+            throw .unauthenticated("exp is not an hour after iat")
+        }
+        guard issued <= now, now < end else { throw .unauthenticated("iat is ahead or exp is over") }
+        return account
+    }
+
+    /// The public half of an account's key, as a PEM block or as a JWK (RFC 7518 §6.3.1).
+    static func publicKey(_ members: ControlMembers) throws(ControlRefusal) -> PublicKey {
+        let value = members.raw("publicKey")
+        var key: PublicKey?
+        if let pem = value?.stringBytes {
+            key = try? PublicKey(pem: pem)
+        } else if let value, value["kty"]?.string == "RSA", let modulus = value["n"]?.string.flatMap(Base64URL.decode),
+            let exponent = value["e"]?.string.flatMap(Base64URL.decode)
+        {
+            key = try? PublicKey(rsaModulus: modulus, exponent: exponent)
+        }
+        guard let key, key.algorithm == .rs256 else {
+            throw .invalid("publicKey must be an RSA key: a PEM block (PUBLIC KEY) or a JWK with kty, n and e.")
+        }
+        return key
+    }
+}

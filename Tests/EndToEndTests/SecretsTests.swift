@@ -5,36 +5,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Texts that only the two ends of a conversation may ever see, each with the name under which a leak is reported.
-private struct Canaries {
-    private(set) var texts: [(name: String, text: String)] = []
-
-    mutating func add(_ name: String, _ text: String) -> String {
-        texts.append((name, text))
-        return text
-    }
-
-    /// A token whole, and each of its parts: a log line could cut it.
-    mutating func add(token name: String, _ token: String) -> String {
-        for (index, part) in token.split(separator: ".").enumerated() where part.utf8.count > 60 {
-            // Headers are the same for all, and say nothing.
-            if index > 0 { texts.append(("\(name), part \(index)", String(part.prefix(60)))) }
-        }
-        return add(name, token)
-    }
-
-    /// Those that occur in a text.
-    func found(in text: String) -> [String] {
-        texts.filter { text.contains($0.text) }.map(\.name)
-    }
-}
-
 @Suite(.inTurn, .timeLimit(.minutes(5))) struct SecretsTests {
     /// Everything that a person, a phone, a provider, an operator or an attacker could say, at the most talkative level.
     @Test func `nothing that anybody sent, was given or configured is logged`() async throws {
         var canaries = Canaries()
         let settings = [
-            "log.level": "trace", "google.serverClientId": "web",
+            "log.level": "trace",
             "google.serverClientSecret": canaries.add("client secret", "canary-client-secret"),
         ]
         let keyRing = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
@@ -43,6 +19,7 @@ private struct Canaries {
 
         try await ScratchDatabase.withMigrated { scratch in
             try await Sandbox.run { sandbox in
+                try await World.registerClients(at: sandbox)
                 let url = scratch.url + (scratch.url.contains("?") ? "&" : "?") + "password=\(databasePassword)"
                 let all = try World.settings(scratch, sandbox).merging(settings) { _, new in new }
                     .merging(["postgres.url": url]) { _, new in new }
@@ -85,7 +62,7 @@ private struct Canaries {
         let nonce = canaries.add("nonce", "canary-nonce-raw")
         let digest = canaries.add(
             "nonce hash",
-            SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            Canaries.digits(SHA256.hash(Array(nonce.utf8))))
         let device = TokenMint.Literal.raw(#"{"name":"\#(canaries.add("device", "canary-device"))","platform":"ios"}"#)
         let fullName = TokenMint.Literal.raw(#"{"givenName":"\#(canaries.add("given name", "Canarygiven"))"}"#)
         let agent = ("User-Agent", canaries.add("user agent", "canary-agent/1.0"))

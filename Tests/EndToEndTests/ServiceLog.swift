@@ -7,8 +7,12 @@ extension Countersign {
     /// Of the whole lines so far.
     func logLines(_ location: SourceLocation = #_sourceLocation) throws -> [JSONValue] {
         let whole = log.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+        // At its start the service lists what it is made of.
+        var limits = JSONLimits.standard
+        limits.maximumStringBytes = 1 << 20
+        limits.maximumBytes = 1 << 20
         return try whole.map { line in
-            let value = try? JSONValue(parsing: Array(line))
+            let value = try? JSONValue(parsing: Array(line), limits: limits)
             return try #require(value, "not a JSON line: \(Substring(line))", sourceLocation: location)
         }
     }

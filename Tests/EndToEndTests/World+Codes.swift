@@ -11,7 +11,7 @@ extension World {
     static let googleSecret = "lamp-server-secret"
 
     /// One for the whole test run.
-    private static let appleKey = Result { try P256PrivateKey() }
+    static let appleKey = Result { try P256PrivateKey() }
 
     private static let appleKeyPath = Result {
         try privateFile("apple-key.p8", String(decoding: appleKey.get().pem(), as: UTF8.self))

@@ -1,0 +1,167 @@
+import Foundation
+import JOSE
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+/// What codes bring, and what is left of a person in the end.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct GrantSecretsTests {
+    /// Everything in the database, as a thief of a backup reads it.
+    private func dump(_ world: World) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["pg_dump", world.scratch.url]
+        process.standardOutput = output
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        try #require(process.terminationStatus == 0)
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Whatever has the shape of a token of three parts, whoever made it: client secrets are such, and nobody sees them.
+    private func tokens(in text: String) -> [String] {
+        text.matches(of: /eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+/).map { String($0.output) }
+    }
+
+    /// The keys that sign and identify us.
+    private func ownSecrets() throws -> Canaries {
+        var secrets = Canaries()
+        _ = secrets.add("Google's client secret", World.googleSecret)
+        let pem = try World.appleKey.get().pem()
+        for line in String(decoding: pem, as: UTF8.self).split(separator: "\n") where line.utf8.count == 64 {
+            _ = secrets.add("a line of the .p8", String(line))
+        }
+        // RFC 5915: the private number of a P-256 key stands behind 36 octets of PKCS#8.
+        _ = secrets.add("the number in the .p8", Canaries.digits(Array(try World.appleKey.get().der[36..<68])))
+        let ring = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
+        let key = try #require(ring.split(whereSeparator: \.isWhitespace).last.map(String.init))
+        _ = secrets.add("the key ring", key)
+        _ = secrets.add("the key ring's bytes", Canaries.digits(Array(try #require(Data(base64Encoded: key)))))
+        return secrets
+    }
+
+    /// What a provider will answer to a code, with tokens that we can find again.
+    private func exchange(_ name: String, _ secrets: inout Canaries) -> Sandbox.ExchangeChanges {
+        let refresh = secrets.add("\(name) refresh token", "canary-refresh-token-\(name)")
+        let access = secrets.add("\(name) access token", "canary-access-token-\(name)")
+        let claims = #"{"note":"\#(secrets.add("\(name) claim", "canary-exchanged-claim-\(name)"))"}"#
+        return .init(
+            token: .init(claims: claims, withoutClaims: ["at_hash"]),
+            answer: #"{"refresh_token":"\#(refresh)","access_token":"\#(access)"}"#)
+    }
+
+    @Test
+    func `neither a dump of the database nor the log holds a secret, and a deletion leaves nothing of the person`()
+        async throws
+    {
+        var secrets = try ownSecrets()
+        var person = Canaries()
+        let email = person.add("email", "canary-mailbox@example.com")
+        let device = TokenMint.Literal.raw(#"{"name":"\#(person.add("device", "canary-device"))","platform":"ios"}"#)
+        let name = TokenMint.Literal.raw(
+            #"{"givenName":"\#(person.add("given name", "Canarygiven"))","familyName":"Canaryfamily"}"#)
+        var subject = Canaries()
+
+        try await World.run(["log.level": "trace"]) { world in
+            let service = world.service
+            try await world.newPerson("bird", email: email)
+            let phone = try await world.sandbox.authorizeApple(
+                "bird", clientID: Countersign.appleClient, exchange: exchange("apple", &secrets))
+            _ = subject.add("subject at Apple", phone.user)
+            let ticket = try await service.post(
+                "/v1/sign-in/apple",
+                [
+                    "identityToken": .string(secrets.add(token: "Apple token", phone.identityToken)),
+                    "authorizationCode": .string(secrets.add("Apple code", phone.authorizationCode)),
+                    "fullName": name,
+                ])
+            let created = try await service.post(
+                "/v1/links/create", ["linkTicket": .string(try ticket.text("linkTicket"))])
+            #expect(created.status == 201)
+            #expect(try created.text("account.displayName") == "Canarygiven Canaryfamily")
+            let access = try created.text("session.accessToken")
+
+            let other = try await world.sandbox.authorizeGoogle(
+                "bird", clientID: Countersign.googleClient, forceConsent: true, exchange: exchange("google", &secrets))
+            _ = subject.add("subject at Google", other.userID)
+            let met = try await service.post(
+                "/v1/sign-in/google",
+                [
+                    "idToken": .string(secrets.add(token: "Google token", other.idToken)),
+                    "serverAuthCode": .string(secrets.add("Google code", other.serverAuthCode)),
+                ])
+            let linked = try await service.post(
+                "/v1/links/bind", ["linkTicket": .string(try met.text("linkTicket"))], bearer: access)
+            #expect(linked.status == 200)
+            #expect(try linked.text("identity.authorization") == "active")
+            try await refuse(world, &secrets)
+
+            let leaving = try await service.signIn(
+                .apple, try await world.authorize("bird").tokenAlone.with("device", device))
+            let bearer = try leaving.text("session.accessToken")
+
+            // The dump can be read: what is there is found.
+            let living = try dump(world)
+            #expect(person.found(inDump: living) == ["email", "device", "given name"])
+            #expect(subject.found(inDump: living).count == 2)
+            #expect(try await world.count("SELECT count(*) FROM provider_grants") == 2)
+            #expect(secrets.found(inDump: living) == [])
+            #expect(tokens(in: living) == [])
+
+            #expect(try await service.delete("/v1/account", bearer: bearer).status == 202)
+            try await until("the end of the revocations") {
+                try await world.count("SELECT count(*) FROM outbox WHERE status = 'done'") == 2
+            }
+            let deleted = try dump(world)
+            #expect(secrets.found(inDump: deleted) == [])
+            #expect(person.found(inDump: deleted) == [])
+            #expect(try await world.rows() == 0)
+
+            // An hour later, as the first sweep of another process sees it, nothing knows the subject either.
+            try await world.scratch.execute("UPDATE outbox SET finished_at = finished_at - interval '2 hours'")
+            let ending = await service.stop()
+            #expect(ending.status == 0)
+            let log = ending.output + ending.error
+            #expect(secrets.found(in: log) + person.found(in: log) + subject.found(in: log) == [])
+            #expect(tokens(in: log) == [])
+            #expect(log.contains("http_503") && log.contains("a code was not exchanged"))
+
+            try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
+                try await until("the first sweep") {
+                    try await world.count("SELECT count(*) FROM outbox WHERE subject IS NOT NULL") == 0
+                }
+                #expect(subject.found(inDump: try dump(world)) == [])
+
+                let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+                let again = try await next.create(try await next.authorize("bird"))
+                #expect(try again.text("account.accountId") != (try created.text("account.accountId")))
+                #expect(again.json?["account"]?["displayName"] == nil)
+                #expect(try again.text("identity.authorization") == "active")
+            }
+        }
+    }
+
+    /// Codes that are no good, and endpoints that are not.
+    private func refuse(_ world: World, _ secrets: inout Canaries) async throws {
+        let service = world.service
+        for provider in Sandbox.Provider.allCases {
+            let member = provider == .apple ? "authorizationCode" : "serverAuthCode"
+            let junk = secrets.add("\(provider) junk", "canary-junk-code-\(provider)")
+            #expect(try await service.signIn(provider, [member: .string(junk)]).status == 401)
+            for fault in [Sandbox.Fault.status(503, body: #"{"error":"canary-junk-code-\#(provider)"}"#), .torn] {
+                try await world.sandbox.fail(provider.tokenPath, fault)
+                let code = secrets.add("\(provider) code", try await world.authorize("bird", provider).code)
+                #expect(try await service.signIn(provider, [member: .string(code)]).status == 503)
+                try await world.sandbox.clearFaults()
+            }
+        }
+        try await world.sandbox.revokeAppleKey(team: World.appleTeam, keyID: World.appleKeyID)
+        let code = secrets.add("code under a bad key", try await world.authorize("bird").code)
+        #expect(try await service.signIn(.apple, ["authorizationCode": .string(code)]).status == 503)
+        try await World.registerClients(at: world.sandbox)
+        try await world.sandbox.fail("/apple/auth/revoke", .status(503), times: 1)
+    }
+}

@@ -1,0 +1,156 @@
+import HTTPFetch
+import JOSE
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+/// What an operator does with the executable while the service runs beside it.
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
+    // MARK: countersign identity revoke
+
+    private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {
+        try await Countersign.run(
+            ["identity", "revoke", identityID, "--reason", "a stolen phone"] + more,
+            ["postgres.url": world.scratch.url])
+    }
+
+    /// The words of the line that says what was done: the revocation's id, its status, what became of the identity.
+    private func words(_ ending: Countersign.Ending, _ location: SourceLocation = #_sourceLocation) -> [String] {
+        #expect(ending.status == 0, "\(ending.error)", sourceLocation: location)
+        return ending.output.split(whereSeparator: \.isWhitespace).map(String.init)
+    }
+
+    @Test func `identity revoke ends the authorization and its sessions, and unlinks the identity`() async throws {
+        let world = try World.shared
+        let created = try await world.newGrantedAccount("two-ways")
+        let apple = try created.text("identity.identityId")
+        let access = try created.text("session.accessToken")
+        let ticket = try await world.service.signIn(.google, try await world.authorize("two-ways", .google).both)
+        let bound = try await world.service.post(
+            "/v1/links/bind", ["linkTicket": .string(try ticket.text("linkTicket"))], bearer: access)
+        let other = try bound.text("session.accessToken")
+
+        let done = words(try await revoke(apple, world: world))
+        #expect(done.dropFirst() == ["pending", "unlinked"])
+        #expect(try await world.service.get("/v1/account", bearer: access).status == 401)
+        let account = try await world.service.get("/v1/account", bearer: other)
+        let left = account.json?["identities"]?.elements ?? []
+        #expect(left.map { $0["provider"]?.string } == ["google"])
+        #expect(left.map { $0["authorization"]?.string } == ["active"])
+        try await until("the revocation") { try await world.grants(of: "two-ways").map(\.endedBy) == [.revoke] }
+        #expect(try await world.grants(of: "two-ways", .google).map(\.isLive) == [true])
+        try await until("its note") {
+            try await world.count("SELECT count(*) FROM outbox WHERE message_id = \(done[0])::uuid AND status = 'done'")
+                == 1
+        }
+        let recorded = try await world.count(
+            """
+            SELECT count(*) FROM audit_events
+            WHERE identity_id = \(apple)::uuid AND revocation_id = \(done[0])::uuid AND (
+                type = 'revocation_requested' AND actor = 'operator' AND reason = 'a stolen phone'
+                OR type = 'revocation_done' AND actor = 'service')
+            """)
+        #expect(recorded == 2)
+    }
+
+    @Test func `identity revoke keeps the last way in and marks it, and a new code makes it good again`() async throws {
+        let world = try World.shared
+        let created = try await world.newGrantedAccount("one-way")
+        let identity = try created.text("identity.identityId")
+        let done = words(try await revoke(identity, world: world))
+        #expect(done.dropFirst() == ["pending", "kept"])
+        try await until("the revocation") {
+            let token = try await world.authorize("one-way").tokenAlone
+            let status = try await world.service.signIn(.apple, token).text("identity.authorization")
+            #expect(["revoking", "revoked"].contains(status))
+            return status == "revoked"
+        }
+        #expect(
+            try await world.service.get("/v1/account", bearer: created.text("session.accessToken")).status == 401)
+        let again = try await world.service.signIn(.apple, try await world.authorize("one-way").both)
+        #expect(try again.text("identity.authorization") == "active")
+        #expect(try again.text("identity.identityId") == identity)
+    }
+
+    @Test func `identity revoke keeps an identity that it is told to keep, and is done where nothing was granted`()
+        async throws
+    {
+        let world = try World.shared
+        let identity = try await world.newAccount("never-granted").text("identity.identityId")
+        #expect(words(try await revoke(identity, "--keep", world: world)).dropFirst() == ["done", "kept"])
+    }
+
+    @Test func `identity revoke says in a sentence what it can't do`() async throws {
+        let world = try World.shared
+        let missing = try await revoke("01926a3e-0000-7000-8000-000000000000", world: world)
+        #expect(missing.status == 1)
+        #expect(missing.error == "countersign: There is no identity 01926a3e-0000-7000-8000-000000000000.\n")
+        let settings = ["postgres.url": world.scratch.url]
+        let identity = try await world.newAccount("never-revoked").text("identity.identityId")
+        for arguments in [
+            ["kim", "--reason", "a"], [identity.uppercased(), "--reason", "a"], [identity], [identity, "--reason", ""],
+            [identity, "--reason", "two\nlines"], [identity, "--reason", String(repeating: "a", count: 1_025)],
+        ] {
+            let ending = try await Countersign.run(["identity", "revoke"] + arguments, settings)
+            #expect(ending.status == 2, "\(arguments)")
+            #expect(ending.error.hasPrefix("countersign: "), "\(ending.error)")
+        }
+        #expect(try await world.count("SELECT count(*) FROM outbox WHERE identity_id = \(identity)::uuid") == 0)
+    }
+
+    // MARK: countersign apple client-secret
+
+    private func clientSecret(
+        _ clientID: String = Countersign.appleClient, _ changes: Countersign.Settings = [:], world: World
+    ) async throws -> Countersign.Ending {
+        let settings = try World.codeSettings(world.sandbox).merging(changes) { _, new in new }
+        return try await Countersign.run(["apple", "client-secret", "--client-id", clientID], settings)
+    }
+
+    @Test func `apple client-secret prints alone what Apple's endpoint accepts`() async throws {
+        let world = try World.shared
+        let ending = try await clientSecret(world: world)
+        #expect(ending.status == 0)
+        #expect(ending.error == "")
+        let lines = ending.output.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 2 && lines[1] == "")
+        let fields = [
+            ("client_id", Countersign.appleClient), ("client_secret", String(lines[0])),
+            ("grant_type", "refresh_token"), ("refresh_token", "nobody's"),
+        ]
+        let form = FetchRequest.form(url: world.sandbox.appleTokenURL, fields: fields)
+        // The client is believed: it is the refresh token that is not known.
+        let answer = Answer(try await world.sandbox.fetcher.fetch(form))
+        #expect(answer.status == 400)
+        #expect(try answer.text("error") == "invalid_grant")
+    }
+
+    @Test func `apple client-secret wants a client of ours, and a key that is a secret`() async throws {
+        let world = try World.shared
+        let stranger = try await clientSecret("com.example.other", world: world)
+        #expect(stranger.status == 2)
+        #expect(stranger.error.contains("--client-id com.example.other is no client of an Apple team"))
+
+        let pem = String(decoding: try World.appleKey.get().pem(), as: UTF8.self)
+        let trailing = try World.privateFile("trailing.p8", pem + "and more\n")
+        let missing = try await Countersign.run(["apple", "client-secret", "--client-id", Countersign.appleClient])
+        for (ending, name) in [
+            (
+                try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": trailing], world: world),
+                trailing
+            ),
+            (
+                try await clientSecret(Countersign.appleClient, ["apple.privateKeyPath": "/etc/passwd"], world: world),
+                ""
+            ),
+            (missing, ""),
+        ] {
+            #expect(ending.status == 2)
+            #expect(ending.output == "")
+            #expect(ending.error.contains("apple.privateKeyPath"), "\(ending.error)")
+            #expect(name.isEmpty || ending.error.contains("isn't an unencrypted PKCS#8 P-256 key"))
+            #expect(!ending.error.contains("BEGIN"))
+        }
+    }
+}

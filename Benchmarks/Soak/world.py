@@ -101,6 +101,14 @@ class Person:
 
 
 class ObservedService(Service):
+    def configure(self, **environment):
+        """For the next start."""
+        self._environment |= environment
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
     def open_sockets(self):
         count = 0
         for entry in pathlib.Path(f"/proc/{self._process.pid}/fd").iterdir():
@@ -113,6 +121,7 @@ class ObservedService(Service):
 
 class World:
     def __init__(self, executables, directory, database_url):
+        self.directory = directory
         self._database_url = database_url
         self.sandbox = Sandbox(executables, directory)
         self.service = ObservedService(executables, directory, database_url, self.sandbox)
@@ -151,3 +160,9 @@ class World:
 
     def execute(self, statement):
         subprocess.run(["psql", "-qX", self._database_url, "-c", statement], check=True)
+
+    def query(self, statement):
+        """The rows of the answer, each a list of texts."""
+        output = subprocess.run(
+            ["psql", "-qXAtF\t", self._database_url, "-c", statement], check=True, stdout=subprocess.PIPE, text=True)
+        return [line.split("\t") for line in output.stdout.splitlines()]

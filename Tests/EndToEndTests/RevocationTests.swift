@@ -169,7 +169,7 @@ import Testing
 
     @Test
     func
-        `who comes back when the provider does has the pending revocation go first, and asks for nothing that it ended`()
+        `who comes back when the provider does has the pending revocation go first`()
         async throws
     {
         try await World.run { world in

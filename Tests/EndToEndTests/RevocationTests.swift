@@ -167,11 +167,7 @@ import Testing
         }
     }
 
-    @Test
-    func
-        `who comes back when the provider does has the pending revocation go first`()
-        async throws
-    {
+    @Test func `who comes back when the provider does has the pending revocation go first`() async throws {
         try await World.run { world in
             let old = try await world.newGrantedAccount("kim")
             try await deleteDuringOutage(try old.text("session.accessToken"), world)

@@ -91,6 +91,9 @@ package enum ProviderEventEffect: Hashable, Sendable {
     /// last way in.
     case endAuthorization(unlinking: Bool)
     case deleteAccount
+    /// The sessions that it opened and the grants that it brought before the event end. The authorization is over unless
+    /// the person has consented since.
+    case endTokens
     /// The sessions that it opened before the event end.
     case endSessions
     case noteEmailDeliverable(Bool)
@@ -113,7 +116,7 @@ package enum ProviderEventEffect: Hashable, Sendable {
             case .accountDeleted:
                 accountDeleted == .deleteAccount ? .deleteAccount : .endAuthorization(unlinking: true)
             case .sessionsRevoked: .endSessions
-            case .tokensRevoked: .endAuthorization(unlinking: false)
+            case .tokensRevoked: .endTokens
             case .accountDisabled: detail == "hijacking" ? .endSessions : .block
             case .accountEnabled: .unblock
             // A revoked token is found by its fingerprint, before this is asked.

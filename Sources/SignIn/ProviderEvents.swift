@@ -26,6 +26,7 @@ package struct ProviderEvents: Sendable {
     private let store: ProviderEventStore
     private let clock: any WallClock
     private let logger: Logger
+    private let postponed = PostponedEvents()
 
     package init(
         apple: AppleProvider?, google: GoogleProvider?, policy: Policy, store: ProviderEventStore,
@@ -86,16 +87,18 @@ package struct ProviderEvents: Sendable {
 
     /// Acts on stored events, a batch at most.
     ///
-    /// - Returns: how many people's there were.
+    /// - Returns: how many there were; what failed is left out until its time comes.
     package func processPending() async throws -> Int {
         let policy = policy
-        let ids = try await store.pending(limit: ProviderEvents.batch)
+        let ids = try await store.pending(
+            limit: ProviderEvents.batch, except: postponed.ids(at: clock.now()))
         for id in ids {
             do {
                 let processed = try await store.process(id, policy: policy.effect, at: clock.now())
                 for event in processed { tell(event) }
+                postponed.forget(id)
             } catch {
-                // It stays pending, and is in nobody's way.
+                postponed.postpone(id, at: clock.now())
                 logger.error(
                     "a provider's event was not acted on",
                     metadata: ["event": "\(id)", "error": "\(String(reflecting: error))"])

@@ -56,7 +56,8 @@ extension ProviderEventStore {
                 _ = try await transaction.execute(
                     """
                     UPDATE provider_events
-                    SET status = \(outcome.rawValue), processed_at = \(now)
+                    SET status = \(outcome.rawValue), processed_at = \(now),
+                        subject = CASE WHEN \(PendingEvent.isOfSomebodyHere) THEN subject END
                     WHERE event_id = \(event.id)
                     """)
                 processed.append(
@@ -82,8 +83,12 @@ extension ProviderEventStore {
             break
         }
         guard let key = event.key else { return .unknownSubject }
-        if try await hasRival(event, kind, of: key, in: transaction) { return .outdated }
         let effect = policy(kind, event.detail)
+        if effect.isState, try await hasRival(event, kind, of: key, policy: policy, in: transaction) {
+            return .outdated
+        }
+        // Before the person is looked for: whoever is just spending a ticket is waited for, and is somebody then.
+        if effect.endsSessions { try await endTickets(of: key, upTo: event, at: now, in: transaction) }
         let owners = try await transaction.query(
             "SELECT account_id FROM identities WHERE \(key.condition)"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
@@ -94,7 +99,7 @@ extension ProviderEventStore {
             if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event, in: transaction) }
             return .unknownSubject
         }
-        if effect.endsAuthorization, try await hasNewerConsent(identity, than: event, in: transaction) {
+        if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event, in: transaction) {
             return .outdated
         }
         try await carryOut(effect, of: event, on: identity, of: account, at: now, in: transaction)
@@ -137,6 +142,12 @@ extension ProviderEventStore {
                     .accountDeleted, by: .provider, identityID: identity.id, provider: event.provider,
                     tokenID: event.tokenID, reason: event.kind?.rawValue),
                 at: now, in: transaction)
+        case .endTokens:
+            let hasConsented = try await hasNewerConsent(identity, than: event, in: transaction)
+            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
+            try await endSessions("s.auth_time <= \(event.occurredAt)")
+            if !hasConsented { try await set("authorization_status = 'revoked'") }
+            try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
         case .endSessions:
             // Who has proven to be there since then stays.
             try await endSessions("s.auth_time <= \(event.occurredAt)")
@@ -157,20 +168,22 @@ extension ProviderEventStore {
 
     // MARK: - What counts
 
-    /// Of some kinds only the latest counts, and it may have come first.
+    /// Of what sets a state only the latest counts, and it may have come first.
     private func hasRival(
-        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, in transaction: Transaction
+        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: Policy,
+        in transaction: Transaction
     ) async throws -> Bool {
-        guard !kind.rivals.isEmpty else { return false }
-        let rows = try await transaction.query(
+        let later = try await transaction.query(
             """
-            SELECT EXISTS (
-                SELECT FROM provider_events
-                WHERE \(key.condition) AND kind = ANY (\(kind.rivals.map(\.rawValue))) AND status = 'done'
-                    AND occurred_at > \(event.occurredAt))
+            SELECT kind, detail
+            FROM provider_events
+            WHERE \(key.condition) AND kind = ANY (\(kind.rivals.map(\.rawValue))) AND status = 'done'
+                AND occurred_at > \(event.occurredAt)
             """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        return rows == [true]
+        ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
+        return later.contains { kind, detail in
+            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).isState } ?? false
+        }
     }
 
     /// Whether the person has signed in with the provider, or a code was exchanged, since the event happened: then they
@@ -202,6 +215,18 @@ extension ProviderEventStore {
             """)
     }
 
+    /// A ticket proves what a session would that had been opened in its place.
+    private func endTickets(
+        of key: IdentityKey, upTo event: PendingEvent, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        _ = try await transaction.execute(
+            """
+            UPDATE link_tickets
+            SET consumed_at = \(now)
+            WHERE \(key.condition) AND consumed_at IS NULL AND auth_time <= \(event.occurredAt)
+            """)
+    }
+
     /// The one refresh token that the event names is dead. When its first characters fit several, each is asked about.
     private func endGrants(
         namedBy event: PendingEvent, at now: Timestamp, in transaction: Transaction
@@ -210,6 +235,14 @@ extension ProviderEventStore {
             revocation_id IS NULL AND provider = \(event.provider.rawValue)
                 AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))
             """
+        // The identity first, as whoever keeps or checks a grant does.
+        _ = try await transaction.execute(
+            """
+            SELECT FROM identities
+            WHERE identity_id IN (SELECT identity_id FROM provider_grants WHERE \(named))
+            ORDER BY identity_id
+            FOR NO KEY UPDATE
+            """)
         let grants = try await transaction.query(
             "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE"
         ) { row throws(PostgresError) in try row.decode(GrantID.self, IdentityID?.self) }
@@ -275,11 +308,34 @@ private struct PendingEvent: Sendable {
     }
 }
 
+extension PendingEvent {
+    /// Of the row of an event. No other's subject is kept once it has been acted on.
+    static let isOfSomebodyHere: SQL = """
+        EXISTS (
+            SELECT FROM identities i
+            WHERE i.provider = provider_events.provider AND i.realm = provider_events.realm
+                AND i.subject = provider_events.subject)
+        """
+}
+
 extension ProviderEventEffect {
-    fileprivate var endsAuthorization: Bool {
+    /// Whether it takes something away that a newer consent gives back.
+    fileprivate var isUndoneByConsent: Bool {
         switch self {
         case .endAuthorization, .deleteAccount: true
-        case .endSessions, .noteEmailDeliverable, .block, .unblock, .note: false
+        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .note: false
+        }
+    }
+
+    fileprivate var endsAuthorization: Bool { isUndoneByConsent || self == .endTokens }
+
+    fileprivate var endsSessions: Bool { endsAuthorization || self == .endSessions }
+
+    /// Whether it sets what a later event sets anew.
+    fileprivate var isState: Bool {
+        switch self {
+        case .noteEmailDeliverable, .block, .unblock: true
+        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .note: false
         }
     }
 }

@@ -74,13 +74,15 @@ package struct ProviderEventStore: Sendable {
         }
     }
 
-    /// Events that nobody has acted on yet, the oldest first.
-    package func pending(limit: Int) async throws(PostgresError) -> [ProviderEventID] {
+    /// Events that nobody has acted on yet, the oldest first, without `postponed`.
+    package func pending(
+        limit: Int, except postponed: [ProviderEventID] = []
+    ) async throws(PostgresError) -> [ProviderEventID] {
         try await database.query(
             """
             SELECT event_id
             FROM provider_events
-            WHERE status = 'pending'
+            WHERE status = 'pending' AND event_id <> ALL (\(postponed))
             ORDER BY received_at, event_id
             LIMIT \(limit)
             """

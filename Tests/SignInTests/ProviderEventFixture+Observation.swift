@@ -1,0 +1,62 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// What has become of it.
+extension ProviderEventFixture {
+    func texts(_ query: SQL) async throws -> [String] {
+        try await database.query(query) { row throws(PostgresError) in try row.decode(String.self) }
+    }
+
+    func count(_ table: SQL) async throws -> Int64 { try await people.count(table) }
+
+    /// What each token came to, by its id.
+    func statuses() async throws -> [String: String] {
+        let rows = try await database.query("SELECT jti, status FROM provider_events") {
+            row throws(PostgresError) in try row.decode(String.self, String.self)
+        }
+        return Dictionary(rows.map { ($0.0, $0.1) }) { "\($0) \($1)" }
+    }
+
+    /// One line for each row that names a token: its id, what was done, who did it, about which account and why.
+    func audited() async throws -> [String] {
+        try await texts(
+            """
+            SELECT concat_ws(' ', jti, type, actor, provider, reason)
+            FROM audit_events
+            WHERE jti IS NOT NULL
+            ORDER BY created_at, event_id
+            """)
+    }
+
+    /// Whether the recorded effects of this token name the account and the identity.
+    func isRecorded(_ id: String, of signedIn: SignedIn) async throws -> Bool {
+        let rows = try await count(
+            """
+            audit_events
+            WHERE jti = \(id) AND account_id = \(signedIn.account.id) AND identity_id = \(signedIn.identity?.id)
+            """)
+        return rows > 0
+    }
+
+    func isOpen(_ signedIn: SignedIn) async throws -> Bool {
+        do {
+            _ = try await people.service.session(of: signedIn.session.bearer)
+            return true
+        } catch SignInFailure.invalidSession {
+            return false
+        }
+    }
+
+    func account(_ signedIn: SignedIn) async throws -> Account? {
+        try await stores.accounts.account(signedIn.account.id)
+    }
+
+    /// As the account shows it now; `nil` when it is linked no more.
+    func identity(_ signedIn: SignedIn) async throws -> Identity? {
+        try await account(signedIn)?.identities.first { $0.id == signedIn.identity?.id }
+    }
+}

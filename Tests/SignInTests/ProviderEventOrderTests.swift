@@ -1,0 +1,279 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Events come late, twice, in any order, and several at a time.
+@Suite struct ProviderEventOrderTests {
+    // MARK: What is newer than an event
+
+    @Test(arguments: ["consent-revoked", "account-deleted"])
+    func `an event that is older than the last sign-in changes nothing`(type: String) async throws {
+        try await ProviderEventFixture.run(accountDeleted: .deleteAccount) { fixture in
+            let apple = try await fixture.account(.apple)
+            try await fixture.keep("apple-token", .apple)
+            let google = try await fixture.bind(.google, to: apple)
+            fixture.advance(by: 20)
+            let back = try await fixture.session(.apple)
+            try await fixture.tell(.apple, fixture.apple(type, at: 10, id: "e1"))
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            for session in [apple, google, back] { #expect(try await fixture.isOpen(session)) }
+            #expect(try await fixture.identity(apple)?.authorization == .active)
+            #expect(try await fixture.account(apple)?.identities.count == 2)
+            #expect(try await fixture.count("provider_grants") == 1)
+            #expect(try await fixture.audited() == [])
+        }
+    }
+
+    @Test func `an event that is older than the last exchanged code changes nothing`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            fixture.advance(by: 20)
+            try await fixture.keep("apple-token", .apple)
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            #expect(try await fixture.isOpen(apple))
+            #expect(try await fixture.count("provider_grants") == 1)
+        }
+    }
+
+    @Test func `an event that is older than the link of somebody who came back changes nothing`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            _ = try await fixture.bind(.apple, to: google)
+            fixture.advance(by: 10)
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            #expect(try await fixture.account(google)?.identities.count == 1)
+            fixture.advance(by: 10)
+            let again = try await fixture.bind(.apple, to: google)
+            // The same withdrawal, in another token.
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e2"))
+            #expect(try await fixture.statuses() == ["e1": "done", "e2": "outdated"])
+            #expect(try await fixture.isOpen(again))
+            #expect(try await fixture.account(google)?.identities.count == 2)
+        }
+    }
+
+    @Test func `an event of the same moment as the sign-in counts`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            try await fixture.keep("apple-token", .apple)
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 0, id: "e1"))
+            #expect(try await !fixture.isOpen(apple))
+            #expect(try await fixture.count("provider_grants") == 0)
+        }
+    }
+
+    // MARK: Order
+
+    /// The orders in which three things can arrive.
+    private static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+
+    @Test(arguments: orders, [true, false])
+    func `in whatever order events come, the latest decides`(order: [Int], oneByOne: Bool) async throws {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            let apple = try await fixture.bind(.apple, to: google)
+            fixture.advance(by: 100)
+            let risc = ProviderEventFixture.risc
+            let relay = [("email-disabled", 10), ("email-enabled", 20), ("email-disabled", 30)]
+            let blocking = [("account-enabled", 10), ("account-disabled", 20), ("account-enabled", 30)]
+            for place in order {
+                try await fixture.events.take(
+                    fixture.apple(relay[place].0, at: Int64(relay[place].1), id: "a\(place)"), from: .apple)
+                try await fixture.events.take(
+                    fixture.google(risc + blocking[place].0, at: Int64(blocking[place].1), id: "g\(place)"),
+                    from: .google)
+                if oneByOne { try await fixture.act() }
+            }
+            try await fixture.act()
+            #expect(try await fixture.identity(apple)?.isEmailDeliverable == false)
+            #expect(try await fixture.isOpen(try await fixture.session(.google)))
+            #expect(Set(try await fixture.statuses().values).isSubset(of: ["done", "outdated"]))
+            #expect(try await fixture.statuses()["a2"] == "done")
+            #expect(try await fixture.statuses()["g2"] == "done")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a hijacking that is told after the account is enabled again still ends sessions`(late: Bool) async throws {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            fixture.advance(by: 100)
+            let risc = ProviderEventFixture.risc
+            let hijacked = try fixture.google(
+                risc + "account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
+            let enabled = try fixture.google(risc + "account-enabled", at: 20, id: "e2")
+            for token in late ? [enabled, hijacked] : [hijacked, enabled] { try await fixture.tell(.google, token) }
+            #expect(try await !fixture.isOpen(google))
+            #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
+            #expect(try await fixture.isOpen(try await fixture.session(.google)))
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a hijacking lifts no earlier block, whichever is told first`(late: Bool) async throws {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            fixture.advance(by: 100)
+            let risc = ProviderEventFixture.risc
+            let disabled = try fixture.google(risc + "account-disabled", at: 10, id: "e1")
+            let hijacked = try fixture.google(
+                risc + "account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
+            for token in late ? [hijacked, disabled] : [disabled, hijacked] { try await fixture.tell(.google, token) }
+            #expect(try await !fixture.isOpen(google))
+            #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
+            try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+        }
+    }
+
+    @Test func `what comes together is done in the order in which it happened`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            fixture.advance(by: 100)
+            // Told in the opposite order; the worker has been away.
+            for (type, time) in [("consent-revoked", 30), ("email-enabled", 20), ("email-disabled", 10)] {
+                try await fixture.events.take(fixture.apple(type, at: Int64(time), id: "e\(time)"), from: .apple)
+            }
+            #expect(try await fixture.events.processPending() == 3)
+            #expect(try await fixture.statuses() == ["e10": "done", "e20": "done", "e30": "done"])
+            #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
+            #expect(try await fixture.identity(apple)?.authorization == .revoked)
+            #expect(
+                fixture.log.lines.map { line in line.split(separator: "kind=")[1].split(separator: " ")[0] }
+                    == ["email-disabled", "email-enabled", "consent-revoked"])
+        }
+    }
+
+    // MARK: Repetition
+
+    @Test func `fifty deliveries of one event at once are one event with one effect`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            let token = try fixture.apple("consent-revoked", id: "e1")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 1...50 { group.addTask { try await fixture.events.take(token, from: .apple) } }
+                for _ in 1...4 { group.addTask { try await fixture.act() } }
+                try await group.waitForAll()
+            }
+            try await fixture.act()
+            #expect(try await fixture.count("provider_events") == 1)
+            #expect(try await fixture.audited() == ["e1 authorization_revoked provider apple consent-revoked"])
+            #expect(try await !fixture.isOpen(apple))
+        }
+    }
+
+    @Test func `a repetition after the effect does nothing, also to who has come back`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            _ = try await fixture.account(.apple)
+            let token = try fixture.apple("consent-revoked", id: "e1")
+            try await fixture.tell(.apple, token)
+            fixture.advance(by: 10)
+            let back = try await fixture.session(.apple)
+            try await fixture.tell(.apple, token, token)
+            #expect(try await fixture.isOpen(back))
+            #expect(try await fixture.count("provider_events") == 1)
+            #expect(try await fixture.audited().count == 1)
+        }
+    }
+
+    @Test func `one id at both providers, and each event of a token, are events of their own`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
+            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e1"))
+            #expect(try await fixture.count("provider_events") == 2)
+            let person = #"{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com","sub":"kim"}}"#
+            let events = ["account-enabled", "sessions-revoked"].map {
+                "\"\(ProviderEventFixture.risc)\($0)\":\(person)"
+            }
+            let token = try TokenMint.shared.token([
+                "iss": "https://accounts.google.com", "aud": .string(SignInFixture.googleClient),
+                "iat": .integer(ProviderEventFixture.start), "jti": "e2",
+                "events": .raw("{\(events.joined(separator: ","))}"),
+            ])
+            let google = try await fixture.account(.google)
+            try await fixture.tell(.google, token, token)
+            #expect(
+                try await fixture.texts(
+                    "SELECT position || ' ' || status FROM provider_events WHERE jti = 'e2' ORDER BY 1")
+                    == ["0 done", "1 done"])
+            #expect(try await !fixture.isOpen(google))
+        }
+    }
+
+    @Test func `two that act at once do each event once`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let people = (1...20).map { "person-\($0)" }
+            for person in people {
+                _ = try await fixture.account(.apple, person)
+                for number in 1...3 {
+                    let type = number == 2 ? "email-enabled" : "email-disabled"
+                    try await fixture.events.take(
+                        fixture.apple(type, of: person, at: Int64(number), id: "\(person)-\(number)"), from: .apple)
+                }
+            }
+            let other = try ProviderEventFixture.events(fixture.people, store: fixture.stores.providerEvents)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for events in [fixture.events, other] {
+                    group.addTask { while try await events.processPending() > 0 {} }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await fixture.statuses().values.allSatisfy { $0 == "done" })
+            #expect(try await fixture.audited().count == 60)
+            #expect(try await fixture.count("identities WHERE email_deliverable = false") == 20)
+        }
+    }
+
+    // MARK: Replay
+
+    @Test func `an event that is acted on once more does nothing more`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            fixture.advance(by: 10)
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            let revoked = try await fixture.account(apple)
+            try await fixture.replay("e1")
+            #expect(try await fixture.statuses() == ["e1": "done"])
+            #expect(try await fixture.account(apple) == revoked)
+
+            fixture.advance(by: 10)
+            let back = try await fixture.session(.apple)
+            try await fixture.replay("e1")
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            #expect(try await fixture.isOpen(back))
+        }
+    }
+
+    @Test func `an older state that is acted on once more does not come back`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            try await fixture.tell(.apple, fixture.apple("email-disabled", at: 0, id: "e1"))
+            fixture.advance(by: 10)
+            try await fixture.tell(.apple, fixture.apple("email-enabled", id: "e2"))
+            try await fixture.replay("e1")
+            #expect(try await fixture.statuses() == ["e1": "outdated", "e2": "done"])
+            #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
+        }
+    }
+
+    @Test func `what was never stored can't be acted on once more`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let isThere = try await fixture.stores.providerEvents.replay(
+                ProviderEventID(now: fixture.people.clock.now()))
+            #expect(!isThere)
+        }
+    }
+}
+
+extension ProviderEventFixture {
+    fileprivate func replay(_ id: String) async throws {
+        let events = try await stores.providerEvents.list(provider: nil, status: nil, limit: 10)
+        let event = try #require(events.first { $0.tokenID == id })
+        let isThere = try await stores.providerEvents.replay(event.id)
+        #expect(isThere)
+        try await act()
+    }
+}

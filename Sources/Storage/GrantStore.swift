@@ -25,30 +25,31 @@ package struct GrantStore: Sendable {
 
     /// Keeps the grant with the identity, in the place of an earlier one of the same client.
     ///
+    /// The update of the identity is also what locks it. A lock by itself before it would be of the row as it stood, and
+    /// after a wait the update of a later one: whoever waits in between then waits for each other.
+    ///
     /// - Returns: whether somebody has linked the identity; if not, nothing is kept.
     package func keep(_ grant: NewGrant, for key: IdentityKey) async throws -> Bool {
         let sealed = try SealedGrant(grant, keyRing: keyRing)
-        let kept = try await database.execute(
-            """
-            WITH holder AS (
-                SELECT identity_id
-                FROM identities
-                WHERE \(key.condition)
-                FOR NO KEY UPDATE
-            ), authorized AS (
-                UPDATE identities i
-                SET authorization_status = 'active'
+        // Once more after a deadlock: what was exchanged can't be had again.
+        let kept = try await database.transaction(retries: 2) { transaction in
+            try await transaction.execute(
+                """
+                WITH holder AS (
+                    UPDATE identities
+                    SET authorization_status = 'active'
+                    WHERE \(key.condition)
+                    RETURNING identity_id
+                )
+                INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
+                SELECT \(GrantStore.values(sealed, key)), holder.identity_id
                 FROM holder
-                WHERE i.identity_id = holder.identity_id AND i.authorization_status <> 'active'
-            )
-            INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
-            SELECT \(GrantStore.values(sealed, key)), holder.identity_id
-            FROM holder
-            ON CONFLICT ON CONSTRAINT provider_grants_identity_client_key DO UPDATE
-            SET grant_id = EXCLUDED.grant_id, sealed_refresh_token = EXCLUDED.sealed_refresh_token,
-                prefix_fingerprint = EXCLUDED.prefix_fingerprint, digest_fingerprint = EXCLUDED.digest_fingerprint,
-                check_at = EXCLUDED.check_at, doubted_at = NULL, created_at = EXCLUDED.created_at
-            """)
+                ON CONFLICT ON CONSTRAINT provider_grants_identity_client_key DO UPDATE
+                SET grant_id = EXCLUDED.grant_id, sealed_refresh_token = EXCLUDED.sealed_refresh_token,
+                    prefix_fingerprint = EXCLUDED.prefix_fingerprint, digest_fingerprint = EXCLUDED.digest_fingerprint,
+                    check_at = EXCLUDED.check_at, doubted_at = NULL, created_at = EXCLUDED.created_at
+                """)
+        }
         return kept == 1
     }
 
@@ -92,7 +93,7 @@ package struct GrantStore: Sendable {
                 FOR NO KEY UPDATE SKIP LOCKED
             )
             UPDATE provider_grants g
-            SET check_at = CASE WHEN g.provider = 'apple' THEN \(next)::timestamptz END
+            SET check_at = \(next)
             FROM due
             WHERE g.grant_id = due.grant_id
             RETURNING g.grant_id, g.identity_id, g.provider, g.client_id, g.sealed_refresh_token, g.doubted_at
@@ -112,11 +113,15 @@ package struct GrantStore: Sendable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The provider honours the token, which ends any doubt.
+    /// The provider honours the token, which ends any doubt. Only Apple is asked every day.
     package func noteAlive(_ check: GrantCheck) async throws(PostgresError) {
-        guard check.isDoubted else { return }
+        guard check.isDoubted || check.provider != .apple else { return }
         _ = try await database.execute(
-            "UPDATE provider_grants SET doubted_at = NULL WHERE grant_id = \(check.grantID)")
+            """
+            UPDATE provider_grants
+            SET doubted_at = NULL, check_at = CASE WHEN provider = 'apple' THEN check_at END
+            WHERE grant_id = \(check.grantID)
+            """)
     }
 
     /// The answer may mean that the token is dead. The next check decides.
@@ -150,7 +155,7 @@ package struct GrantStore: Sendable {
             let accounts = try await transaction.query(
                 """
                 UPDATE identities
-                SET authorization_status = 'revoked'
+                SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(now))
                 WHERE identity_id = \(check.identityID)
                 RETURNING account_id
                 """

@@ -55,8 +55,14 @@ extension SignInService {
                 event.accountID = signedIn.account.id
                 event.identityID = signedIn.identity?.id
             }
-            let rejection = event
-            try await stored { try await stores.audit.record(rejection, at: now) }
+            do {
+                try await stores.audit.record(event, at: now)
+            } catch {
+                // The person is signed in all the same.
+                logger.warning(
+                    "a refused code was not recorded",
+                    metadata: ["request": "\(client.requestID)", "error": "\(String(reflecting: error))"])
+            }
         }
         return answer
     }
@@ -83,11 +89,12 @@ extension SignInService {
         }
         if let transferSubject = identity.transferSubject {
             let event = AuditEvent(.identityTransferred, by: .provider, requestID: client.requestID)
-            let isMoved = try await stored {
+            _ = try await stored {
                 try await stores.transfers.adopt(
                     transferSubject, as: identity.key, email: identity.email, event: event, at: now)
             }
-            if isMoved, let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
+            // Also when it moved nothing: of a person's sign-ins at once another may have.
+            if let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
                 return .signedIn(try await named(signedIn, fullName))
             }
         }
@@ -139,13 +146,16 @@ extension SignInService {
         // First, so that nothing is answered before it is kept, and the answer tells of it.
         if let grant, try await !stored({ try await stores.grants.keep(grant, for: identity.key) }) { return nil }
         let opening = try opening(
-            authenticatedAt: identity.authenticatedAt, methods: [AuthenticationMethod(identity.key.provider)],
+            authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
+            methods: [AuthenticationMethod(identity.key.provider)],
             client: client, now: now)
         switch try await stored({ try await stores.identities.signIn(identity, opening: opening) }) {
         case .signedIn(let account, let identityID):
             return try signedIn(account, identityID: identityID, opening: opening)
         case .disabled:
             throw .accountDisabled
+        case .outdated:
+            throw .credentialRejected(.expired, retryAfter: nil)
         case .unknown:
             return nil
         }

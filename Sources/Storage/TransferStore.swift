@@ -117,12 +117,16 @@ package struct TransferStore: Sendable {
                     """
                 ) { row throws(PostgresError) in try row.decode(IdentityID.self, AccountID.self) }
                 guard let (identityID, accountID) = rows.first else { return false }
-                _ = try await transaction.execute(
+                // Of several who held it at once, the first has used it up, and moved the identity.
+                let isUsed = try await transaction.execute(
                     "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
+                guard isUsed == 1 else { return false }
+                // Of what the old team's key was given, Apple does not say whether the new one may ask about it: no answer
+                // to that would mean that the person has withdrawn.
                 _ = try await transaction.execute(
                     """
                     UPDATE provider_grants
-                    SET realm = \(key.realm.text), subject = \(key.subject.text)
+                    SET realm = \(key.realm.text), subject = \(key.subject.text), check_at = NULL
                     WHERE identity_id = \(identityID)
                     """)
                 var event = event

@@ -25,6 +25,9 @@ struct LifeCycleFixture: Sendable {
     let keyRing: KeyRing
     let stores: Stores
     let apple: AppleProvider
+    private let google: GoogleProvider
+    private let accessTokens: AccessTokens
+    private let passwordHasher: PasswordHasher
     let endpoints: TokenEndpoints
     let service: SignInService
     let revocations: Revocations
@@ -36,10 +39,10 @@ struct LifeCycleFixture: Sendable {
 
     /// - Parameter appleClients: Apple's clients of the service, all of one team.
     static func run(
-        appleClients: [String] = [appleClient], _ body: (LifeCycleFixture) async throws -> Void
+        appleClients: [String] = [appleClient], poolSize: Int = 4, _ body: (LifeCycleFixture) async throws -> Void
     ) async throws {
         try await Sandbox.run { sandbox in
-            try await ScratchDatabase.withMigratedPool { database in
+            try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = poolSize }) { database in
                 try await body(
                     try await LifeCycleFixture(sandbox: sandbox, database: database, appleClients: appleClients))
             }
@@ -75,19 +78,36 @@ struct LifeCycleFixture: Sendable {
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
         stores = Stores(database: database, keyRing: keyRing)
-        service = SignInService(
-            configuration: .init(
-                verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI]),
-            apple: apple, google: google, endpoints: endpoints, stores: stores,
-            accessTokens: try await AccessTokens(
-                configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-                store: stores.signingKeys, keyRing: keyRing, clock: clock),
-            keyRing: keyRing, passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: clock,
-            logger: Self.quiet)
+        accessTokens = try await AccessTokens(
+            configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
+            store: stores.signingKeys, keyRing: keyRing, clock: clock)
+        self.google = google
+        passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
+        service = Self.service(
+            apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
+            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
         revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
         checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
         sweeping = Sweeping(stores: stores, clock: clock)
+    }
+
+    private static func service(
+        apple: AppleProvider, google: GoogleProvider, endpoints: TokenEndpoints, stores: Stores,
+        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: ManualClock
+    ) -> SignInService {
+        SignInService(
+            configuration: .init(
+                verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI]),
+            apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
+            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
+    }
+
+    /// The same service after its operator gave it another key of Apple's.
+    func service(with endpoint: AppleTokenEndpoint) -> SignInService {
+        Self.service(
+            apple: apple, google: google, endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
     }
 
     private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {

@@ -1,0 +1,132 @@
+import Accounts
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Whatever happens to one person at once ends, and leaves what some order of it would have left.
+@Suite struct GrantContentionTests {
+    private static func grant(_ number: Int, of fixture: LifeCycleFixture) -> NewGrant {
+        NewGrant(
+            clientID: LifeCycleFixture.appleClient, refreshToken: "r\(number)", exchangedAt: fixture.clock.now(),
+            checkAt: fixture.clock.now())
+    }
+
+    /// Runs them all at once and expects that none fails.
+    private static func together(_ works: [@Sendable () async throws -> Void]) async {
+        await withTaskGroup(of: Void.self) { group in
+            for work in works {
+                group.addTask {
+                    do {
+                        try await work()
+                    } catch {
+                        Issue.record("\(String(reflecting: error))")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `grants that are kept, found dead and revoked at once wait for each other in one order`() async throws {
+        try await LifeCycleFixture.run(poolSize: 12) { fixture in
+            // A revocation of the person is under way, and a grant of theirs is being checked.
+            let gone = try await fixture.account(.apple)
+            try await fixture.deleteAccount(gone)
+            let start = fixture.clock.now()
+            let revocation = try #require(
+                try await fixture.stores.revocations.claim(
+                    at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 1
+                ).first)
+            let account = try await fixture.create(
+                try await fixture.ticket(try await fixture.consent(.apple), .token))
+            let key = try #require(account.identity?.key)
+            let grants = fixture.stores.grants
+            for round in 1...10 {
+                // After an hour a sign-in writes to the identity too.
+                try await fixture.advance(by: 3601)
+                let now = fixture.clock.now()
+                #expect(try await grants.keep(Self.grant(round, of: fixture), for: key))
+                let check = try #require(
+                    try await grants.takeChecks(at: now, next: now.advanced(bySeconds: 1), limit: 1).first)
+                let consent = try await fixture.consent(.apple)
+                let works: [@Sendable () async throws -> Void] = (0..<20).map { number in
+                    switch number % 5 {
+                    case 0: { _ = try await grants.keep(Self.grant(100 * round + number, of: fixture), for: key) }
+                    case 1: { _ = try await grants.noteDead(check, reason: "invalid_grant", at: now) }
+                    case 2: { try await fixture.stores.revocations.finish(revocation, at: now) }
+                    case 3: { _ = try await fixture.signIn(consent, .token) }
+                    default: { _ = try await grants.takeChecks(at: now, next: now, limit: 8) }
+                    }
+                }
+                await Self.together(works)
+                // Whoever kept one last is authorized.
+                #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+                #expect(try await fixture.authorization(account.identity) == "active")
+            }
+            #expect(try await fixture.promises().map(\.status) == ["done"])
+        }
+    }
+
+    @Test func `tickets that are cancelled, swept and spent at once leave one holder of each grant`() async throws {
+        try await LifeCycleFixture.run(poolSize: 12) { fixture in
+            for _ in 1...5 {
+                var tickets: [LinkRequired] = []
+                for _ in 1...6 { tickets.append(try await fixture.ticket(try await fixture.consent(.apple))) }
+                let shared = tickets
+                let works: [@Sendable () async throws -> Void] = (0..<18).map { number in
+                    let ticket = shared[number % 6]
+                    switch number % 3 {
+                    case 0: return { try await fixture.service.cancel(linkTicket: ticket.linkTicket) }
+                    case 1: return { _ = try await fixture.sweeping.sweep() }
+                    default:
+                        return {
+                            do {
+                                _ = try await fixture.create(ticket)
+                            } catch SignInFailure.linkTicketExpired, SignInFailure.identityAlreadyLinked,
+                                SignInFailure.emailTaken
+                            {}
+                        }
+                    }
+                }
+                await Self.together(works)
+                let accounts = try await fixture.count("accounts")
+                #expect(accounts <= 1)
+                #expect(
+                    try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") <= accounts)
+                try await fixture.revokeDue()
+                #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 0)
+                _ = try await fixture.database.execute("DELETE FROM provider_grants")
+                _ = try await fixture.database.execute("DELETE FROM link_tickets")
+                _ = try await fixture.database.execute("DELETE FROM accounts")
+            }
+        }
+    }
+
+    @Test func `deletions, sign-ins with codes and revocations at once leave no grant without a holder`() async throws {
+        try await LifeCycleFixture.run(poolSize: 12) { fixture in
+            for _ in 1...5 {
+                let account = try await fixture.account(.apple)
+                var consents: [LifeCycleFixture.Consent] = []
+                for _ in 1...6 { consents.append(try await fixture.consent(.apple)) }
+                let session = try await fixture.opened(account)
+                var works: [@Sendable () async throws -> Void] = consents.map { consent in
+                    { _ = try await fixture.signIn(consent) }
+                }
+                works.append { try await fixture.service.deleteAccount(of: session, client: fixture.client) }
+                works.append { try await fixture.revokeDue() }
+                works.append { _ = try await fixture.checks.checkDue() }
+                await Self.together(works)
+                #expect(try await fixture.count("accounts") == 0)
+                #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 0)
+                try await fixture.advance(by: SignInService.ticketLifetime)
+                while try await fixture.sweeping.sweep() > 0 {}
+                try await fixture.revokeDue()
+                // Nothing that we were given is live and forgotten.
+                #expect(try await fixture.count("provider_grants") == 0)
+                #expect(try await fixture.grants(.apple).allSatisfy { !$0.isLive })
+            }
+        }
+    }
+}

@@ -10,7 +10,10 @@ CREATE TABLE outbox (
     subject text COLLATE "C",
     -- No reference: the identity may be gone before its authorization is.
     identity_id uuid,
+    -- How often it was claimed: whoever claims it has the number by which it may write.
     attempts integer NOT NULL DEFAULT 0,
+    -- How many scheduled attempts have failed: by this the next one is put off.
+    failures integer NOT NULL DEFAULT 0,
     next_attempt_at timestamptz NOT NULL,
     -- While a process works on it; free again when that process dies.
     claimed_until timestamptz,

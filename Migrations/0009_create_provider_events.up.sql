@@ -36,4 +36,11 @@ ALTER TABLE identities
     -- Whether mail to a relay address arrives; NULL while Apple has said nothing of it.
     ADD COLUMN email_deliverable boolean,
     -- Since when the provider has had the account disabled: it signs nobody in until it is enabled again.
-    ADD COLUMN blocked_at timestamptz;
+    ADD COLUMN blocked_at timestamptz,
+    -- When the provider last ended what the identity had opened: a token from before that opens nothing more.
+    ADD COLUMN not_before timestamptz;
+
+ALTER TABLE sessions
+    -- When the person of the identity that opened it proved to the provider to be there. Later than that is auth_time
+    -- when a password or a session bound the identity.
+    ADD COLUMN provider_auth_time timestamptz;

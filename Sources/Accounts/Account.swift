@@ -31,6 +31,12 @@ package struct Account: Hashable, Sendable {
         self.identities = identities
     }
 
+    /// Whether the account can be entered without this identity: by its password, or by another identity whose provider
+    /// has not disabled it.
+    package func hasWayIn(without identity: IdentityID) -> Bool {
+        hasPassword || identities.contains { $0.id != identity && !$0.isBlocked }
+    }
+
     /// The same account with a name.
     package func named(_ name: DisplayName) -> Account {
         Account(
@@ -60,10 +66,13 @@ package struct Identity: Hashable, Sendable {
     package let authorization: Authorization
     /// Whether mail to a relay address arrives; `nil` while the provider has said nothing of it.
     package let isEmailDeliverable: Bool?
+    /// Whether the provider has disabled the person's account there: then it signs nobody in.
+    package let isBlocked: Bool
 
     package init(
         id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,
-        linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization, isEmailDeliverable: Bool? = nil
+        linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization, isEmailDeliverable: Bool? = nil,
+        isBlocked: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -74,5 +83,6 @@ package struct Identity: Hashable, Sendable {
         self.lastSignInAt = lastSignInAt
         self.authorization = authorization
         self.isEmailDeliverable = isEmailDeliverable
+        self.isBlocked = isBlocked
     }
 }

@@ -78,6 +78,9 @@ package struct Device: Hashable, Sendable {
 package struct SessionOpening: Sendable {
     package let id: SessionID
     package let authenticatedAt: Timestamp
+    /// When the person proved to the provider of the identity that opens it to be there: not later than
+    /// `authenticatedAt`, which may be that of a password. `nil` without an identity.
+    package let providerAuthenticatedAt: Timestamp?
     package let methods: [AuthenticationMethod]
     package let now: Timestamp
     package let expiresAt: Timestamp
@@ -86,11 +89,12 @@ package struct SessionOpening: Sendable {
     package let address: String?
 
     package init(
-        id: SessionID, authenticatedAt: Timestamp, methods: [AuthenticationMethod], now: Timestamp,
-        expiresAt: Timestamp, device: Device?, address: String?
+        id: SessionID, authenticatedAt: Timestamp, providerAuthenticatedAt: Timestamp? = nil,
+        methods: [AuthenticationMethod], now: Timestamp, expiresAt: Timestamp, device: Device?, address: String?
     ) {
         self.id = id
         self.authenticatedAt = authenticatedAt
+        self.providerAuthenticatedAt = providerAuthenticatedAt
         self.methods = methods
         self.now = now
         self.expiresAt = expiresAt

@@ -51,6 +51,8 @@ extension SignInService {
             }
             try await settleRevocations(of: posted.identity.key)
         }
+        // Before it is sent: what ends the person's authorization after this moment may end what comes back.
+        let sentAt = clock.now()
         // A second is left, however busy the database was.
         let patience = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
         let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
@@ -67,9 +69,9 @@ extension SignInService {
             if let posted, posted.identity.key != exchanged.identity.key {
                 throw SignInFailure.credentialRejected(.subjectMismatch, retryAfter: nil)
             }
-            return .exchanged(exchanged, grant(of: exchanged, for: code, provider: provider))
+            return .exchanged(exchanged, grant(of: exchanged, for: code, provider: provider, at: sentAt))
         } catch let refusal as EndpointRefusal {
-            return try outcome(of: refusal, of: provider, beside: posted, client: client)
+            return try outcome(of: refusal, of: provider, credential, beside: posted, client: client)
         } catch let failure as SignInFailure {
             throw failure
         } catch {
@@ -84,6 +86,9 @@ extension SignInService {
         switch provider {
         case .google:
             guard let endpoint = endpoints.google else { return nil }
+            if posted == nil, let clientID = credential.clientID, !clientID.utf8.elementsEqual(endpoint.clientID.utf8) {
+                throw .credentialRejected(.clientRejected, retryAfter: nil)
+            }
             return AuthorizationCode(text: text, clientID: endpoint.clientID)
         case .apple:
             if let redirectURI = credential.redirectURI,
@@ -115,9 +120,10 @@ extension SignInService {
         _ = await within(SignInService.patienceForRevocations) { await revocations.settle(key) }
     }
 
-    private func grant(of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider) -> NewGrant? {
+    private func grant(
+        of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider, at now: Timestamp
+    ) -> NewGrant? {
         exchanged.refreshToken.map { token in
-            let now = clock.now()
             // Spread over the day from the start, whenever the people of one night signed up.
             let checkAt: Timestamp? =
                 provider == .apple
@@ -127,7 +133,8 @@ extension SignInService {
     }
 
     private func outcome(
-        of refusal: EndpointRefusal, of provider: Provider, beside posted: VerifiedCredential?, client: Client
+        of refusal: EndpointRefusal, of provider: Provider, _ credential: ProviderCredential,
+        beside posted: VerifiedCredential?, client: Client
     ) throws(SignInFailure) -> CodeOutcome {
         var metadata: Logger.Metadata = [
             "provider": "\(provider.rawValue)", "request": "\(client.requestID)",
@@ -141,9 +148,17 @@ extension SignInService {
             exchanges.count(provider, .clientRejected)
             metadata["error"] = "\(error)"
             metadata["key"] = "\(keyID)"
-            logger.error("the provider refuses this service's client credentials; check the key", metadata: metadata)
+            if credential.redirectURI == nil {
+                logger.error(
+                    "the provider refuses this service's client credentials; check the key", metadata: metadata)
+            } else {
+                // Apple says the same to a redirect URI that is not the code's, and that one the client has posted.
+                logger.warning(
+                    "the provider refuses this service's client credentials, or the posted redirectUri",
+                    metadata: metadata)
+            }
             // Also beside a good token: whoever was let in now could never be revoked.
-            throw .providerUnavailable(retryAfter: 60, reason: "client_rejected")
+            throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
         case .unavailable(let detail):
             exchanges.count(provider, .unavailable)
             metadata["error"] = "\(detail)"

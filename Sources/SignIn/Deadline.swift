@@ -1,17 +1,19 @@
-/// Runs `work` for at most as long as `limit`; what takes longer is cancelled.
+/// Runs `work` for at most as long as `limit`. What takes longer is cancelled, and not waited for: it may be at something
+/// that no cancellation reaches.
 ///
 /// - Returns: `nil` when the time was over first.
 func within<Result: Sendable>(
     _ limit: Duration, _ work: @escaping @Sendable () async -> Result
 ) async -> Result? {
-    await withTaskGroup(of: Result?.self) { group in
-        group.addTask { await work() }
-        group.addTask {
-            try? await Task.sleep(for: limit)
-            return nil
-        }
-        let first = await group.next() ?? nil
-        group.cancelAll()
-        return first
+    let (results, result) = AsyncStream.makeStream(of: Result?.self, bufferingPolicy: .bufferingOldest(1))
+    let working = Task { result.yield(await work()) }
+    let waiting = Task {
+        try await Task.sleep(for: limit)
+        result.yield(nil)
     }
+    defer {
+        working.cancel()
+        waiting.cancel()
+    }
+    return await results.first { _ in true } ?? nil
 }

@@ -66,6 +66,9 @@ package struct GrantChecks: Sendable {
             try await store.noteAlive(check)
         } catch let refusal as EndpointRefusal {
             switch refusal {
+            case .grantRejected(error: "admin_policy_enforced"):
+                // Not for ever: an administrator of the person's domain may allow it again.
+                checks.count(check.provider, .unavailable)
             case .grantRejected(let error):
                 try await end(check, reason: error)
             case .requestRejected(let error):

@@ -41,7 +41,7 @@ package struct Revocations: Sendable {
         let now = clock.now()
         let claimed = try await store.claim(
             at: provider, now: now, claimedUntil: now.advanced(bySeconds: Revocations.lease), limit: Revocations.batch)
-        await attempt(claimed)
+        await attempt(claimed, isScheduled: true)
         return claimed.count
     }
 
@@ -54,16 +54,11 @@ package struct Revocations: Sendable {
                 let claimed = try await store.claim(
                     of: key, at: now, claimedUntil: now.advanced(bySeconds: Revocations.lease))
                 guard claimed.isEmpty else {
-                    // Not cut short when the wait is: an attempt ends with a note of what came of it.
-                    let (ending, ended) = AsyncStream.makeStream(of: Void.self)
-                    Task {
-                        await attempt(claimed)
-                        ended.finish()
-                    }
-                    for await _ in ending {}
+                    // In a task of its own: it is not cut short when the wait is, and ends with a note of what came of it.
+                    await Task { await attempt(claimed, isScheduled: false) }.value
                     return
                 }
-                try await Task.sleep(for: .milliseconds(20))
+                try await Task.sleep(for: .milliseconds(100))
             }
         } catch {
             // It stays pending; the sign-in goes on without.
@@ -71,12 +66,14 @@ package struct Revocations: Sendable {
         }
     }
 
-    private func attempt(_ claimed: [ClaimedRevocation]) async {
+    /// - Parameter isScheduled: whether a failure puts the next attempt off. What the sign-ins of a person set off must not
+    /// use up what the schedule allows.
+    private func attempt(_ claimed: [ClaimedRevocation], isScheduled: Bool) async {
         await withTaskGroup(of: Void.self) { group in
             for revocation in claimed {
                 group.addTask {
                     do {
-                        try await attempt(revocation)
+                        try await attempt(revocation, isScheduled: isScheduled)
                     } catch {
                         // The database is away. The claim lapses, and whoever comes then asks again.
                         logger.warning(
@@ -88,7 +85,7 @@ package struct Revocations: Sendable {
         }
     }
 
-    private func attempt(_ revocation: ClaimedRevocation) async throws {
+    private func attempt(_ revocation: ClaimedRevocation, isScheduled: Bool) async throws {
         let failures = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
             for grant in revocation.grants {
                 group.addTask { try await revoke(grant, of: revocation) }
@@ -100,11 +97,12 @@ package struct Revocations: Sendable {
             try await store.finish(revocation, at: now)
             return attempts.count(revocation.provider, .done)
         }
+        guard isScheduled else { return try await store.release(revocation, error: failure) }
         var metadata: Logger.Metadata = [
             "revocation": "\(revocation.id)", "provider": "\(revocation.provider.rawValue)",
             "attempt": "\(revocation.attempt)", "error": "\(failure)",
         ]
-        guard let delay = RetrySchedule.delay(after: revocation.attempt, jitter: .random(in: 0...1)) else {
+        guard let delay = RetrySchedule.delay(after: revocation.failures + 1, jitter: .random(in: 0...1)) else {
             try await store.giveUp(revocation, error: failure, at: now)
             logger.error("a revocation was given up", metadata: metadata)
             return attempts.count(revocation.provider, .failed)

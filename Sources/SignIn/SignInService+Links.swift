@@ -27,7 +27,7 @@ extension SignInService {
             throw .linkTicketExpired
         }
         let opening = try opening(
-            authenticatedAt: ticket.identity.authenticatedAt,
+            authenticatedAt: ticket.identity.authenticatedAt, atProvider: ticket.identity.authenticatedAt,
             methods: [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
         let accountID: AccountID = try freshID(now)
         let identityID: IdentityID = try freshID(now)
@@ -79,6 +79,7 @@ extension SignInService {
     ) async throws(SignInFailure) -> SignedIn {
         let opening = try opening(
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
+            atProvider: ticket.identity.authenticatedAt,
             methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
         let identityID: IdentityID = try freshID(now)
         let replacement = AuditEvent(.identityReplaced, by: .person, requestID: client.requestID)

@@ -1,5 +1,6 @@
 package import Accounts
 import JOSE
+import Logging
 import Providers
 import Storage
 

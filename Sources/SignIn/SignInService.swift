@@ -107,10 +107,12 @@ extension SignInService {
     package var publishedKeys: [UInt8] { accessTokens.publishedKeys }
 
     func opening(
-        authenticatedAt: Timestamp, methods: [AuthenticationMethod], client: Client, now: Timestamp
+        authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],
+        client: Client, now: Timestamp
     ) throws(SignInFailure) -> SessionOpening {
         SessionOpening(
-            id: try freshID(now), authenticatedAt: min(authenticatedAt, now), methods: methods, now: now,
+            id: try freshID(now), authenticatedAt: min(authenticatedAt, now),
+            providerAuthenticatedAt: providerTime.map { min($0, now) }, methods: methods, now: now,
             expiresAt: now.advanced(bySeconds: configuration.refreshLifetime), device: client.device,
             address: client.address)
     }

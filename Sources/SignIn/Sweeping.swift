@@ -7,6 +7,8 @@ package struct Sweeping: Sendable {
     static let retention: Int64 = 3_600
     /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
     static let eventRetention: Int64 = 30 * 86_400
+    /// Seconds for which revocations are kept that are done.
+    static let revocationRetention: Int64 = 90 * 86_400
     private static let batch = 200
 
     private let stores: Stores
@@ -22,8 +24,10 @@ package struct Sweeping: Sendable {
         let now = clock.now()
         let old = now.advanced(bySeconds: -Sweeping.retention)
         try await stores.revocations.eraseSubjects(endedBefore: old, limit: Sweeping.batch)
+        let revocations = try await stores.revocations.deleteDone(
+            before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: Sweeping.batch)
         let events = try await stores.providerEvents.deleteProcessed(
             before: now.advanced(bySeconds: -Sweeping.eventRetention), limit: Sweeping.batch)
-        return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch) + events
+        return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch) + events + revocations
     }
 }

@@ -10,7 +10,7 @@ struct AccountRow: Sendable {
     static let columns: SQL = """
         a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at, a.password_hash IS NOT NULL,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
-        i.last_sign_in_at, i.authorization_status, i.email_deliverable
+        i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at
         """
 
     /// - Parameter first: where `columns` begin in the row.
@@ -18,11 +18,11 @@ struct AccountRow: Sendable {
         let (
             accountID, email, emailVerified, displayName, status, createdAt, hasPassword,
             identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
-            lastSignInAt, authorization, isDeliverable
+            lastSignInAt, authorization, isDeliverable, blockedAt
         ) = try row.decode(
             AccountID.self, String?.self, Bool.self, String?.self, String.self, Timestamp.self, Bool.self,
             IdentityID?.self, String?.self, String?.self, String?.self, String?.self, Bool?.self, Bool?.self,
-            Timestamp?.self, Timestamp?.self, String?.self, Bool?.self, from: first)
+            Timestamp?.self, Timestamp?.self, String?.self, Bool?.self, Timestamp?.self, from: first)
         self.account = Account(
             id: accountID, email: email.flatMap(EmailAddress.init), isEmailVerified: emailVerified,
             displayName: displayName.flatMap(DisplayName.init), status: Account.Status(rawValue: status) ?? .disabled,
@@ -35,7 +35,8 @@ struct AccountRow: Sendable {
                 email: identityEmail.flatMap(EmailAddress.init), isEmailVerified: identityEmailVerified ?? false,
                 isPrivateEmail: isPrivate ?? false, linkedAt: linkedAt, lastSignInAt: lastSignInAt,
                 authorization: authorization.flatMap(Identity.Authorization.init) ?? .none,
-                isEmailDeliverable: isDeliverable)
+                isEmailDeliverable: isDeliverable,
+                isBlocked: blockedAt != nil)
         } else {
             self.identity = nil
         }

@@ -22,7 +22,7 @@ extension AccountStore {
             guard let account = try await AccountStore.lock(accountID, in: transaction),
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { return .notFound }
-            guard account.hasPassword || account.identities.count > 1 else { return .lastSignInMethod }
+            guard account.hasWayIn(without: identityID) else { return .lastSignInMethod }
             return .unlinked(
                 try await AccountStore.unlink(
                     identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
@@ -41,7 +41,7 @@ extension AccountStore {
             guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { return .notFound }
-            if unlinking, account.hasPassword || account.identities.count > 1 {
+            if unlinking, account.hasWayIn(without: identityID) {
                 return .unlinked(
                     try await AccountStore.unlink(
                         identity, reason: .identityUnlinked, event: event, at: now, in: transaction))

@@ -5,6 +5,8 @@ package import Postgres
 package enum IdentitySignIn: Sendable {
     case unknown
     case disabled(AccountID)
+    /// The provider has ended what the identity had opened since the person proved to be there.
+    case outdated
     /// The session of the opening has been inserted.
     case signedIn(Account, IdentityID)
 }
@@ -74,7 +76,9 @@ package struct IdentityStore: Sendable {
                     expires_at, position)
                 CROSS JOIN LATERAL (
                     SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
-                        CASE WHEN i.blocked_at IS NULL THEN a.status ELSE 'blocked' END AS status, i.identity_id,
+                        CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated' WHEN i.blocked_at IS NOT NULL THEN 'blocked'
+                            ELSE a.status END AS status,
+                        i.identity_id,
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
                             OR (p.stated_email IS NOT NULL
                                 AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
@@ -83,6 +87,9 @@ package struct IdentityStore: Sendable {
                     JOIN accounts a ON a.account_id = i.account_id
                     WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
                     LIMIT 1
+                    -- Whoever is ending what the identity has opened is waited for, and what they wrote counts. The
+                    -- session's reference to the identity would take the same lock a moment later.
+                    FOR KEY SHARE OF i
                 ) a
             ), touched AS (
                 UPDATE identities i
@@ -102,18 +109,18 @@ package struct IdentityStore: Sendable {
                 WHERE f.is_due AND f.status = 'active' AND i.identity_id = free.identity_id
                 RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at
             ), opened AS (
-                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, device_name,
-                    device_platform, ip, created_at, last_used_at, expires_at)
-                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, string_to_array(f.amr, ' '),
+                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
+                    device_name, device_platform, ip, created_at, last_used_at, expires_at)
+                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, f.auth_time, string_to_array(f.amr, ' '),
                     f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
                 FROM found f
                 WHERE f.status = 'active'
             )
-            SELECT a.position, \(AccountRow.columns)
+            SELECT a.position, a.status, \(AccountRow.columns)
             FROM found a
             CROSS JOIN LATERAL (
                 SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
-                    i.email_deliverable,
+                    i.email_deliverable, i.blocked_at,
                     CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
                     COALESCE(t.email_verified, i.email_verified) AS email_verified,
                     COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,
@@ -125,19 +132,27 @@ package struct IdentityStore: Sendable {
             ) i
             ORDER BY a.position, i.created_at, i.identity_id
             """
-        ) { row throws(PostgresError) in (position: try Int(from: row[0]), account: try AccountRow(row, from: 1)) }
+        ) { row throws(PostgresError) in
+            (position: try Int(from: row[0]), status: try String(from: row[1]), account: try AccountRow(row, from: 2))
+        }
         let accounts = Dictionary(grouping: rows, by: \.position)
         return attempts.enumerated().map { index, attempt in
             // PostgreSQL counts from 1.
-            answer(to: attempt, rows: (accounts[index + 1] ?? []).map(\.account))
+            answer(to: attempt, rows: accounts[index + 1] ?? [])
         }
     }
 
-    private static func answer(to attempt: SignInAttempt, rows: [AccountRow]) -> IdentitySignIn {
-        guard let account = AccountRow.account(rows),
+    private static func answer(
+        to attempt: SignInAttempt, rows: [(position: Int, status: String, account: AccountRow)]
+    ) -> IdentitySignIn {
+        guard let status = rows.first?.status, let account = AccountRow.account(rows.map(\.account)),
             let linked = account.identities.first(where: { $0.key == attempt.identity.key })
         else { return .unknown }
-        return account.status == .active ? .signedIn(account, linked.id) : .disabled(account.id)
+        switch status {
+        case "active": return .signedIn(account, linked.id)
+        case "outdated": return .outdated
+        default: return .disabled(account.id)
+        }
     }
 }
 

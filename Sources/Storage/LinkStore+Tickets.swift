@@ -7,7 +7,8 @@ extension LinkStore {
     package func insert(_ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?) async throws {
         guard let grant else { return try await insert(ticket, hash: hash, in: database) }
         let sealed = try SealedGrant(grant, keyRing: keyRing)
-        try await database.transaction { transaction in
+        try await database.transaction(retries: 2) { transaction in
+            try await LinkStore.lock(ticket.identity.key, in: transaction)
             try await insert(ticket, hash: hash, in: transaction)
             _ = try await transaction.execute(
                 """
@@ -57,13 +58,14 @@ extension LinkStore {
     ///
     /// - Returns: how many tickets it dealt with, at most twice `limit`.
     package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
-        let released = try await database.transaction { transaction in
+        let released = try await database.transaction(retries: 2) { transaction in
             let tickets = try await transaction.query(
                 """
                 SELECT t.ticket_hash, t.provider, t.realm, t.subject
                 FROM provider_grants g
                 JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
                 WHERE t.expires_at <= \(now)
+                ORDER BY t.subject
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED
                 """
@@ -94,25 +96,77 @@ extension LinkStore {
     }
 
     /// What becomes of the grant of a ticket that nobody spends. A provider's revocation ends the person's whole
-    /// authorization, so it is revoked only if nothing else of the person lives here, and otherwise erased.
+    /// authorization, so it is revoked only if nothing else of the person lives here. If something does and has no grant of
+    /// the client, it gets this one, and otherwise the grant is erased.
     private func release(
         _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
     ) async throws {
+        try await LinkStore.lock(key, in: transaction)
+        let toIdentity = try await transaction.execute(
+            """
+            UPDATE provider_grants g
+            SET identity_id = i.identity_id, ticket_hash = NULL
+            FROM identities i
+            WHERE g.ticket_hash = \(hash) AND i.subject = \(key.subject.text) AND i.provider = \(key.provider.rawValue)
+                AND i.realm = \(key.realm.text)
+                AND NOT EXISTS (
+                    SELECT FROM provider_grants o
+                    WHERE o.identity_id = i.identity_id AND o.client_id = g.client_id)
+            """)
+        guard toIdentity == 0 else {
+            _ = try await transaction.execute(
+                "UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
+            return
+        }
+        let toTicket = try await transaction.execute(
+            """
+            UPDATE provider_grants
+            SET ticket_hash = (
+                SELECT t.ticket_hash
+                FROM link_tickets t
+                WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))
+                    AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash)
+                ORDER BY t.expires_at DESC
+                LIMIT 1)
+            WHERE ticket_hash = \(hash)
+                AND NOT EXISTS (SELECT FROM identities WHERE \(key.condition))
+                AND EXISTS (
+                    SELECT FROM link_tickets t
+                    WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))
+                        AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash))
+            """)
+        guard toTicket == 0 else { return }
         let erased = try await transaction.execute(
             """
             DELETE FROM provider_grants
             WHERE ticket_hash = \(hash) AND (
                 EXISTS (SELECT FROM identities WHERE \(key.condition))
                 OR EXISTS (
-                    SELECT FROM link_tickets
-                    WHERE \(key.condition) AND ticket_hash <> \(hash) AND consumed_at IS NULL
-                        AND expires_at > \(now)))
+                    SELECT FROM link_tickets t WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))))
             """)
         guard erased == 0 else { return }
         let held = try await transaction.query(
             "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         if held == [true] { try await RevocationStore.begin(key, at: now, in: transaction) }
+    }
+
+    private static func isOtherLiveTicket(than hash: [UInt8], of key: IdentityKey, at now: Timestamp) -> SQL {
+        """
+        t.subject = \(key.subject.text) AND t.provider = \(key.provider.rawValue) AND t.realm = \(key.realm.text)
+            AND t.ticket_hash <> \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(now)
+        """
+    }
+
+    /// Whoever decides over what a person's tickets hold decides alone: two who see each other's ticket alive would both
+    /// erase their own.
+    static func lock(_ key: IdentityKey, in transaction: Transaction) async throws(PostgresError) {
+        _ = try await transaction.query(
+            """
+            SELECT pg_advisory_xact_lock(hashtextextended(
+                concat_ws(' ', 'tickets', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text)), 0))::text
+            """
+        ) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 
     func consume(

@@ -257,8 +257,19 @@ package struct LinkStore: Sendable {
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                 \(email?.isPrivateRelay ?? false), \(opening.now), \(opening.now))
             """)
+        try await LinkStore.lock(identity.key, in: transaction)
+        // Also what other tickets of the person hold: Google gives a refresh token for the first code alone, and its
+        // ticket need not be the one that is spent.
         let granted = try await transaction.execute(
-            "UPDATE provider_grants SET identity_id = \(identityID), ticket_hash = NULL WHERE ticket_hash = \(hash)")
+            """
+            UPDATE provider_grants
+            SET identity_id = \(identityID), ticket_hash = NULL
+            WHERE grant_id IN (
+                SELECT DISTINCT ON (client_id) grant_id
+                FROM provider_grants
+                WHERE \(identity.key.condition) AND ticket_hash IS NOT NULL
+                ORDER BY client_id, (ticket_hash = \(hash)) DESC, created_at DESC)
+            """)
         if granted > 0 {
             _ = try await transaction.execute(
                 "UPDATE identities SET authorization_status = 'active' WHERE identity_id = \(identityID)")

@@ -14,6 +14,8 @@ package struct ClaimedRevocation: Sendable {
     package let provider: Provider
     /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
     package let attempt: Int
+    /// How many scheduled attempts have failed before.
+    package let failures: Int
     package let grants: [Grant]
 }
 
@@ -51,8 +53,15 @@ package struct RevocationStore: Sendable {
             """
             UPDATE provider_grants
             SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
-            WHERE revocation_id IS NULL AND \(key.condition)
+            WHERE \(key.condition) AND (
+                revocation_id IS NULL
+                OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
             """)
+        if moved == 0, let pending = try await pending(of: key, besides: id, in: transaction) {
+            // Asked for before, and not done yet: this is the same revocation.
+            _ = try await transaction.execute("DELETE FROM outbox WHERE message_id = \(id)")
+            return pending
+        }
         guard moved == 0 else {
             return Revocation(
                 id: id, provider: key.provider, identityID: identityID, status: .pending, attempts: 0, lastError: nil,
@@ -67,6 +76,22 @@ package struct RevocationStore: Sendable {
         return Revocation(
             id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
             lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
+    }
+
+    private static func pending(
+        of key: IdentityKey, besides id: RevocationID, in transaction: Transaction
+    ) async throws(PostgresError) -> Revocation? {
+        let ids = try await transaction.query(
+            """
+            SELECT message_id
+            FROM outbox
+            WHERE status = 'pending' AND message_id <> \(id) AND \(key.condition)
+            ORDER BY created_at
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
+        guard let id = ids.first else { return nil }
+        return try await revocation(id, in: transaction)
     }
 
     // MARK: - Work
@@ -106,27 +131,29 @@ package struct RevocationStore: Sendable {
                 SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
                 FROM due
                 WHERE o.message_id = due.message_id
-                RETURNING o.message_id, o.provider, o.attempts
+                RETURNING o.message_id, o.provider, o.attempts, o.failures
             )
-            SELECT c.message_id, c.provider, c.attempts, g.grant_id, g.client_id, g.sealed_refresh_token
+            SELECT c.message_id, c.provider, c.attempts, c.failures, g.grant_id, g.client_id, g.sealed_refresh_token
             FROM claimed c
             LEFT JOIN provider_grants g ON g.revocation_id = c.message_id
             ORDER BY c.message_id, g.grant_id
             """
         ) { row throws(PostgresError) in
-            let (id, provider, attempt, grantID, clientID, sealed) = try row.decode(
-                RevocationID.self, String.self, Int32.self, GrantID?.self, String?.self, [UInt8]?.self)
+            let (id, provider, attempt, failures, grantID, clientID, sealed) = try row.decode(
+                RevocationID.self, String.self, Int32.self, Int32.self, GrantID?.self, String?.self, [UInt8]?.self)
             var grant: ClaimedRevocation.Grant?
             if let grantID, let clientID, let sealed {
                 grant = ClaimedRevocation.Grant(
                     id: grantID, clientID: clientID,
                     refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing))
             }
-            return (id, Provider(rawValue: provider) ?? .apple, Int(attempt), grant)
+            return (id, Provider(rawValue: provider) ?? .apple, (Int(attempt), Int(failures)), grant)
         }
         return Dictionary(grouping: rows, by: \.0).values.compactMap { rows in
             rows.first.map { first in
-                ClaimedRevocation(id: first.0, provider: first.1, attempt: first.2, grants: rows.compactMap(\.3))
+                ClaimedRevocation(
+                    id: first.0, provider: first.1, attempt: first.2.0, failures: first.2.1,
+                    grants: rows.compactMap(\.3))
             }
         }
     }
@@ -142,16 +169,15 @@ package struct RevocationStore: Sendable {
         try await database.transaction(retries: 2) { transaction in
             let ended = try await end(revocation, .done, error: nil, at: now, in: transaction)
             guard let ended else { return }
+            // Whoever keeps a grant locks the identity first, and so does this.
             _ = try await transaction.execute(
                 """
                 UPDATE identities
-                SET authorization_status = 'revoked'
-                WHERE identity_id = \(ended.identityID) AND authorization_status = 'revoking'
+                SET authorization_status =
+                    CASE authorization_status WHEN 'revoking' THEN 'revoked' ELSE authorization_status END
+                WHERE identity_id = \(ended.identityID) OR \(ended.key?.condition ?? "false")
                 """)
             guard let key = ended.key else { return }
-            // Whoever keeps a grant locks the identity first, and so does this.
-            _ = try await transaction.execute(
-                "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
             _ = try await transaction.execute(
                 """
                 UPDATE provider_grants
@@ -161,6 +187,16 @@ package struct RevocationStore: Sendable {
         }
     }
 
+    /// It did not work, out of its turn: it stays as due as it was.
+    package func release(_ revocation: ClaimedRevocation, error: String) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET claimed_until = NULL, last_error = \(error)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            """)
+    }
+
     /// It did not work this time.
     package func postpone(
         _ revocation: ClaimedRevocation, error: String, until nextAttempt: Timestamp
@@ -168,7 +204,7 @@ package struct RevocationStore: Sendable {
         _ = try await database.execute(
             """
             UPDATE outbox
-            SET claimed_until = NULL, next_attempt_at = \(nextAttempt), last_error = \(error)
+            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
             WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
             """)
     }
@@ -220,7 +256,13 @@ package struct RevocationStore: Sendable {
     }
 
     package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {
-        let rows = try await database.query(
+        try await RevocationStore.revocation(id, in: database)
+    }
+
+    private static func revocation(
+        _ id: RevocationID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Revocation? {
+        let rows = try await session.query(
             """
             SELECT provider, identity_id, status, attempts, last_error, created_at, finished_at
             FROM outbox
@@ -246,6 +288,20 @@ package struct RevocationStore: Sendable {
             return (Int(count), oldest)
         }
         return rows.first ?? (0, nil)
+    }
+
+    /// Deletes those that were done before `time`.
+    package func deleteDone(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM outbox
+            WHERE message_id IN (
+                SELECT message_id
+                FROM outbox
+                WHERE status = 'done' AND finished_at < \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
     }
 
     /// Erases who the revocations were about that ended before `time`.

@@ -146,9 +146,10 @@ extension SessionOpening {
     /// `INSERT INTO sessions … SELECT …`, to be followed by the `FROM` that the two expressions refer to.
     func insertion(accountID: SQL, identityID: SQL) -> SQL {
         """
-        INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, amr, device_name,
-            device_platform, ip, created_at, last_used_at, expires_at)
-        SELECT \(id), \(accountID), \(identityID), \(now), \(authenticatedAt), \(methods.map(\.rawValue)),
+        INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
+            device_name, device_platform, ip, created_at, last_used_at, expires_at)
+        SELECT \(id), \(accountID), \(identityID), \(now), \(authenticatedAt), \(providerAuthenticatedAt),
+            \(methods.map(\.rawValue)),
             \(device?.name), \(device?.platform), \(address), \(now), \(now), \(expiresAt)
         """
     }

@@ -72,7 +72,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         var fields = client.fields + [("grant_type", "authorization_code"), ("code", code.text)]
         if let redirectURI = code.redirectURI { fields.append(("redirect_uri", redirectURI)) }
         let answer = try await tokens.post(fields, timeout: timeout)
-            .document(keyID: client.keyID, suspect: .configuration)
+            .document(keyID: client.keyID, suspect: .code)
         return try await provider.exchanged(
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }

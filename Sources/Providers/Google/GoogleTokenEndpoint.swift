@@ -55,7 +55,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         // The codes of apps are tied to an empty address; leaving the field out is a mismatch.
         let fields = client + [("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", "")]
         let answer = try await tokens.post(fields, timeout: timeout)
-            .document(keyID: configuration.clientID, suspect: .configuration)
+            .document(keyID: configuration.clientID, suspect: .code)
         return try await provider.exchanged(
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }

@@ -18,12 +18,16 @@ enum EndpointError: String {
         case configuration
         /// The token or the subject in one of them.
         case content
+        /// The code, and where it was sent: both come from the client, so neither is a fault of the configuration.
+        case code
     }
 
     /// - Parameter keyID: what the request was authenticated with.
     func refusal(keyID: String, suspect: Suspect) -> EndpointRefusal {
         switch self {
         case .invalidGrant, .adminPolicyEnforced:
+            .grantRejected(error: rawValue)
+        case .invalidRequest where suspect == .code, .redirectURIMismatch where suspect == .code:
             .grantRejected(error: rawValue)
         case .invalidRequest where suspect == .content:
             .requestRejected(error: rawValue)

@@ -85,7 +85,7 @@ extension JSONValue {
 
 extension FetchError.Code {
     /// For logs and the outbox; names nothing that came over the wire.
-    fileprivate var word: String {
+    var word: String {
         switch self {
         case .invalidURL: "invalid_url"
         case .invalidHeader: "invalid_header"

@@ -46,8 +46,10 @@ extension IdentityProvider {
             try credential.checkHash(ofCode: code.text)
             return ExchangedCode(identity: credential.identity, refreshToken: tokens.refreshToken)
         } catch {
-            // The token may well be good: nobody can say.
-            guard error.reason != .keysUnavailable else { throw .unavailable(detail: error.reason.rawValue) }
+            // Without its key, or before the keys may be asked for again, the token may well be good: nobody can say.
+            guard error.reason != .keysUnavailable, error.retryAfter == nil else {
+                throw .unavailable(detail: error.reason.rawValue)
+            }
             throw .credentialRejected(error)
         }
     }

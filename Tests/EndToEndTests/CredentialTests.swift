@@ -5,36 +5,38 @@ import Testing
 
 /// What may come beside a token, and what it does.
 @Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
-    @Test func `a code that comes along is accepted, and the authorization stays none`() async throws {
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `a code brings an authorization, beside a token and alone`(provider: Sandbox.Provider) async throws {
         let world = try World.shared
-        try await world.newPerson("code")
-        let credential = try await world.sandbox.authorizeApple("code", clientID: Countersign.appleClient)
-        let posted: TokenMint.Members = [
-            "authorizationCode": .string(credential.authorizationCode), "clientId": .string(Countersign.appleClient),
-        ]
-        let stranger = try await world.service.signInWithApple(credential.identityToken, posted)
-        #expect(stranger.status == 200)
-        let created = try await world.service.post(
-            "/v1/links/create", ["linkTicket": .string(try stranger.text("linkTicket"))])
-        #expect(try created.text("identity.authorization") == "none")
-        #expect(try created.text("identity.provider") == "apple")
-
-        let google = try await world.sandbox.authorizeGoogle("code", clientID: Countersign.googleClient)
-        let other = try await world.service.signInWithGoogle(
-            google.idToken, ["serverAuthCode": .string(google.serverAuthCode)])
-        #expect(other.status == 200)
+        let created = try await world.newGrantedAccount("code-\(provider)", provider)
+        let alone = try await world.service.signIn(
+            provider, try await world.authorize("code-\(provider)", provider).codeAlone)
+        #expect(alone.status == 200)
+        #expect(try alone.text("account.accountId") == (try created.text("account.accountId")))
+        #expect(try alone.text("identity.authorization") == "active")
+        #expect(try await world.grants(of: "code-\(provider)", provider).count == 2)
     }
 
-    @Test func `a code alone does not sign in yet, and nothing at all is told so`() async throws {
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `a code is good once, and a spent one takes nothing from the token beside it`(
+        provider: Sandbox.Provider
+    ) async throws {
+        let world = try World.shared
+        try await world.newPerson("spent-\(provider)")
+        let credential = try await world.authorize("spent-\(provider)", provider)
+        #expect(try await world.service.signIn(provider, credential.codeAlone).status == 200)
+        let again = try await world.service.signIn(provider, credential.codeAlone)
+        #expect(again.status == 401)
+        #expect(again.code == "invalid_token")
+        #expect(try await world.service.signIn(provider, credential.both).status == 200)
+    }
+
+    @Test func `neither a token nor a code is a fault of the request`() async throws {
         let service = try World.shared.service
-        for (path, code, token) in [
-            ("apple", "authorizationCode", "identityToken"), ("google", "serverAuthCode", "idToken"),
-        ] {
-            for members in [TokenMint.Members(), TokenMint.Members().with(code, "c0de")] {
-                let answer = try await service.post("/v1/sign-in/\(path)", members)
-                #expect(answer.status == 400)
-                #expect(answer.json?["errors"]?.elements?.first?["field"]?.string == token)
-            }
+        for (provider, member) in [(Sandbox.Provider.apple, "identityToken"), (.google, "idToken")] {
+            let answer = try await service.signIn(provider, [:])
+            #expect(answer.status == 400)
+            #expect(answer.json?["errors"]?.elements?.first?["field"]?.string == member)
         }
     }
 
@@ -42,7 +44,7 @@ import Testing
         let world = try World.shared
         try await world.newPerson("nonce")
         let raw = "k3Vq9Zt1-raw"
-        let digest = SHA256.hash(Array(raw.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let digest = Canaries.digits(SHA256.hash(Array(raw.utf8)))
         let posted: TokenMint.Members = ["nonce": .string(raw)]
         let hashed = try await world.appleToken("nonce", nonce: digest)
         #expect(try await world.service.signInWithApple(hashed, posted).status == 200)

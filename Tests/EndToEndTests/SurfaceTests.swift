@@ -9,7 +9,7 @@ import Testing
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
     ]
-    private static let privatePaths = ["/health/live", "/health/ready"]
+    private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
 
     @Test func `no path of one listener answers on the other`() async throws {
         let service = try World.shared.service
@@ -17,7 +17,7 @@ import Testing
             #expect(try await service.privateGet(path).status == 404, "\(path)")
             #expect(try await service.get(path).status != 404, "\(path)")
         }
-        for path in Self.privatePaths + ["/metrics", "/admin/v1/accounts", "/console"] {
+        for path in Self.privatePaths + ["/admin/v1/accounts", "/console"] {
             let answer = try await service.get(path)
             #expect(answer.status == 404, "\(path)")
             #expect(answer.code == "not_found", "\(path)")
@@ -41,8 +41,12 @@ import Testing
     ) async throws {
         let service = try World.shared.service
         for path in Self.publicPaths {
-            let isRead = ["/v1/account", "/.well-known/jwks.json", "/.well-known/openid-configuration"].contains(path)
-            let allowed: [Substring] = isRead ? ["GET", "HEAD"] : ["POST"]
+            let allowed: [Substring] =
+                switch path {
+                case "/v1/account": ["DELETE", "GET", "HEAD"]
+                case "/.well-known/jwks.json", "/.well-known/openid-configuration": ["GET", "HEAD"]
+                default: ["POST"]
+                }
             guard !allowed.contains(method[...]) else { continue }
             let answer = try await RawConnection.exchange(
                 service.port, "\(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")

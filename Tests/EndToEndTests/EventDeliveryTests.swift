@@ -1,0 +1,247 @@
+import JOSE
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+/// What the senders of events are answered, over HTTP.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct EventDeliveryTests {
+    /// A token that is no event of the provider's, and why.
+    struct Refused: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let reason: TokenRejection
+        /// RFC 8935 §2.4.
+        let error: String
+        let token: @Sendable (_ isApple: Bool) throws -> String
+
+        init(
+            _ name: String, _ reason: TokenRejection, _ error: String,
+            _ token: @escaping @Sendable (_ isApple: Bool) throws -> String
+        ) {
+            testDescription = name
+            self.reason = reason
+            self.error = error
+            self.token = token
+        }
+
+        static func event(
+            _ isApple: Bool, _ changes: [(String, TokenMint.Literal?)] = []
+        ) -> TokenMint.Members {
+            isApple
+                ? EventWorld.appleEvent("consent-revoked", of: "kim", id: "bad", changes)
+                : EventWorld.googleEvent("sessions-revoked", of: "kim", id: "bad", changes)
+        }
+
+        static let all: [Refused] = [
+            .init("nothing", .malformed, "invalid_request") { _ in "" },
+            .init("no token", .malformed, "invalid_request") { _ in "a.b.c" },
+            .init("of another's key", .signatureMismatch, "invalid_key") { isApple in
+                try EventWorld.signed(event(isApple), by: TokenMint.stranger)
+            },
+            .init("of HS256", .algorithmRejected, "invalid_key") { isApple in
+                try EventWorld.signed(
+                    event(isApple), header: TokenMint.shared.header(.rs256).with("alg", "HS256"))
+            },
+            .init("of another issuer", .issuerRejected, "invalid_issuer") { isApple in
+                try EventWorld.signed(event(isApple, [("iss", "https://evil.example")]))
+            },
+            .init("of the other provider", .issuerRejected, "invalid_issuer") { isApple in
+                try EventWorld.signed(event(!isApple))
+            },
+            .init("for another audience", .audienceRejected, "invalid_audience") { isApple in
+                try EventWorld.signed(event(isApple, [("aud", "com.example.other")]))
+            },
+            .init("without an id", .claimMissing, "invalid_request") { isApple in
+                try EventWorld.signed(event(isApple, [("jti", nil)]))
+            },
+            .init("of tomorrow", .notYetValid, "invalid_request") { isApple in
+                try EventWorld.signed(event(isApple, [("iat", .integer(EventWorld.now + 86_400))]))
+            },
+            .init("with no events", .claimInvalid, "invalid_request") { isApple in
+                try EventWorld.signed(event(isApple, [("events", .raw("{}"))]))
+            },
+            .init("that is an ID token", .claimMissing, "invalid_request") { isApple in
+                try EventWorld.signed(
+                    isApple ? EventWorld.appleClaims("kim") : EventWorld.googleClaims("kim"))
+            },
+        ]
+    }
+
+    @Test func `what is no event of the provider's gets 400, each in its provider's form, and nothing is stored`()
+        async throws
+    {
+        try await EventWorld.run { world in
+            let kim = try await world.appleAccount("kim")
+            for refused in Refused.all {
+                let name = refused.testDescription
+                let apple = try await world.service.tellApple(refused.token(true))
+                #expect(apple.status == 400, "\(name)")
+                #expect(apple.code == "invalid_request", "\(name)")
+                #expect(apple.header("Content-Type") == "application/problem+json")
+                #expect(!apple.text.contains(refused.reason.rawValue), "\(name)")
+                let line = try await world.service.logged(try apple.text("requestId"))
+                #expect(line["reason"]?.string == refused.reason.rawValue, "\(name)")
+
+                let google = try await world.service.tellGoogle(refused.token(false))
+                #expect(google.status == 400, "\(name)")
+                #expect(google.header("Content-Type") == "application/json")
+                #expect(google.header("Content-Language") == "en")
+                #expect(google.json?["err"]?.string == refused.error, "\(name)")
+                #expect(google.json?["description"]?.string?.isEmpty == false)
+                #expect(google.json?.members?.count == 2)
+            }
+            // Our own access token is nobody's event, whoever it belongs to.
+            let own = try kim.text("session.accessToken")
+            #expect(try await world.service.tellApple(own).status == 400)
+            #expect(try await world.service.tellGoogle(own).status == 400)
+            for body in ["", "{", "[]", "null", "{}", #"{"payload":5}"#, #"{"payload":null}"#, #"{"payload":{}}"#] {
+                let answer = try await world.service.post("/v1/events/apple", body: Array(body.utf8))
+                #expect(answer.status == 400, "\(body)")
+                #expect(answer.code == "invalid_request", "\(body)")
+            }
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
+            #expect(try await world.service.isOpen(kim))
+        }
+    }
+
+    @Test func `an event is no token to sign in with`() async throws {
+        try await EventWorld.run { world in
+            let apple = try EventWorld.signed(
+                EventWorld.appleEvent("consent-revoked", of: "kim", id: "e1").with("sub", "kim"))
+            let google = try EventWorld.signed(
+                EventWorld.googleEvent("sessions-revoked", of: "kim", id: "e1").with("sub", "kim").with(
+                    "exp", .integer(EventWorld.now + 600)))
+            for answer in [
+                try await world.service.signInWithApple(apple), try await world.service.signInWithGoogle(google),
+            ] {
+                #expect(answer.status == 401)
+                #expect(answer.code == "invalid_token")
+            }
+            #expect(try await world.service.tellApple(apple).status == 200)
+        }
+    }
+
+    @Test func `an event is taken whatever its media type says, once however often it comes`() async throws {
+        try await EventWorld.run { world in
+            let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
+            let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+            for type in [
+                "application/json", "application/secevent+jwt", "application/jwt", "text/plain; charset=utf-8",
+                "application/x-www-form-urlencoded", "nonsense",
+            ] {
+                let first = try await world.service.tellApple(apple, type: type)
+                #expect(first.status == 200, "\(type)")
+                #expect(first.body == [])
+                let second = try await world.service.tellGoogle(google, type: type)
+                #expect(second.status == 202, "\(type)")
+                #expect(second.body == [])
+            }
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
+        }
+    }
+
+    @Test func `a body of 64 KiB is read and one byte more is not`() async throws {
+        try await EventWorld.run { world in
+            for (path, status) in [("/v1/events/apple", 400), ("/v1/events/google", 400)] {
+                let fitting = [UInt8](repeating: UInt8(ascii: "a"), count: 65_536)
+                #expect(try await world.service.post(path, body: fitting).status == status)
+                let longer = try await world.service.post(path, body: fitting + [UInt8(ascii: "a")])
+                #expect(longer.status == 413)
+            }
+        }
+    }
+
+    @Test func `without the keys the sender is told to come again, and does not come in vain`() async throws {
+        try await EventWorld.run(withKeys: false) { world in
+            let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
+            let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+            for answer in [try await world.service.tellApple(apple), try await world.service.tellGoogle(google)] {
+                #expect(answer.status == 503)
+                #expect(answer.code == "provider_unavailable")
+                #expect((answer.retryAfter ?? 0) > 0)
+            }
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
+            world.keyServer.comeUp()
+            try await until("the events") {
+                let statuses = [
+                    try await world.service.tellApple(apple).status, try await world.service.tellGoogle(google).status,
+                ]
+                return statuses == [200, 202]
+            }
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 2)
+        }
+    }
+
+    /// Nobody can say whether it is one of the provider's new keys.
+    @Test func `while the keys may not be asked for again, an unknown one is to be shown later`() async throws {
+        try await EventWorld.run { world in
+            let header = try TokenMint.shared.header(.rs256).with("kid", "unknown")
+            let token = try EventWorld.signed(
+                EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"), header: header)
+            let known = try await world.service.tellGoogle(token)
+            #expect(known.status == 400)
+            #expect(known.json?["err"]?.string == "invalid_key")
+            let later = try await world.service.tellGoogle(token)
+            #expect(later.status == 503)
+            #expect((later.retryAfter ?? 0) > 0)
+        }
+    }
+
+    @Test func `a provider that is not offered takes no events`() async throws {
+        try await EventWorld.run(["google.clientIds": ""]) { world in
+            let token = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
+            let answer = try await world.service.tellGoogle(token)
+            #expect(answer.status == 404)
+            #expect(answer.code == "not_found")
+            let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
+            #expect(try await world.service.tellApple(apple).status == 200)
+        }
+    }
+
+    // MARK: What Apple has really sent
+
+    @Test(arguments: try Vectors.realAppleNotifications)
+    func `a real notification is taken once by whom it is for, and signs nobody in`(
+        notification: Vectors.RealToken
+    ) async throws {
+        let keys = try Vectors.keySet(named: #require(notification.keySets.first))
+        try await EventWorld.run(["apple.clientIds": notification.audience], keys: keys) { world in
+            var tampered = Array(notification.token.utf8)
+            let place = try #require(tampered.firstIndex(of: UInt8(ascii: "."))) + 100
+            tampered[place] = tampered[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let forged = try await world.service.tellApple(String(decoding: tampered, as: UTF8.self))
+            #expect(forged.status == 400)
+            #expect(try await world.service.signInWithApple(notification.token).code == "invalid_token")
+            #expect(try await world.service.tellGoogle(notification.token).status == 400)
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
+
+            for _ in 1...2 { #expect(try await world.service.tellApple(notification.token).status == 200) }
+            try await until("the end of the event") {
+                try await world.count("SELECT count(*) FROM provider_events WHERE status = 'unknown_subject'") == 1
+            }
+            #expect(try await world.service.tellApple(notification.token).status == 200)
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
+        }
+    }
+
+    @Test func `real tokens are refused as events, and real notifications by whom they are not for`() async throws {
+        let tokens = try Vectors.realIDTokens.filter { $0.issuer.contains("apple") }
+        for token in tokens {
+            let keys = try Vectors.keySet(named: #require(token.keySets.first))
+            try await EventWorld.run(["apple.clientIds": token.audience], keys: keys) { world in
+                let answer = try await world.service.tellApple(token.token)
+                #expect(answer.status == 400)
+                let line = try await world.service.logged(try answer.text("requestId"))
+                #expect(line["reason"]?.string == "claim_missing")
+            }
+        }
+        let notification = try #require(try Vectors.realAppleNotifications.first)
+        let keys = try Vectors.keySet(named: #require(notification.keySets.first))
+        try await EventWorld.run(keys: keys) { world in
+            let answer = try await world.service.tellApple(notification.token)
+            #expect(answer.status == 400)
+            let line = try await world.service.logged(try answer.text("requestId"))
+            #expect(line["reason"]?.string == "audience_rejected")
+        }
+    }
+}

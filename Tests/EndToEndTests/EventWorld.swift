@@ -1,0 +1,156 @@
+import Foundation
+import JOSE
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// A service that trusts the keys of `TokenMint.shared` as Apple's and Google's, so that a test can write whatever token
+/// or event it wants.
+struct EventWorld: Sendable {
+    static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
+
+    let service: Countersign
+    let scratch: ScratchDatabase
+    let settings: Countersign.Settings
+    let keyServer: KeyAddress
+
+    static func run(
+        _ settings: Countersign.Settings = [:], keys: [UInt8]? = nil, withKeys hasKeys: Bool = true,
+        _ body: (EventWorld) async throws -> Void
+    ) async throws {
+        let keyServer = try KeyAddress(keys ?? TokenMint.shared.keySetDocument, isUp: hasKeys)
+        try await ScratchDatabase.withMigrated { scratch in
+            let all = [
+                "postgres.url": scratch.url, "postgres.poolSize": "4", "apple.keysUrl": keyServer.url + "/apple",
+                "google.keysUrl": keyServer.url + "/google",
+            ].merging(settings) { _, asked in asked }
+            try await Countersign.serve(all) { service in
+                try await body(
+                    EventWorld(service: service, scratch: scratch, settings: all, keyServer: keyServer))
+            }
+        }
+    }
+
+    /// Where both providers publish their keys.
+    final class KeyAddress: Sendable {
+        private let isUp: Flag
+        private let server: LoopbackServer
+
+        private final class Flag: Sendable {
+            let value: Mutex<Bool>
+            init(_ value: Bool) { self.value = Mutex(value) }
+        }
+
+        init(_ document: [UInt8], isUp: Bool) throws {
+            let flag = Flag(isUp)
+            self.isUp = flag
+            server = try LoopbackServer { _ in
+                [flag.value.withLock(\.self) ? .respond(body: document) : .respond(500)]
+            }
+        }
+
+        var url: String { server.url }
+
+        func comeUp() { isUp.value.withLock { $0 = true } }
+    }
+
+    // MARK: Tokens
+
+    static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
+
+    /// What Apple says of somebody who signed in a minute ago.
+    static func appleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
+        var claims: TokenMint.Members = [
+            "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "sub": .string(subject),
+            "iat": .integer(now - 60), "exp": .integer(now + 86_340), "auth_time": .integer(now - 60),
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return claims
+    }
+
+    static func googleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
+        var claims: TokenMint.Members = [
+            "iss": "https://accounts.google.com", "aud": .string(Countersign.googleClient), "sub": .string(subject),
+            "iat": .integer(now - 60), "exp": .integer(now + 3_540),
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return claims
+    }
+
+    static func appleEvent(
+        _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
+    ) -> TokenMint.Members {
+        let event: TokenMint.Members = [
+            "type": .string(type), "sub": .string(subject), "event_time": .integer(now * 1_000),
+        ]
+        var claims: TokenMint.Members = [
+            "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "iat": .integer(now),
+            "exp": .integer(now + 86_400), "jti": .string(id),
+            "events": .string(String(decoding: event.bytes, as: UTF8.self)),
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return claims
+    }
+
+    static func googleEvent(
+        _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
+    ) -> TokenMint.Members {
+        let event =
+            #"{"\#(risc)\#(type)":{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}}}"#
+        var claims: TokenMint.Members = [
+            "iss": "https://accounts.google.com/", "aud": .string(Countersign.googleClient), "iat": .integer(now),
+            "jti": .string(id), "events": .raw(event),
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return claims
+    }
+
+    static func signed(
+        _ claims: TokenMint.Members, header: TokenMint.Members? = nil, by mint: TokenMint? = nil
+    ) throws -> String {
+        String(decoding: try (mint ?? TokenMint.shared).token(claims, header: header), as: UTF8.self)
+    }
+
+    // MARK: Calls
+
+    /// A new account of this person: the answer that made it.
+    func appleAccount(_ subject: String) async throws -> Answer {
+        try await account(try await service.signInWithApple(Self.signed(Self.appleClaims(subject))))
+    }
+
+    func googleAccount(_ subject: String) async throws -> Answer {
+        try await account(try await service.signInWithGoogle(Self.signed(Self.googleClaims(subject))))
+    }
+
+    private func account(_ signIn: Answer) async throws -> Answer {
+        let created = try await service.post(
+            "/v1/links/create", ["linkTicket": .string(try signIn.text("linkTicket"))])
+        #expect(created.status == 201)
+        return created
+    }
+
+    func count(_ query: SQL) async throws -> Int64 {
+        try await scratch.withPool { database in
+            try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }[0]
+        }
+    }
+}
+
+extension Countersign {
+    func tellApple(_ payload: String, type: String = "application/json") async throws -> Answer {
+        let body: TokenMint.Members = ["payload": .string(payload)]
+        return try await post("/v1/events/apple", body: body.bytes, type: type)
+    }
+
+    func tellGoogle(_ token: String, type: String = "application/secevent+jwt") async throws -> Answer {
+        try await post("/v1/events/google", body: Array(token.utf8), type: type)
+    }
+
+    /// Whether the session that was answered is alive.
+    func isOpen(_ signedIn: Answer) async throws -> Bool {
+        let answer = try await get("/v1/account", bearer: try signedIn.text("session.accessToken"))
+        #expect([200, 401].contains(answer.status))
+        return answer.status == 200
+    }
+}

@@ -41,6 +41,25 @@ import Testing
         #expect(AccountID(early.description) == early)
     }
 
+    @Test func `a fresh id is another one each time, with the time in front`() {
+        let now = Timestamp(seconds: 1_767_225_600)
+        let ids = Set((1...1000).map { _ in GrantID(now: now) })
+        #expect(ids.count == 1000)
+        for id in ids {
+            let text = id.description
+            #expect(text.hasPrefix("019b76da-a800-7"))
+            // The variant of RFC 9562 §4.1.
+            #expect("89ab".contains(text[text.index(text.startIndex, offsetBy: 19)]))
+            #expect(GrantID(text) == id)
+        }
+        // All of the random octets are used.
+        for offset in 26..<36 {
+            let digits = Set(
+                ids.map { id in id.description[id.description.index(id.description.startIndex, offsetBy: offset)] })
+            #expect(digits.count == 16)
+        }
+    }
+
     @Test(arguments: [
         "", "019B76DA-A800-7F01-BF03-040506070809", "{019b76da-a800-7f01-bf03-040506070809}",
         "019b76daa8007f01bf03040506070809", "019b76da-a800-7f01-bf03-04050607080", "' OR 1=1 --",

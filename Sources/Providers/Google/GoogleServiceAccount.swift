@@ -1,0 +1,64 @@
+import Accounts
+import JOSE
+import OpenSSL
+
+/// An account of the Google Cloud project, by its JSON key file as the console hands it out. It signs its own way into
+/// Google's APIs.
+package struct GoogleServiceAccount: Sendable {
+    /// Why a file is not the key of a service account. Names members, never what is in them.
+    package enum Fault: Error, Sendable, Equatable {
+        case notJSON
+        /// `type` is not `service_account`: the file of an OAuth client, for one.
+        case notServiceAccount
+        case missing(member: String)
+        /// `private_key` is not one unencrypted PKCS#8 block with an RSA key of at least 2048 bits.
+        case unusableKey
+    }
+
+    /// Whatever address the requests go to.
+    static let audience = "https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService"
+    /// Seconds from `iat` to `exp`, exactly.
+    static let lifetime: Int64 = 3_600
+    /// Seconds by which `iat` lies back, for our clock may run ahead of Google's.
+    static let backdating: Int64 = 60
+
+    package let email: String
+    package let keyID: String
+    private let signer: RSATokenSigner
+
+    /// - Parameter file: the file's bytes. Members that are not needed here are not looked at.
+    package init(parsing file: [UInt8]) throws(Fault) {
+        guard let document = try? JSONValue(parsing: file), document.kind == .object else { throw .notJSON }
+        guard document["type"]?.isString(equalTo: "service_account") == true else { throw .notServiceAccount }
+        func text(_ member: String) throws(Fault) -> String {
+            guard let text = document[member]?.string, 1...255 ~= text.utf8.count,
+                text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+            else { throw .missing(member: member) }
+            return text
+        }
+        email = try text("client_email")
+        keyID = try text("private_key_id")
+        guard var pem = document["private_key"]?.stringBytes else { throw .missing(member: "private_key") }
+        defer { cleanse(&pem) }
+        guard let key = try? RSAPrivateKey(pem: pem) else { throw .unusableKey }
+        signer = RSATokenSigner(key: key, keyID: keyID, type: "JWT")
+    }
+
+    /// What proves to Google's RISC API that this account is calling, for an hour.
+    func bearer(at now: Timestamp) throws(OpenSSLError) -> String {
+        let issuedAt = now.seconds - Self.backdating
+        var claims = JSONWriter()
+        claims.beginObject()
+        claims.member("iss", email)
+        claims.member("sub", email)
+        claims.member("aud", Self.audience)
+        claims.member("iat", issuedAt)
+        claims.member("exp", issuedAt + Self.lifetime)
+        claims.endObject()
+        return try signer.sign(claims.bytes)
+    }
+}
+
+extension GoogleServiceAccount: CustomStringConvertible {
+    package var description: String { "GoogleServiceAccount(\(email), key \(keyID))" }
+}

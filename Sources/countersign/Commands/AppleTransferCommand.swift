@@ -1,6 +1,5 @@
 import Accounts
 import ArgumentParser
-import Foundation
 import Providers
 import SignIn
 import Storage
@@ -102,8 +101,4 @@ private func report(_ line: AppleTransfers.Report) {
 private func finish(_ progress: AppleTransfers.Progress, _ what: String) throws {
     tell("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
     if progress.failed > 0 { throw ExitCode(1) }
-}
-
-private func tell(_ sentence: String) {
-    FileHandle.standardError.write(Data("countersign: \(sentence)\n".utf8))
 }

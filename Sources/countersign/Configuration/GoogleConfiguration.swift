@@ -13,7 +13,6 @@ struct GoogleConfiguration: Sendable {
     /// Absent: ID tokens alone, no codes and no revocation.
     let serverClient: ServerClient?
     let hostedDomains: [String]
-    let serviceAccountPath: String?
     let issuers: [String]
     let keysURL: String
     let tokenURL: String
@@ -27,7 +26,6 @@ struct GoogleConfiguration: Sendable {
         clientIDs = reader.value(Settings.Google.clientIDs)
         authorizedParties = reader.value(Settings.Google.authorizedParties)
         hostedDomains = reader.value(Settings.Google.hostedDomains)
-        serviceAccountPath = reader.optional(Settings.Google.serviceAccountPath)
         issuers = reader.value(Settings.Google.issuers)
         keysURL = reader.value(Settings.Google.keysURL)
         tokenURL = reader.value(Settings.Google.tokenURL)
@@ -48,8 +46,32 @@ struct GoogleConfiguration: Sendable {
             serverClient = nil
             reader.refuse(Settings.Google.serverClientID.name, "is required beside google.serverClientSecret")
         }
-        if let serviceAccountPath {
-            _ = reader.secretFile(Settings.Google.serviceAccountPath, serviceAccountPath)
+        // `google risc` alone uses it, and would otherwise be the first to say what is wrong with it.
+        if let path = reader.optional(Settings.Google.serviceAccountPath) { _ = reader.serviceAccount(path) }
+    }
+}
+
+extension ConfigurationReader {
+    /// The service account whose key file this is.
+    mutating func serviceAccount(_ path: String) -> GoogleServiceAccount? {
+        let setting = Settings.Google.serviceAccountPath
+        guard let file = secretFile(setting, path) else { return nil }
+        do throws(GoogleServiceAccount.Fault) {
+            return try GoogleServiceAccount(parsing: file)
+        } catch {
+            refuse(setting.name, error.sentence)
+            return nil
+        }
+    }
+}
+
+extension GoogleServiceAccount.Fault {
+    fileprivate var sentence: String {
+        switch self {
+        case .notJSON: "names a file that isn't JSON"
+        case .notServiceAccount: "names a file that isn't the key of a service account (its type is another one)"
+        case .missing(let member): "names a file in which \(member) is missing or no such thing"
+        case .unusableKey: "names a file whose private_key isn't an unencrypted PKCS#8 RSA key in PEM"
         }
     }
 }

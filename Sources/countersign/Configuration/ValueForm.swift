@@ -66,13 +66,9 @@ extension ValueForm<String> {
         }
     }
 
-    /// Where keys and tokens come from or go to: plain http only inside this machine.
     static var providerURL: ValueForm {
         ValueForm(expectation: "an https: URL (http: only with a loopback host)", placeholder: "") { raw in
-            guard let text = raw.text, let address = WebAddress(text, schemes: ["https", "http"]),
-                address.scheme == "https" || address.isLoopback
-            else { return nil }
-            return text
+            raw.text.flatMap { WebAddress.isProviderURL($0) ? $0 : nil }
         }
     }
 }

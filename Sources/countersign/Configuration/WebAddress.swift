@@ -18,6 +18,12 @@ struct WebAddress {
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     }
 
+    /// Where keys and tokens come from or go to: plain http only inside this machine.
+    static func isProviderURL(_ text: String) -> Bool {
+        guard let address = WebAddress(text, schemes: ["https", "http"]) else { return false }
+        return address.scheme == "https" || address.isLoopback
+    }
+
     var isLoopback: Bool {
         WebAddress.isLoopback(host)
     }

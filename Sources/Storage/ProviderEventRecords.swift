@@ -1,0 +1,61 @@
+package import Accounts
+package import Postgres
+
+/// The stored events as an operator sees them, whatever key ring the service has.
+package struct ProviderEventRecords: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// The newest first.
+    package func list(
+        provider: Provider?, status: String?, limit: Int
+    ) async throws(PostgresError) -> [StoredProviderEvent] {
+        try await database.query(
+            """
+            SELECT \(ProviderEventRecords.columns)
+            FROM provider_events
+            WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
+                AND (\(status)::text IS NULL OR status = \(status))
+            ORDER BY received_at DESC, event_id DESC
+            LIMIT \(limit)
+            """, as: ProviderEventRecords.event)
+    }
+
+    package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
+        let events = try await database.query(
+            "SELECT \(ProviderEventRecords.columns) FROM provider_events WHERE event_id = \(id)",
+            as: ProviderEventRecords.event)
+        return events.first
+    }
+
+    /// Has the event acted on once more.
+    ///
+    /// - Returns: the event, pending again, if there is one.
+    package func replay(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
+        let events = try await database.query(
+            """
+            UPDATE provider_events
+            SET status = 'pending', processed_at = NULL
+            WHERE event_id = \(id)
+            RETURNING \(ProviderEventRecords.columns)
+            """, as: ProviderEventRecords.event)
+        return events.first
+    }
+
+    private static let columns: SQL = """
+        event_id, provider, jti, type, subject, detail, status, occurred_at, received_at, processed_at
+        """
+
+    private static func event(_ row: PostgresRow) throws(PostgresError) -> StoredProviderEvent {
+        let (id, provider, tokenID, type, subject, detail, status, occurredAt, receivedAt, processedAt) =
+            try row.decode(
+                ProviderEventID.self, String.self, String.self, String.self, String?.self, String?.self, String.self,
+                Timestamp.self, Timestamp.self, Timestamp?.self)
+        return StoredProviderEvent(
+            id: id, provider: Provider(rawValue: provider) ?? .apple, tokenID: tokenID, type: type, subject: subject,
+            detail: detail, status: status, occurredAt: occurredAt, receivedAt: receivedAt, processedAt: processedAt)
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import HTTPFetch
+import Providers
+
+/// What each command of `google risc` takes.
+struct EventStreamOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(name: .customLong("api-url"), help: "Google's RISC API, or what stands in for it.")
+    var apiURL = GoogleEventStream.apiURL
+
+    func validate() throws {
+        guard WebAddress.isProviderURL(apiURL) else {
+            throw ValidationError("--api-url is an https: URL (http: only with a loopback host)")
+        }
+    }
+}
+
+/// Google's RISC API as the configured service account, and what the service expects of events.
+struct EventStreamAccess {
+    let stream: GoogleEventStream
+    let configuration: EventStreamConfiguration
+    let fetcher: any Fetcher
+
+    /// Events that are signed otherwise than configured are refused when they come: better to hear of it now.
+    func warnOfOtherTokens() async {
+        let url = configuration.configurationURL
+        guard let discovery = await GoogleEventDiscovery(at: url, fetcher: fetcher) else {
+            tell("warning: \(url) (google.riscConfigurationUrl) can't be read: issuer and keys were not compared")
+            return
+        }
+        if !discovery.names(oneOf: configuration.issuers) {
+            tell("warning: \(url) names an issuer that google.issuers lacks: events will be refused")
+        }
+        if !discovery.names(keysURL: configuration.keysURL) {
+            tell("warning: \(url) names another key address than google.keysUrl: events may be refused")
+        }
+    }
+}
+
+/// The keys that `google risc` needs, and no other.
+struct EventStreamConfiguration: Sendable {
+    let account: GoogleServiceAccount
+    let issuers: [String]
+    let keysURL: String
+    let configurationURL: String
+
+    init?(from reader: inout ConfigurationReader) {
+        issuers = reader.value(Settings.Google.issuers)
+        keysURL = reader.value(Settings.Google.keysURL)
+        configurationURL = reader.value(Settings.Google.riscConfigurationURL)
+        let path = reader.value(Settings.Google.serviceAccountPath)
+        guard let account = reader.serviceAccount(path) else { return nil }
+        self.account = account
+    }
+}
+
+func withEventStream(
+    _ options: EventStreamOptions, _ body: (EventStreamAccess) async throws -> Void
+) async throws {
+    let configuration = try options.configuration.sources().load(EventStreamConfiguration.init)
+    let fetcher = try CurlFetcher()
+    let stream = GoogleEventStream(
+        account: configuration.account, apiURL: options.apiURL, fetcher: fetcher, clock: SystemClock())
+    do {
+        try await body(EventStreamAccess(stream: stream, configuration: configuration, fetcher: fetcher))
+        await fetcher.shutdown()
+    } catch {
+        await fetcher.shutdown()
+        guard let refusal = error as? GoogleEventStream.Refusal else { throw error }
+        throw CommandFailure(refusal, keyID: configuration.account.keyID)
+    }
+}
+
+extension CommandFailure {
+    fileprivate init(_ refusal: GoogleEventStream.Refusal, keyID: String) {
+        func quoting(_ message: String?) -> String { message.map { " Google says: \($0)" } ?? "" }
+        switch refusal {
+        case .invalid(let message):
+            self.init("Google does not accept the request.\(quoting(message))")
+        case .unauthenticated:
+            self.init(
+                """
+                Google does not accept the service account's key \(keyID): it was deleted, belongs to another account, or \
+                this machine's clock is wrong.
+                """)
+        case .forbidden(let message):
+            self.init(
+                """
+                Google does not permit it: the service account needs the role roles/riscconfigs.admin in the project of \
+                the OAuth clients, the RISC API has to be enabled there and its terms accepted, and events go to https \
+                on an authorized domain of the project alone.\(quoting(message))
+                """)
+        case .noStream:
+            self.init("There is no stream yet: `countersign google risc register --url URL` makes one.")
+        case .unavailable(let detail):
+            self.init("Google's RISC API does not answer as it should (\(detail)): try again.")
+        }
+    }
+}

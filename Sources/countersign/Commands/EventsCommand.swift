@@ -1,0 +1,113 @@
+import Accounts
+import ArgumentParser
+import JOSE
+import Storage
+
+struct EventsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "events", abstract: "Looks at what Apple and Google have told of people.",
+        subcommands: [List.self, Show.self, Replay.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints events, the newest first, one JSON line each.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "Whose: apple or google; both if absent.") var provider: Provider?
+        @Option(help: "What became of them; all if absent.") var status: EventStatus?
+        @Option(help: "How many, at most.") var limit = 50
+
+        func validate() throws {
+            guard 1...10_000 ~= limit else { throw ValidationError("--limit is a number from 1 to 10,000") }
+        }
+
+        func run() async throws {
+            let events = try await withRecords(options) { records in
+                try await records.list(provider: provider, status: status?.rawValue, limit: limit)
+            }
+            for event in events { print(event.line) }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints one event as a JSON line.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var choice: EventChoice
+
+        func run() async throws {
+            let id = try choice.eventID
+            print(try choice.found(try await withRecords(options) { try await $0.event(id) }).line)
+        }
+    }
+
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Has an event acted on once more, and prints it as a JSON line.",
+            discussion: """
+                The running service comes to it within a second, under the policy that is configured now. What a newer \
+                consent or event has overtaken is left alone again.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var choice: EventChoice
+
+        func run() async throws {
+            let id = try choice.eventID
+            print(try choice.found(try await withRecords(options) { try await $0.replay(id) }).line)
+        }
+    }
+}
+
+/// One event, by its id.
+struct EventChoice: ParsableArguments {
+    @Argument(help: "The event's id, as the list has it.") var id: String
+
+    var eventID: ProviderEventID {
+        get throws {
+            guard let id = ProviderEventID(id) else {
+                throw UsageFault(sentence: "an event's id is a UUID in lower case")
+            }
+            return id
+        }
+    }
+
+    func found(_ event: StoredProviderEvent?) throws -> StoredProviderEvent {
+        guard let event else { throw CommandFailure("There is no event \(id).") }
+        return event
+    }
+}
+
+/// What became of an event.
+enum EventStatus: String, CaseIterable, ExpressibleByArgument {
+    case pending
+    case done
+    case outdated
+    case unknownSubject = "unknown_subject"
+    case unknownType = "unknown_type"
+}
+
+private func withRecords<Result: Sendable>(
+    _ options: ConfigurationOptions, _ body: (ProviderEventRecords) async throws -> Result
+) async throws -> Result {
+    try await withDatabase(options) { try await body(ProviderEventRecords(database: $0)) }
+}
+
+extension StoredProviderEvent {
+    fileprivate var line: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("eventId", "\(id)")
+        writer.member("provider", provider.rawValue)
+        writer.member("type", type)
+        writer.member("status", status)
+        writer.member("subject", subject)
+        writer.member("detail", detail)
+        writer.member("jti", tokenID)
+        writer.member("occurredAt", occurredAt.rfc3339)
+        writer.member("receivedAt", receivedAt.rfc3339)
+        writer.member("processedAt", processedAt?.rfc3339)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

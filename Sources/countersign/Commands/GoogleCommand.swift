@@ -1,0 +1,148 @@
+import Accounts
+import ArgumentParser
+import JOSE
+import Providers
+
+struct GoogleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "google", abstract: "Speaks to Google as this service's project.", subcommands: [RISC.self])
+
+    struct RISC: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "risc", abstract: "Manages where Google sends security events (Cross-Account Protection).",
+            discussion: """
+                Uses the service account of google.serviceAccountPath, which needs the role roles/riscconfigs.admin in \
+                the project of the OAuth clients; docs/events.md tells how to set it up.
+                """,
+            subcommands: [Status.self, Register.self, Verify.self, Enable.self, Disable.self])
+    }
+
+    struct Status: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints where events go and which, as a JSON line; warns of what does not fit.")
+
+        @OptionGroup var options: EventStreamOptions
+
+        func run() async throws {
+            try await withEventStream(options) { access in
+                await access.warnOfOtherTokens()
+                let settings = try await access.stream.settings()
+                warnOfMissingEvents(in: settings)
+                print(settings.line(try await access.stream.status()))
+            }
+        }
+
+        private func warnOfMissingEvents(in settings: GoogleEventStream.Settings) {
+            let missing = ProviderEvent.Kind.allCases.filter { kind in
+                GoogleProvider.eventType(kind).map { !settings.eventTypes.contains($0) } ?? false
+            }
+            guard !missing.isEmpty else { return }
+            let names = missing.map(\.rawValue).joined(separator: ", ")
+            tell("warning: Google is not asked for \(names); `countersign google risc register` asks for all")
+        }
+    }
+
+    struct Register: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Has events sent to a URL, and prints what Google kept of it.",
+            discussion: "Registering again replaces the URL and the events, and leaves the stream on or off as it is.")
+
+        @OptionGroup var options: EventStreamOptions
+        @Option(help: "Where this service's /v1/events/google is reached: https, on an authorized domain.")
+        var url: String
+        @Option(
+            help: """
+                Events, between commas: a full name, or the last part of one that this version knows, as \
+                sessions-revoked. All that it knows if absent.
+                """, transform: eventTypes)
+        var events = GoogleEventStream.eventTypes
+
+        func validate() throws {
+            guard WebAddress.isProviderURL(url) else {
+                throw ValidationError("--url is an https: URL (http: only with a loopback host)")
+            }
+        }
+
+        func run() async throws {
+            try await withEventStream(options) { access in
+                await access.warnOfOtherTokens()
+                try await access.stream.register(.init(url: url, eventTypes: events))
+                let kept = try await access.stream.settings()
+                let dropped = events.filter { !kept.eventTypes.contains($0) }
+                if !dropped.isEmpty { tell("warning: Google dropped \(dropped.joined(separator: ", "))") }
+                print(kept.line(try await access.stream.status()))
+            }
+        }
+
+        /// Google drops a misspelt name without a word, so it is found here.
+        @Sendable private static func eventTypes(_ text: String) throws -> [String] {
+            try text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+                if item.contains("://") { return String(item) }
+                guard let kind = ProviderEvent.Kind(rawValue: String(item)), let type = GoogleProvider.eventType(kind)
+                else { throw ValidationError("--events has \(item), which is no event of Google's") }
+                return type
+            }
+        }
+    }
+
+    struct Verify: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Has Google send an event to try the way.",
+            discussion: "The running service stores and logs it: `countersign events list --provider google` shows it.")
+
+        @OptionGroup var options: EventStreamOptions
+        @Option(help: "A text to know it by, at most 255 bytes.") var state: String
+
+        func validate() throws {
+            guard 1...255 ~= state.utf8.count, !state.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                throw ValidationError("--state is a line of 1 to 255 bytes")
+            }
+        }
+
+        func run() async throws {
+            try await withEventStream(options) { access in
+                try await access.stream.verify(state: state)
+                print("Google was asked for a verification event")
+            }
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Switches the stream on.")
+
+        @OptionGroup var options: EventStreamOptions
+
+        func run() async throws {
+            try await withEventStream(options) { access in
+                try await access.stream.enable(true)
+                print("enabled")
+            }
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Switches the stream off: what happens meanwhile is never told.")
+
+        @OptionGroup var options: EventStreamOptions
+
+        func run() async throws {
+            try await withEventStream(options) { access in
+                try await access.stream.enable(false)
+                print("disabled")
+            }
+        }
+    }
+}
+
+extension GoogleEventStream.Settings {
+    fileprivate func line(_ status: GoogleEventStream.Status) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("status", status.rawValue)
+        writer.member("url", url)
+        writer.member("events", eventTypes)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,6 +1,20 @@
 package import Accounts
 package import Postgres
 
+/// A stored event, as an operator sees it.
+package struct StoredProviderEvent: Sendable {
+    package let id: ProviderEventID
+    package let provider: Provider
+    package let tokenID: String
+    package let type: String
+    package let subject: String?
+    package let detail: String?
+    package let status: String
+    package let occurredAt: Timestamp
+    package let receivedAt: Timestamp
+    package let processedAt: Timestamp?
+}
+
 /// The stored events as an operator sees them, whatever key ring the service has.
 package struct ProviderEventRecords: Sendable {
     private let database: Database

@@ -2,20 +2,6 @@ package import Accounts
 import OpenSSL
 package import Postgres
 
-/// A stored event, as an operator sees it.
-package struct StoredProviderEvent: Sendable {
-    package let id: ProviderEventID
-    package let provider: Provider
-    package let tokenID: String
-    package let type: String
-    package let subject: String?
-    package let detail: String?
-    package let status: String
-    package let occurredAt: Timestamp
-    package let receivedAt: Timestamp
-    package let processedAt: Timestamp?
-}
-
 /// `provider_events`: stored once, acted on afterwards.
 ///
 /// ```
@@ -89,37 +75,8 @@ package struct ProviderEventStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(ProviderEventID.self) }
     }
 
-    // MARK: - Operators
-
-    /// The newest first.
-    package func list(
-        provider: Provider?, status: String?, limit: Int
-    ) async throws(PostgresError) -> [StoredProviderEvent] {
-        try await database.query(
-            """
-            SELECT \(ProviderEventStore.columns)
-            FROM provider_events
-            WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
-                AND (\(status)::text IS NULL OR status = \(status))
-            ORDER BY received_at DESC, event_id DESC
-            LIMIT \(limit)
-            """, as: ProviderEventStore.event)
-    }
-
-    package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
-        let events = try await database.query(
-            "SELECT \(ProviderEventStore.columns) FROM provider_events WHERE event_id = \(id)",
-            as: ProviderEventStore.event)
-        return events.first
-    }
-
-    /// Has the event acted on once more.
-    ///
-    /// - Returns: whether there is such an event.
-    package func replay(_ id: ProviderEventID) async throws(PostgresError) -> Bool {
-        try await database.execute(
-            "UPDATE provider_events SET status = 'pending', processed_at = NULL WHERE event_id = \(id)") == 1
-    }
+    /// For operators.
+    package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
 
     /// Deletes events that were acted on before `time`; a token that comes again after that is a new one.
     package func deleteProcessed(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
@@ -133,19 +90,5 @@ package struct ProviderEventStore: Sendable {
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED)
             """)
-    }
-
-    private static let columns: SQL = """
-        event_id, provider, jti, type, subject, detail, status, occurred_at, received_at, processed_at
-        """
-
-    private static func event(_ row: PostgresRow) throws(PostgresError) -> StoredProviderEvent {
-        let (id, provider, tokenID, type, subject, detail, status, occurredAt, receivedAt, processedAt) =
-            try row.decode(
-                ProviderEventID.self, String.self, String.self, String.self, String?.self, String?.self, String.self,
-                Timestamp.self, Timestamp.self, Timestamp?.self)
-        return StoredProviderEvent(
-            id: id, provider: Provider(rawValue: provider) ?? .apple, tokenID: tokenID, type: type, subject: subject,
-            detail: detail, status: status, occurredAt: occurredAt, receivedAt: receivedAt, processedAt: processedAt)
     }
 }

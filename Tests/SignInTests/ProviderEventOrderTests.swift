@@ -261,19 +261,19 @@ import Testing
 
     @Test func `what was never stored can't be acted on once more`() async throws {
         try await ProviderEventFixture.run { fixture in
-            let isThere = try await fixture.stores.providerEvents.replay(
+            let event = try await fixture.stores.providerEvents.records.replay(
                 ProviderEventID(now: fixture.people.clock.now()))
-            #expect(!isThere)
+            #expect(event == nil)
         }
     }
 }
 
 extension ProviderEventFixture {
     fileprivate func replay(_ id: String) async throws {
-        let events = try await stores.providerEvents.list(provider: nil, status: nil, limit: 10)
+        let events = try await stores.providerEvents.records.list(provider: nil, status: nil, limit: 10)
         let event = try #require(events.first { $0.tokenID == id })
-        let isThere = try await stores.providerEvents.replay(event.id)
-        #expect(isThere)
+        let replayed = try await stores.providerEvents.records.replay(event.id)
+        #expect(replayed?.status == "pending")
         try await act()
     }
 }

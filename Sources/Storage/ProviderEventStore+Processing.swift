@@ -123,11 +123,14 @@ extension ProviderEventStore {
             _ = try await transaction.execute(
                 "UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
         }
+        // What the person proved before the event is worth nothing after it, posted once more or for the first time.
+        if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
+        let before: SQL = "COALESCE(s.provider_auth_time, s.auth_time) <= \(event.occurredAt)"
         switch effect {
         case .endAuthorization(let unlinking):
             try await deleteGrants(of: identity.key, upTo: event, in: transaction)
             try await endSessions("true")
-            if unlinking, account.hasPassword || account.identities.count > 1 {
+            if unlinking, account.hasWayIn(without: identity.id) {
                 _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
                 try await record(.identityUnlinked)
             } else {
@@ -145,12 +148,12 @@ extension ProviderEventStore {
         case .endTokens:
             let hasConsented = try await hasNewerConsent(identity, than: event, in: transaction)
             try await deleteGrants(of: identity.key, upTo: event, in: transaction)
-            try await endSessions("s.auth_time <= \(event.occurredAt)")
+            try await endSessions(before)
             if !hasConsented { try await set("authorization_status = 'revoked'") }
             try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
         case .endSessions:
             // Who has proven to be there since then stays.
-            try await endSessions("s.auth_time <= \(event.occurredAt)")
+            try await endSessions(before)
             try await record(.sessionsEnded)
         case .noteEmailDeliverable(let isDeliverable):
             try await set("email_deliverable = \(isDeliverable)")
@@ -195,7 +198,8 @@ extension ProviderEventStore {
             """
             SELECT EXISTS (
                     SELECT FROM sessions
-                    WHERE identity_id = \(identity.id) AND auth_time > \(event.occurredAt))
+                    WHERE identity_id = \(identity.id)
+                        AND COALESCE(provider_auth_time, auth_time) > \(event.occurredAt))
                 OR EXISTS (
                     SELECT FROM provider_grants
                     WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))

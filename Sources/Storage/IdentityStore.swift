@@ -88,8 +88,9 @@ package struct IdentityStore: Sendable {
                     WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
                     LIMIT 1
                     -- Whoever is ending what the identity has opened is waited for, and what they wrote counts. The
-                    -- session's reference to the identity would take the same lock a moment later.
-                    FOR KEY SHARE OF i
+                    -- session's references would take the same locks a moment later. The account's comes first, as with
+                    -- everybody who locks both.
+                    FOR KEY SHARE OF a, i
                 ) a
             ), touched AS (
                 UPDATE identities i

@@ -129,4 +129,50 @@ import Testing
             }
         }
     }
+
+    @Test func `sign-ins, an unlinking, a replacement and the deletion of one account end in any order`() async throws {
+        try await LifeCycleFixture.run(poolSize: 12) { fixture in
+            for _ in 1...5 {
+                let apple = try await fixture.account(.apple)
+                let google = try await fixture.bind(
+                    try await fixture.ticket(try await fixture.consent(.google)), to: apple)
+                let session = try await fixture.opened(apple)
+                let other = try await fixture.ticket(try await fixture.consent(.google, "ada"))
+                let consents = [try await fixture.consent(.apple), try await fixture.consent(.google)]
+                let linked = try #require(google.identity?.id)
+                // After an hour a sign-in writes to the identity too; the session stays fresh enough for the rest.
+                _ = try await fixture.database.execute(
+                    "UPDATE identities SET last_sign_in_at = last_sign_in_at - interval '1 hour'")
+                var works: [@Sendable () async throws -> Void] = (0..<16).map { number in
+                    { _ = try await fixture.signIn(consents[number % 2], .token) }
+                }
+                works.insert(
+                    {
+                        do {
+                            try await fixture.service.unlink(linked, of: session, client: fixture.client)
+                        } catch SignInFailure.identityNotFound {}
+                    }, at: 4)
+                works.insert(
+                    {
+                        do {
+                            _ = try await fixture.bind(other, to: apple, replacing: true)
+                        } catch SignInFailure.invalidSession {}
+                    }, at: 8)
+                works.insert(
+                    {
+                        do {
+                            try await fixture.service.deleteAccount(of: session, client: fixture.client)
+                        } catch SignInFailure.invalidSession {}
+                    }, at: 12)
+                await Self.together(works)
+                for table in ["accounts", "identities", "sessions"] as [SQL] {
+                    #expect(try await fixture.count(table) == 0)
+                }
+                #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 0)
+                try await fixture.revokeDue()
+                _ = try await fixture.database.execute("DELETE FROM provider_grants")
+                _ = try await fixture.database.execute("DELETE FROM link_tickets")
+            }
+        }
+    }
 }

@@ -59,6 +59,9 @@ struct EventWorld: Sendable {
 
     static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
 
+    /// Of a token: that the person signs in now.
+    static var afresh: [(String, TokenMint.Literal?)] { [("iat", .integer(now)), ("auth_time", .integer(now))] }
+
     /// What Apple says of somebody who signed in a minute ago.
     static func appleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
         var claims: TokenMint.Members = [
@@ -78,11 +81,12 @@ struct EventWorld: Sendable {
         return claims
     }
 
+    /// Something that happened half a minute ago.
     static func appleEvent(
         _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
     ) -> TokenMint.Members {
         let event: TokenMint.Members = [
-            "type": .string(type), "sub": .string(subject), "event_time": .integer(now * 1_000),
+            "type": .string(type), "sub": .string(subject), "event_time": .integer((now - 30) * 1_000),
         ]
         var claims: TokenMint.Members = [
             "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "iat": .integer(now),
@@ -99,7 +103,8 @@ struct EventWorld: Sendable {
         let event =
             #"{"\#(risc)\#(type)":{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}}}"#
         var claims: TokenMint.Members = [
-            "iss": "https://accounts.google.com/", "aud": .string(Countersign.googleClient), "iat": .integer(now),
+            "iss": "https://accounts.google.com/", "aud": .string(Countersign.googleClient),
+            "iat": .integer(now - 30),
             "jti": .string(id), "events": .raw(event),
         ]
         for (name, value) in changes { claims[name] = value }
@@ -132,7 +137,8 @@ struct EventWorld: Sendable {
 
     func count(_ query: SQL) async throws -> Int64 {
         try await scratch.withPool { database in
-            try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }[0]
+            let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(Int64.self) }
+            return rows[0]
         }
     }
 }

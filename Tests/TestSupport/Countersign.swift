@@ -15,6 +15,8 @@ import Synchronization
 package final class Countersign: Sendable {
     /// Configuration keys and their values, as `server.drainSeconds`.
     package typealias Settings = [String: String]
+    /// In place of a setting's value: that it is not set, whatever would suit a test.
+    package static let leftOut = "(left out)"
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -150,7 +152,7 @@ package final class Countersign: Sendable {
         ]
         all.merge(settings) { _, asked in asked }
         var environment = ["PATH": "/usr/bin:/bin"]
-        for (key, value) in all {
+        for (key, value) in all where value != leftOut {
             let words = key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }
             environment["COUNTERSIGN_" + words.joined()] = value
         }

@@ -6,13 +6,16 @@ import Storage
 
 /// Something that every process does again and again beside answering requests. What it works on is claimed in the
 /// database, so that several processes share it.
-struct RecurringWork: Service {
+struct RecurringWork: Service, CustomStringConvertible {
     let name: String
     /// From the end of a round that found nothing to do.
     let pause: Duration
     let logger: Logger
     /// One round. Returns whether there may be more to do at once.
     let round: @Sendable () async throws -> Bool
+
+    /// What the log calls it.
+    var description: String { "recurring work: \(name)" }
 
     /// Rounds until the service shuts down. One that has begun ends; what fails is tried again after a pause.
     func run() async throws {

@@ -101,6 +101,17 @@ import Testing
         }
     }
 
+    @Test func `a code of Google's belongs to the server client alone`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let consent = try await fixture.consent(.google)
+            try await expectFailure("client_rejected") {
+                try await fixture.signIn(consent, .code, clientID: "lamp-ios.apps.googleusercontent.com")
+            }
+            #expect(try await fixture.sendings(of: consent).isEmpty)
+            _ = try await fixture.ticket(consent, .code, clientID: LifeCycleFixture.serverClient)
+        }
+    }
+
     // MARK: One person, one code
 
     @Test(arguments: Provider.allCases)

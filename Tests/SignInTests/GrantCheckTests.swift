@@ -169,6 +169,7 @@ import Testing
 
     @Test(arguments: [
         Sandbox.Fault.status(500), .status(429), .html, .reset, .status(400, body: #"{"error":"invalid_client"}"#),
+        .status(400, body: #"{"error":"admin_policy_enforced"}"#),
         .status(401, body: #"{"error":"unauthorized_client"}"#), .status(400, body: #"{"error":"no_such_error"}"#),
     ])
     func `an outage, or a fault of ours, changes nothing`(fault: Sandbox.Fault) async throws {

@@ -133,6 +133,26 @@ import Testing
         }
     }
 
+    @Test func `what sign-ins set off does not use up what the schedule allows`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await Self.deletedDuringOutage(.apple, in: fixture)
+            let before = try await fixture.promises()[0]
+            for number in 1...3 {
+                _ = try await fixture.ticket(try await fixture.consent(.apple))
+                let promise = try await fixture.promises()[0]
+                #expect(promise.attempts == before.attempts + Int32(number))
+                #expect(promise.nextAttemptAt == before.nextAttemptAt)
+                #expect(promise.status == "pending")
+            }
+            // The next one that fails by the schedule is the second: two seconds.
+            try await fixture.move(to: before.nextAttemptAt)
+            #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
+            let pause =
+                try await fixture.promises()[0].nextAttemptAt.microseconds - fixture.clock.now().microseconds
+            #expect((1_600_000...2_400_000).contains(pause))
+        }
+    }
+
     @Test func `a sign-in without a code does not touch what is pending`() async throws {
         try await LifeCycleFixture.run { fixture in
             try await Self.deletedDuringOutage(.apple, in: fixture)

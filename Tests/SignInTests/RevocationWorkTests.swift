@@ -250,6 +250,23 @@ import Testing
         }
     }
 
+    @Test func `what is done is kept for a quarter of a year, and what failed for good`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await fixture.deleteAccount(try await fixture.account(.apple))
+            try await fixture.revokeDue()
+            try await fixture.deleteAccount(try await fixture.account(.apple))
+            _ = try await fixture.database.execute(
+                "UPDATE outbox SET status = 'failed', finished_at = \(fixture.clock.now()) WHERE status = 'pending'")
+            try await fixture.advance(by: 90 * 86_400)
+            while try await fixture.sweeping.sweep() > 0 {}
+            #expect(try await fixture.promises().map(\.status).sorted() == ["done", "failed"])
+            try await fixture.advance(by: 1)
+            while try await fixture.sweeping.sweep() > 0 {}
+            #expect(try await fixture.promises().map(\.status) == ["failed"])
+            #expect(try await fixture.refreshTokens().count == 1)
+        }
+    }
+
     @Test func `the backlog is known by number and age`() async throws {
         try await LifeCycleFixture.run { fixture in
             #expect(try await fixture.stores.revocations.backlog().count == 0)

@@ -2,6 +2,7 @@ import Accounts
 import Postgres
 import Providers
 import SignIn
+import Storage
 import TestSupport
 import Testing
 
@@ -105,6 +106,72 @@ import Testing
             let issued = try await fixture.grants(provider)
             #expect(issued.map(\.isLive) == [true, true])
             #expect(try await fixture.refreshTokens().map(Sandbox.fingerprint) == [issued.last?.refreshToken])
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `an account is made with what another ticket of the person holds`(provider: Provider) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let without = try await fixture.ticket(try await fixture.consent(provider), .token)
+            _ = try await fixture.ticket(try await fixture.consent(provider))
+            let token = try await fixture.refreshTokens()
+            let created = try await fixture.create(without)
+            #expect(created.identity?.authorization == .active)
+            #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
+        }
+    }
+
+    @Test func `an identity of the person that has no grant gets it`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let known = try await fixture.ticket(try await fixture.consent(.apple), .token)
+            let created = try await fixture.create(known)
+            #expect(created.identity?.authorization == Identity.Authorization.none)
+            // A sign-in that had looked for the person before there was an account.
+            let now = fixture.clock.now()
+            let late = LinkTicket(
+                identity: known.identity, displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
+            let grant = NewGrant(
+                clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: now, checkAt: nil)
+            let hash = [UInt8](repeating: 1, count: 32)
+            try await fixture.stores.links.insert(late, hash: hash, grant: grant)
+            try await fixture.stores.links.cancel(hash, at: now)
+            #expect(try await fixture.authorization(created.identity) == "active")
+            #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == ["r"])
+            #expect(try await fixture.count("outbox") == 0)
+        }
+    }
+
+    @Test func `an identity gets the grants of clients that it has none of`() async throws {
+        let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
+        try await LifeCycleFixture.run(appleClients: clients) { fixture in
+            let app = try await fixture.ticket(try await fixture.consent(.apple))
+            for client in clients {
+                _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: client))
+            }
+            let created = try await fixture.create(app)
+            try await Self.end(app, .expired, in: fixture)
+            #expect(
+                try await fixture.texts(
+                    "SELECT client_id FROM provider_grants WHERE identity_id IS NOT NULL ORDER BY 1")
+                    == clients)
+            #expect(try await fixture.count("provider_grants") == 2)
+            #expect(try await fixture.authorization(created.identity) == "active")
+        }
+    }
+
+    @Test(arguments: End.allCases)
+    func `another live ticket of the person that has no grant gets it`(end: End) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let with = try await fixture.ticket(try await fixture.consent(.apple))
+            let token = try await fixture.refreshTokens()
+            try await fixture.advance(by: 60)
+            let without = try await fixture.ticket(try await fixture.consent(.apple), .token)
+            if end == .expired { try await fixture.advance(by: -60) }
+            try await Self.end(with, end, in: fixture)
+            #expect(try await fixture.count("outbox") == 0)
+            let created = try await fixture.create(without)
+            #expect(created.identity?.authorization == .active)
+            #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == token)
         }
     }
 

@@ -100,10 +100,9 @@ struct TokenExchangeFaultTests {
 
     // MARK: Refusals
 
-    static let codeIsNoGood = ["invalid_grant", "admin_policy_enforced"]
+    static let codeIsNoGood = ["invalid_grant", "admin_policy_enforced", "invalid_request", "redirect_uri_mismatch"]
     static let clientIsNoGood = [
-        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
-        "deleted_client", "redirect_uri_mismatch",
+        "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "deleted_client",
     ]
 
     @Test(arguments: Provider.allCases, codeIsNoGood + clientIsNoGood)

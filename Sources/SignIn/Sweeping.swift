@@ -5,8 +5,6 @@ package import Storage
 package struct Sweeping: Sendable {
     /// Seconds for which an ended ticket, and who an ended revocation was about, are kept for whoever looks into a case.
     static let retention: Int64 = 3_600
-    /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
-    static let eventRetention: Int64 = 30 * 86_400
     /// Seconds for which revocations are kept that are done.
     static let revocationRetention: Int64 = 90 * 86_400
     private static let batch = 200
@@ -27,7 +25,7 @@ package struct Sweeping: Sendable {
         let revocations = try await stores.revocations.deleteDone(
             before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: Sweeping.batch)
         let events = try await stores.providerEvents.deleteProcessed(
-            before: now.advanced(bySeconds: -Sweeping.eventRetention), limit: Sweeping.batch)
+            before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: Sweeping.batch)
         return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch) + events + revocations
     }
 }

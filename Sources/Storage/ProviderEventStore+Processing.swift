@@ -84,9 +84,6 @@ extension ProviderEventStore {
         }
         guard let key = event.key else { return .unknownSubject }
         let effect = policy(kind, event.detail)
-        if effect.isState, try await hasRival(event, kind, of: key, policy: policy, in: transaction) {
-            return .outdated
-        }
         // Before the person is looked for: whoever is just spending a ticket is waited for, and is somebody then.
         if effect.endsSessions { try await endTickets(of: key, upTo: event, at: now, in: transaction) }
         let owners = try await transaction.query(
@@ -98,6 +95,14 @@ extension ProviderEventStore {
             // Somebody who has not chosen yet: what their ticket holds is over too.
             if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event, in: transaction) }
             return .unknownSubject
+        }
+        if effect.isState {
+            // It may be the repetition of one that has been deleted, and with it those that came later. By an hour less
+            // than they are kept, for clocks differ.
+            let forgotten = now.advanced(bySeconds: 3_600 - ProviderEventStore.retention)
+            guard event.occurredAt > forgotten,
+                try await !hasRival(event, kind, of: key, policy: policy, in: transaction)
+            else { return .outdated }
         }
         if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event, in: transaction) {
             return .outdated

@@ -11,6 +11,9 @@ package import Postgres
 ///      └── known jti: nothing       unknown_type
 /// ```
 package struct ProviderEventStore: Sendable {
+    /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
+    package static let retention: Int64 = 30 * 86_400
+
     let database: Database
     private let keyRing: KeyRing
 

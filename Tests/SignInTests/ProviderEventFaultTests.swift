@@ -132,6 +132,27 @@ import Testing
         }
     }
 
+    // MARK: What was proven before
+
+    @Test(arguments: [
+        (Provider.apple, "consent-revoked"), (.google, ProviderEventFixture.risc + "sessions-revoked"),
+        (.google, ProviderEventFixture.oauth + "tokens-revoked"),
+    ])
+    func `a token of before the event opens nothing after it`(provider: Provider, type: String) async throws {
+        try await ProviderEventFixture.run { fixture in
+            _ = try await fixture.account(provider)
+            fixture.advance(by: 10)
+            let token = try fixture.token(provider)
+            fixture.advance(by: 10)
+            try await fixture.tell(
+                provider,
+                provider == .apple ? fixture.apple(type, id: "e1") : fixture.google(type, id: "e1"))
+            try await expectFailure("expired") { try await fixture.people.session(provider, token) }
+            #expect(try await fixture.isOpen(try await fixture.session(provider)))
+            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        }
+    }
+
     // MARK: From nobody
 
     @Test func `a flood of a thousand forged events does not even reach the database`() async throws {

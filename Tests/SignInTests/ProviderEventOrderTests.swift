@@ -227,6 +227,23 @@ import Testing
         }
     }
 
+    @Test func `a state of more than a month ago does not come back when its first delivery is forgotten`() async throws
+    {
+        try await ProviderEventFixture.run { fixture in
+            let apple = try await fixture.account(.apple)
+            let disabled = try fixture.apple("email-disabled", id: "e1")
+            try await fixture.tell(.apple, disabled)
+            fixture.advance(by: 1)
+            try await fixture.tell(.apple, fixture.apple("email-enabled", id: "e2"))
+            fixture.advance(by: ProviderEventStore.retention + 1)
+            while try await fixture.sweeping.sweep() > 0 {}
+            #expect(try await fixture.count("provider_events") == 0)
+            try await fixture.tell(.apple, disabled)
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
+        }
+    }
+
     // MARK: Replay
 
     @Test func `an event that is acted on once more does nothing more`() async throws {

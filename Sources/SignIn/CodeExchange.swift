@@ -24,14 +24,19 @@ enum ExchangeOutcome: String, CaseIterable {
     case tokenRejected = "token_rejected"
 }
 
+/// How long a sign-in waits for a provider.
+package struct CodePatience: Sendable {
+    /// For a code that comes beside a good token: nobody waits for it long.
+    package var besideToken: Duration = .seconds(2)
+    /// How much of that may go into what has to come first.
+    package var forRevocations: Duration = .seconds(1)
+    package var alone: Duration = .seconds(10)
+
+    package init() {}
+}
+
 /// Trades codes in at the providers. A code is sent once, whatever comes of it, and never repeated.
 extension SignInService {
-    /// How long the token endpoint may take: beside a good token nobody waits for it long.
-    private static let patienceBesideToken: Duration = .seconds(2)
-    private static let patienceAlone: Duration = .seconds(10)
-    /// How much of that may go into what has to come first.
-    private static let patienceForRevocations: Duration = .seconds(1)
-
     /// - Parameter posted: what the token beside the code says, already verified.
     func exchange(
         _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?, client: Client,
@@ -42,7 +47,7 @@ extension SignInService {
             let endpoint = endpoints[provider]
         else { return try notConfigured(provider, beside: posted) }
         let deadline =
-            ContinuousClock.now + (posted == nil ? SignInService.patienceAlone : SignInService.patienceBesideToken)
+            ContinuousClock.now + (posted == nil ? configuration.patience.alone : configuration.patience.besideToken)
         if let posted {
             do {
                 try posted.checkHash(ofCode: text)
@@ -117,7 +122,7 @@ extension SignInService {
     /// provider lets it. What is exchanged before it is checked after it.
     private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
         guard try await stored({ try await stores.revocations.isPending(of: key) }) else { return }
-        _ = await within(SignInService.patienceForRevocations) { await revocations.settle(key) }
+        _ = await within(configuration.patience.forRevocations) { await revocations.settle(key) }
     }
 
     private func grant(

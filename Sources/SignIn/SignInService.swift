@@ -13,6 +13,7 @@ package struct SignInService: Sendable {
         package var refreshLifetime: Int64
         /// Where Apple's codes for web and Android may have been sent.
         package var redirectURIs: [String]
+        package var patience = CodePatience()
 
         package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, redirectURIs: [String] = []) {
             self.verifiedEmailPolicy = verifiedEmailPolicy

@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `beside a token nobody waits long for a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
+        try await LifeCycleFixture.run(isPatient: false) { fixture in
             _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
             let consent = try await fixture.consent(provider)
             try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
@@ -73,15 +73,15 @@ import Testing
             let started = clock.now
             let session = try await fixture.session(consent)
             // Two seconds, and what a busy machine adds; alone it would be ten.
-            #expect(clock.now - started < .seconds(6))
+            #expect(clock.now - started < .seconds(9))
             #expect(session.identity?.authorization == Identity.Authorization.none)
-            #expect(try await fixture.sendings(of: consent).count == 1)
+            #expect(try await fixture.sendings(of: consent).count <= 1)
         }
     }
 
     @Test(arguments: Provider.allCases)
     func `a code alone gives up on a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run { fixture in
+        try await LifeCycleFixture.run(isPatient: false) { fixture in
             let consent = try await fixture.consent(provider)
             try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
             try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, .code) }

@@ -112,10 +112,10 @@ extension LifeCycleFixture {
         let nextAttemptAt: Timestamp
     }
 
-    /// In the order in which they were made.
+    /// In the order in which they were made; of those made at one moment, the one that was tried less comes first.
     func promises() async throws -> [Promise] {
         try await database.query(
-            "SELECT status, attempts, last_error, next_attempt_at FROM outbox ORDER BY created_at, message_id"
+            "SELECT status, attempts, last_error, next_attempt_at FROM outbox ORDER BY created_at, attempts"
         ) { row throws(PostgresError) in
             let (status, attempts, error, next) = try row.decode(
                 String.self, Int32.self, String?.self, Timestamp.self)

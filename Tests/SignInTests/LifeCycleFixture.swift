@@ -28,6 +28,7 @@ struct LifeCycleFixture: Sendable {
     private let google: GoogleProvider
     private let accessTokens: AccessTokens
     private let passwordHasher: PasswordHasher
+    private let patience: CodePatience
     let endpoints: TokenEndpoints
     let service: SignInService
     let revocations: Revocations
@@ -37,19 +38,25 @@ struct LifeCycleFixture: Sendable {
 
     static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
-    /// - Parameter appleClients: Apple's clients of the service, all of one team.
+    /// - Parameters:
+    ///   - appleClients: Apple's clients of the service, all of one team.
+    ///   - isPatient: whether an answer may take its time, as on a busy machine it does.
     static func run(
-        appleClients: [String] = [appleClient], poolSize: Int = 4, _ body: (LifeCycleFixture) async throws -> Void
+        appleClients: [String] = [appleClient], poolSize: Int = 4, isPatient: Bool = true,
+        _ body: (LifeCycleFixture) async throws -> Void
     ) async throws {
         try await Sandbox.run { sandbox in
             try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = poolSize }) { database in
                 try await body(
-                    try await LifeCycleFixture(sandbox: sandbox, database: database, appleClients: appleClients))
+                    try await LifeCycleFixture(
+                        sandbox: sandbox, database: database, appleClients: appleClients, isPatient: isPatient))
             }
         }
     }
 
-    private init(sandbox: Sandbox, database: Database, appleClients: [String]) async throws {
+    private init(
+        sandbox: Sandbox, database: Database, appleClients: [String], isPatient: Bool
+    ) async throws {
         try await sandbox.setClock(clock.now().rfc3339)
         let teamKey = try P256PrivateKey()
         try await sandbox.registerAppleKey(team: Self.team, keyID: Self.keyID, teamKey)
@@ -83,8 +90,16 @@ struct LifeCycleFixture: Sendable {
             store: stores.signingKeys, keyRing: keyRing, clock: clock)
         self.google = google
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
+        var patience = CodePatience()
+        if isPatient {
+            patience.besideToken = .seconds(60)
+            patience.forRevocations = .seconds(30)
+            patience.alone = .seconds(60)
+        }
+        self.patience = patience
         service = Self.service(
-            apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
+            patience: patience, apple: apple, google: google, endpoints: endpoints, stores: stores,
+            accessTokens: accessTokens,
             keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
         revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
@@ -93,25 +108,28 @@ struct LifeCycleFixture: Sendable {
     }
 
     private static func service(
-        apple: AppleProvider, google: GoogleProvider, endpoints: TokenEndpoints, stores: Stores,
+        patience: CodePatience, apple: AppleProvider, google: GoogleProvider, endpoints: TokenEndpoints, stores: Stores,
         accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: ManualClock
     ) -> SignInService {
-        SignInService(
-            configuration: .init(
-                verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI]),
-            apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
+        var configuration = SignInService.Configuration(
+            verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI])
+        configuration.patience = patience
+        return SignInService(
+            configuration: configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
+            accessTokens: accessTokens,
             keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
     }
 
     /// The same service after its operator gave it another key of Apple's.
     func service(with endpoint: AppleTokenEndpoint) -> SignInService {
         Self.service(
-            apple: apple, google: google, endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
+            patience: patience, apple: apple, google: google,
+            endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
             stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
     }
 
     private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {
-        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(.get, url: url)).body)
+        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(.get, url: url, timeout: .seconds(60))).body)
     }
 
     static func appleEndpoint(
@@ -154,10 +172,12 @@ struct LifeCycleFixture: Sendable {
         case both
     }
 
-    /// Google is made to ask the person each time, so that each exchange brings a refresh token as Apple's do.
+    /// - Parameter isForced: whether Google is made to ask the person once more, so that the exchange brings a refresh
+    ///   token as Apple's do. Otherwise its first one alone does.
     func consent(
         _ provider: Provider, _ person: String = "kim", appleClient: String = appleClient,
-        redirectURI: String? = nil, token: Sandbox.TokenChanges = .init(), exchange: Sandbox.ExchangeChanges = .init()
+        redirectURI: String? = nil, isForced: Bool = true, token: Sandbox.TokenChanges = .init(),
+        exchange: Sandbox.ExchangeChanges = .init()
     ) async throws -> Consent {
         switch provider {
         case .apple:
@@ -168,7 +188,7 @@ struct LifeCycleFixture: Sendable {
                 provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
-                person, clientID: Self.serverClient, token: token, forceConsent: true, exchange: exchange)
+                person, clientID: Self.serverClient, token: token, forceConsent: isForced, exchange: exchange)
             return Consent(provider: .google, token: credential.idToken, code: credential.serverAuthCode)
         }
     }

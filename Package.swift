@@ -103,7 +103,10 @@ let package = Package(
             exclude: page, swiftSettings: habits),
         .executableTarget(
             name: "countersign-sandbox",
-            dependencies: ["JOSE", "OpenSSL", hummingbird, nioCore, httpTypes, arguments, log, lifecycle, signals],
+            dependencies: [
+                "JOSE", "OpenSSL", hummingbird, nioCore, nioPosix, nioHTTP1, httpTypes, arguments, log, lifecycle,
+                signals,
+            ],
             swiftSettings: habits),
 
         // Measured by Scripts/bench

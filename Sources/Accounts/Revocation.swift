@@ -49,7 +49,7 @@ package enum RetrySchedule {
     /// - Returns: `nil` when there were enough.
     package static func delay(after attempts: Int, jitter: Double) -> Int64? {
         guard attempts < maximumAttempts else { return nil }
-        let seconds = attempts > 12 ? 3600 : min(3600, 1 << max(0, attempts - 1))
+        let seconds = attempts > 12 ? 3600 : min(3600, 1 << (max(1, attempts) - 1))
         return Int64(Double(seconds) * 1_000_000 * (0.8 + 0.4 * min(max(jitter, 0), 1)))
     }
 }

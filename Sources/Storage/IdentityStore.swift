@@ -76,8 +76,8 @@ package struct IdentityStore: Sendable {
                     expires_at, position)
                 CROSS JOIN LATERAL (
                     SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
-                        CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated' WHEN i.blocked_at IS NOT NULL THEN 'blocked'
-                            ELSE a.status END AS status,
+                        CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated'
+                            WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS status,
                         i.identity_id,
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
                             OR (p.stated_email IS NOT NULL
@@ -112,8 +112,8 @@ package struct IdentityStore: Sendable {
             ), opened AS (
                 INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
                     device_name, device_platform, ip, created_at, last_used_at, expires_at)
-                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, f.auth_time, string_to_array(f.amr, ' '),
-                    f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
+                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, f.auth_time,
+                    string_to_array(f.amr, ' '), f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
                 FROM found f
                 WHERE f.status = 'active'
             )

@@ -45,6 +45,8 @@ class Request: @unchecked Sendable {
 }
 
 /// A statement on its way to one connection and back.
+///
+/// Sendable because its fields are touched as those of ``Request`` are.
 class Statement: Request, @unchecked Sendable {
     let sql: SQL
     /// It belongs to a transaction or a leased connection, and must not run anywhere else.
@@ -77,6 +79,7 @@ protocol Answering<Output>: Request {
     var continuation: CheckedContinuation<Result<Output, PostgresError>, Never>? { get set }
 }
 
+/// Sendable because its fields are touched as those of ``Request`` are: the outcome by the connection's thread alone.
 final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
     private let decode: @Sendable (ServerResult) throws(PostgresError) -> Output
     private var outcome: Result<Output, PostgresError>?
@@ -113,6 +116,7 @@ final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
     }
 }
 
+/// Sendable because its fields are touched as those of ``Request`` are.
 final class LeaseRequest: Request, Answering, @unchecked Sendable {
     /// The transaction to open before the first statement; nil for a connection without one.
     let isolation: IsolationLevel?

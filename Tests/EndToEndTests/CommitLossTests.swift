@@ -9,7 +9,7 @@ import Testing
     private func service(_ body: (World) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await World.registerClients(at: sandbox)
-            try await OwnCluster.run { _, url in
+            try await PrivateCluster.run { _, url in
                 let scratch = ScratchDatabase(url: url)
                 try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
                     try await body(World(service: service, sandbox: sandbox, scratch: scratch))

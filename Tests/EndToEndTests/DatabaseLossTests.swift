@@ -7,7 +7,7 @@ import Testing
 @Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseLossTests {
     @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
         try await Sandbox.run { sandbox in
-            try await OwnCluster.run { cluster, url in
+            try await PrivateCluster.run { cluster, url in
                 let scratch = ScratchDatabase(url: url)
                 try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
                     let world = World(service: service, sandbox: sandbox, scratch: scratch)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A cluster that a test may stop and start, made by `Scripts/postgres`.
-struct OwnCluster {
+package struct PrivateCluster {
     private struct Failed: Error {
         let command: String
     }
@@ -9,9 +9,9 @@ struct OwnCluster {
     private let directory: URL
 
     /// Lends a running cluster and its URL, and leaves nothing of it behind.
-    static func run<T: Sendable>(_ body: (OwnCluster, String) async throws -> T) async throws -> T {
+    package static func run<T: Sendable>(_ body: (PrivateCluster, String) async throws -> T) async throws -> T {
         let name = "countersign-\(UUID().uuidString.prefix(8))"
-        let cluster = OwnCluster(directory: FileManager.default.temporaryDirectory.appending(path: name))
+        let cluster = PrivateCluster(directory: FileManager.default.temporaryDirectory.appending(path: name))
         try FileManager.default.createDirectory(at: cluster.directory, withIntermediateDirectories: true)
         let result: Result<T, any Error>
         do {
@@ -24,9 +24,9 @@ struct OwnCluster {
         return try result.get()
     }
 
-    func start() async throws -> String { try await script("start", "--fast") }
+    package func start() async throws -> String { try await script("start", "--fast") }
 
-    func stop() async throws { _ = try await script("stop") }
+    package func stop() async throws { _ = try await script("stop") }
 
     private func script(_ command: String, _ options: String...) async throws -> String {
         let output = directory.appending(path: "output")

@@ -13,6 +13,7 @@ package struct Account: Hashable, Sendable {
     package let displayName: DisplayName?
     package let status: Status
     package let createdAt: Timestamp
+    /// Whether there is a password to sign in with.
     package let hasPassword: Bool
     /// Oldest first.
     package let identities: [Identity]
@@ -31,10 +32,19 @@ package struct Account: Hashable, Sendable {
         self.identities = identities
     }
 
-    /// Whether the account can be entered without this identity: by its password, or by another identity whose provider
-    /// has not disabled it.
+    /// Whether the account can be entered without this identity: by its password and address, or by another identity whose
+    /// provider has not disabled it. A mailed code doesn't count: whether mail goes out is up to the operator.
     package func hasWayIn(without identity: IdentityID) -> Bool {
-        hasPassword || identities.contains { $0.id != identity && !$0.isBlocked }
+        (hasPassword && email != nil) || identities.contains { $0.id != identity && !$0.isBlocked }
+    }
+
+    /// Whether the account is nothing but this identity: active, without a password, and without an address that somebody
+    /// else than the identity's owner could read.
+    package func isNothingBut(_ key: IdentityKey) -> Bool {
+        guard status == .active, !hasPassword, identities.count == 1, let identity = identities.first,
+            identity.key == key
+        else { return false }
+        return email == nil || email == identity.email
     }
 
     /// The same account with a name.

@@ -1,7 +1,22 @@
 /// Something that was decided or changed, for the record: ids and codes, no email, name or token.
 package struct AuditEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
+        case accountCreated = "account_created"
         case accountDeleted = "account_deleted"
+        /// An account that somebody made beside their own went up in it.
+        case accountMerged = "account_merged"
+        /// A session was opened.
+        case signedIn = "signed_in"
+        /// A provider's credential was refused: why, and how often since the last such row.
+        case credentialRejected = "credential_rejected"
+        /// A password or a mailed code was wrong.
+        case guessRejected = "guess_rejected"
+        /// Somebody ran into a limit: which.
+        case rateLimited = "rate_limited"
+        /// Somebody whom nobody has linked yet has to choose.
+        case linkRequired = "link_required"
+        case linkCancelled = "link_cancelled"
+        case identityLinked = "identity_linked"
         case identityUnlinked = "identity_unlinked"
         /// Another identity of the provider took its place.
         case identityReplaced = "identity_replaced"
@@ -24,6 +39,19 @@ package struct AuditEvent: Sendable {
         case streamVerified = "stream_verified"
         /// A provider refused a code that came beside a good token.
         case codeRejected = "code_rejected"
+        case codeMailed = "code_mailed"
+        /// A mailbox was proven that never had been: what was set up before its owner came is gone.
+        case emailProven = "email_proven"
+        case emailVerified = "email_verified"
+        case emailChangeRequested = "email_change_requested"
+        case emailChanged = "email_changed"
+        /// The verified owner of the address has arrived: this account has lost it.
+        case emailReclaimed = "email_reclaimed"
+        case passwordChanged = "password_changed"
+        case passwordReset = "password_reset"
+        case displayNameChanged = "display_name_changed"
+        case signedOut = "signed_out"
+        case refreshReused = "refresh_reused"
     }
 
     /// Who made it happen.
@@ -39,12 +67,17 @@ package struct AuditEvent: Sendable {
     package var accountID: AccountID?
     package var identityID: IdentityID?
     package var revocationID: RevocationID?
+    package var sessionID: SessionID?
     package var provider: Provider?
     /// `jti` of the token by which a provider told of it.
     package var tokenID: String?
     /// A code, or what an operator typed; at most 1,024 bytes.
     package var reason: String?
     package var requestID: String?
+    /// The IPv4 /24 or IPv6 /64 of whoever called.
+    package var network: String?
+    /// How often, where it is written down in sums.
+    package var occurrences: Int32 = 1
 
     package init(
         _ kind: Kind, by actor: Actor, accountID: AccountID? = nil, identityID: IdentityID? = nil,

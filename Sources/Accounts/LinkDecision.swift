@@ -12,6 +12,14 @@ package enum VerifiedEmailPolicy: String, CaseIterable, Sendable {
     case automatic
 }
 
+/// `nonces.policy`.
+package enum NoncePolicy: String, CaseIterable, Sendable {
+    /// A posted nonce has to match; none is asked for.
+    case optional
+    /// Only a nonce that this service issued.
+    case required
+}
+
 /// The account that holds an email address.
 package struct EmailHolder: Hashable, Sendable {
     package let accountID: AccountID
@@ -49,6 +57,27 @@ package enum CreateDecision: Hashable, Sendable {
     case refusedEmailTaken
 }
 
+/// `linking.strayAccount`: what becomes of an account that is nothing but an identity, when the identity's owner proves
+/// another account and wants it there.
+package enum StrayAccountPolicy: String, CaseIterable, Sendable {
+    /// It stays; the identity can't be bound.
+    case refuse
+    /// The identity moves, and the account it leaves empty is deleted.
+    case merge
+}
+
+/// What *bind* does with a proven identity and a proven account.
+package enum BindDecision: Hashable, Sendable {
+    /// - Parameters:
+    ///   - replacing: the account's other identity of the provider, which gives way.
+    ///   - leaving: the account that the identity is moved from, which ends.
+    case link(replacing: Identity?, leaving: AccountID?)
+    case refusedAccountDisabled
+    case refusedIdentityLinked
+    /// The account has another identity of the provider: this one.
+    case refusedProviderLinked(Identity)
+}
+
 /// The rules of linking. Pure: the caller reads what they need and executes what they say.
 package enum Linking {
     /// - Parameter holder: the account that holds the identity's ``ProviderEmail/candidate`` address.
@@ -74,5 +103,26 @@ package enum Linking {
         guard let candidate = email.candidate else { return .create(email: nil, isVerified: false) }
         guard !holder.isEmailVerified else { return .refusedEmailTaken }
         return .createAndReclaim(email: candidate, from: holder.accountID, disable: !holder.hasIdentities)
+    }
+
+    /// - Parameters:
+    ///   - key: whose identity was proven, by a ticket or a token.
+    ///   - account: the one that was proven too.
+    ///   - owner: the account that the identity is linked to, if any.
+    ///   - isReplacing: whether another identity of the provider may give way.
+    package static func decideBind(
+        _ key: IdentityKey, to account: Account, owner: Account?, isReplacing: Bool, policy: StrayAccountPolicy
+    ) -> BindDecision {
+        guard account.status == .active else { return .refusedAccountDisabled }
+        if let owner {
+            guard policy == .merge, owner.id != account.id, owner.isNothingBut(key) else {
+                return .refusedIdentityLinked
+            }
+        }
+        let existing = account.identities.first {
+            $0.key.provider == key.provider && $0.key.realm == key.realm && $0.key != key
+        }
+        if let existing, !isReplacing { return .refusedProviderLinked(existing) }
+        return .link(replacing: existing, leaving: owner?.id)
     }
 }

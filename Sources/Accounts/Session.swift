@@ -74,6 +74,30 @@ package struct Device: Hashable, Sendable {
     }
 }
 
+/// A signed-in device as its owner sees it in the list of sessions.
+package struct SessionSummary: Hashable, Sendable {
+    package let id: SessionID
+    package let device: Device?
+    /// The client's network address as text, when the session was opened.
+    package let address: String?
+    package let createdAt: Timestamp
+    /// When it was last refreshed.
+    package let lastUsedAt: Timestamp
+    package let methods: [AuthenticationMethod]
+
+    package init(
+        id: SessionID, device: Device?, address: String?, createdAt: Timestamp, lastUsedAt: Timestamp,
+        methods: [AuthenticationMethod]
+    ) {
+        self.id = id
+        self.device = device
+        self.address = address
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.methods = methods
+    }
+}
+
 /// A session about to be opened, by whatever proof.
 package struct SessionOpening: Sendable {
     package let id: SessionID

@@ -14,6 +14,11 @@ package struct SignInService: Sendable {
         /// Where Apple's codes for web and Android may have been sent.
         package var redirectURIs: [String]
         package var patience = CodePatience()
+        package var strayAccountPolicy = StrayAccountPolicy.refuse
+        package var noncePolicy = NoncePolicy.optional
+        package var limits: [LimitKind: RateLimit] = [:]
+        /// The languages in which mail can be written, the usual one first; none when no mail is sent.
+        package var mailLanguages: [String] = []
 
         package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, redirectURIs: [String] = []) {
             self.verifiedEmailPolicy = verifiedEmailPolicy
@@ -63,12 +68,20 @@ package struct Client: Sendable {
     package let requestID: String
     /// The network address as text.
     package let address: String?
+    /// The IPv4 /24 or IPv6 /64 of the address: what one party usually has to itself.
+    package let network: String?
     package let device: Device?
+    /// As the client asks for them, the best one first: language tags in lower case (RFC 5646).
+    package let languages: [String]
 
-    package init(requestID: String, address: String?, device: Device?) {
+    package init(
+        requestID: String, address: String?, network: String? = nil, device: Device?, languages: [String] = []
+    ) {
         self.requestID = requestID
         self.address = address
+        self.network = network
         self.device = device
+        self.languages = languages
     }
 }
 
@@ -106,6 +119,29 @@ extension SignInService {
     package var issuer: String { accessTokens.configuration.issuer }
     /// Our key set (RFC 7517), for whoever verifies our tokens.
     package var publishedKeys: [UInt8] { accessTokens.publishedKeys }
+
+    /// What a change that the client makes is recorded and mailed as.
+    func origin(_ client: Client) -> ChangeOrigin {
+        ChangeOrigin(
+            actor: .person, requestID: client.requestID, network: client.network, mailLanguage: mailLanguage(for: client))
+    }
+
+    /// The language in which to write to the client, by the lookup of RFC 4647 §3.4: `de-at` finds `de`.
+    ///
+    /// - Returns: `nil` when no mail is sent.
+    func mailLanguage(for client: Client) -> String? {
+        for wanted in client.languages {
+            var subtags = wanted.split(separator: "-")
+            while !subtags.isEmpty {
+                let range = subtags.joined(separator: "-")
+                if let language = configuration.mailLanguages.first(where: { $0.lowercased() == range }) {
+                    return language
+                }
+                subtags.removeLast()
+            }
+        }
+        return configuration.mailLanguages.first
+    }
 
     func opening(
         authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],

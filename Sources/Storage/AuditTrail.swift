@@ -19,12 +19,11 @@ package struct AuditTrail: Sendable {
         let id = Identifier<AuditEvent>(now: now)
         _ = try await session.execute(
             """
-            INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, provider, jti, reason,
-                request_id, created_at)
+            INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, session_id, provider,
+                jti, reason, request_id, network, occurrences, created_at)
             VALUES (\(id), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
-                \(event.identityID), \(event.revocationID), \(event.provider?.rawValue),
-                \(event.tokenID), \(event.reason),
-                \(event.requestID), \(now))
+                \(event.identityID), \(event.revocationID), \(event.sessionID), \(event.provider?.rawValue),
+                \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(now))
             """)
     }
 }

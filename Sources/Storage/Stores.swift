@@ -11,6 +11,7 @@ package struct Stores: Sendable {
     package let transfers: TransferStore
     package let providerEvents: ProviderEventStore
     package let audit: AuditTrail
+    package let mails: MailStore
     package let signingKeys: SigningKeyStore
 
     package init(database: Database, keyRing: KeyRing) {
@@ -23,6 +24,7 @@ package struct Stores: Sendable {
         self.transfers = TransferStore(database: database)
         self.providerEvents = ProviderEventStore(database: database, keyRing: keyRing)
         self.audit = AuditTrail(database: database)
+        self.mails = MailStore(database: database)
         self.signingKeys = SigningKeyStore(database: database)
     }
 }

@@ -25,7 +25,9 @@ package struct MobileAPI: Sendable {
 
 extension Request {
     func caller(device: Device?) -> Client {
-        Client(requestID: id, address: client.text, device: device)
+        Client(
+            requestID: id, address: client.text, network: client.network, device: device,
+            languages: AcceptLanguage.tags(header("Accept-Language")))
     }
 }
 

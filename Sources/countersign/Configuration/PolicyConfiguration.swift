@@ -1,14 +1,6 @@
 import Accounts
 import Logging
 
-/// `nonces.policy`.
-enum NoncePolicy: String, CaseIterable, Sendable {
-    /// A posted nonce has to match; none is asked for.
-    case optional
-    /// Only a nonce that this service issued.
-    case required
-}
-
 /// What a provider's event does to the account that it names.
 struct EventsConfiguration: Sendable {
     let consentRevoked: ConsentRevokedPolicy

@@ -1,8 +1,6 @@
-/// So many in so long, or no limit.
-enum RateLimit: Equatable, Sendable {
-    case none
-    case limit(count: Int, seconds: Int)
+import Accounts
 
+extension RateLimit {
     /// `10/15min`, `10/15 min`, `30/h`, `5/90s`; `0` is no limit.
     init?(_ text: String) {
         if text == "0" {

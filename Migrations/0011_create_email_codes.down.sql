@@ -1,0 +1,4 @@
+-- why: takes back the mailed codes and the change of an account's address.
+ALTER TABLE accounts DROP COLUMN pending_email;
+
+DROP TABLE email_codes;

@@ -1,0 +1,2 @@
+-- why: takes back the record of used nonces.
+DROP TABLE nonces;

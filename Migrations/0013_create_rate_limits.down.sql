@@ -1,0 +1,2 @@
+-- why: takes back the shared limits.
+DROP TABLE rate_limits;

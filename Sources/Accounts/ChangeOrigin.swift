@@ -1,0 +1,29 @@
+/// Who makes a change, from where, and in which language its owner is told of it.
+package struct ChangeOrigin: Sendable {
+    package let actor: AuditEvent.Actor
+    package let requestID: String?
+    /// The IPv4 /24 or IPv6 /64 of whoever called.
+    package let network: String?
+    /// `nil` when no mail is sent here.
+    package let mailLanguage: String?
+
+    package init(actor: AuditEvent.Actor, requestID: String?, network: String? = nil, mailLanguage: String? = nil) {
+        self.actor = actor
+        self.requestID = requestID
+        self.network = network
+        self.mailLanguage = mailLanguage
+    }
+}
+
+extension AuditEvent {
+    package init(
+        _ kind: Kind, from origin: ChangeOrigin, accountID: AccountID? = nil, identityID: IdentityID? = nil,
+        sessionID: SessionID? = nil, provider: Provider? = nil, reason: String? = nil
+    ) {
+        self.init(
+            kind, by: origin.actor, accountID: accountID, identityID: identityID, provider: provider, reason: reason,
+            requestID: origin.requestID)
+        self.sessionID = sessionID
+        self.network = origin.network
+    }
+}

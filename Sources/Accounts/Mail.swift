@@ -1,0 +1,45 @@
+/// What a person is mailed.
+package struct Mail: Hashable, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        case signInCode = "sign_in_code"
+        case bindCode = "bind_code"
+        case verifyEmailCode = "verify_email_code"
+        case resetPasswordCode = "reset_password_code"
+        case identityLinked = "identity_linked"
+        case identityUnlinked = "identity_unlinked"
+        /// Another identity of the provider took the place of the one that was linked.
+        case identityReplaced = "identity_replaced"
+        case passwordChanged = "password_changed"
+        /// The account's address is to be another one: told to the old one.
+        case emailChangeRequested = "email_change_requested"
+        case emailChanged = "email_changed"
+
+        package init(code purpose: EmailCodePurpose) {
+            switch purpose {
+            case .signIn: self = .signInCode
+            case .bind: self = .bindCode
+            case .verifyEmail: self = .verifyEmailCode
+            case .resetPassword: self = .resetPasswordCode
+            }
+        }
+    }
+
+    package let kind: Kind
+    package let recipient: EmailAddress
+    /// A language of the templates, such as `en`.
+    package let language: String
+    /// The one that it is about, if any.
+    package let provider: Provider?
+
+    package init(_ kind: Kind, to recipient: EmailAddress, in language: String, provider: Provider? = nil) {
+        self.kind = kind
+        self.recipient = recipient
+        self.language = language
+        self.provider = provider
+    }
+
+    /// Seconds for which a notice is worth sending.
+    package static let noticeLifetime: Int64 = 86_400
+}
+
+package typealias MailID = Identifier<Mail>

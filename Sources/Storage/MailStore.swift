@@ -1,0 +1,40 @@
+import Accounts
+package import Postgres
+
+/// The mails of `outbox`.
+package struct MailStore: Sendable {
+    let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// Promises a mail in the transaction that decides it.
+    ///
+    /// - Parameter codeID: of the code that it carries; it isn't sent once that is not the live one any more.
+    static func promise(
+        _ mail: Mail, codeID: EmailCodeID? = nil, expiresAt: Timestamp, at now: Timestamp,
+        in session: some PostgresSession
+    ) async throws(PostgresError) {
+        _ = try await session.execute(
+            """
+            INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, expires_at,
+                next_attempt_at, created_at)
+            VALUES (\(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
+                \(mail.provider?.rawValue), \(codeID), \(expiresAt), \(now), \(now))
+            """)
+    }
+
+    /// Promises a notice to each of the addresses once; to nobody when no mail is sent.
+    static func notify(
+        _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, from origin: ChangeOrigin,
+        at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) {
+        guard let language = origin.mailLanguage else { return }
+        for address in Set(addresses.compactMap(\.self)) {
+            try await promise(
+                Mail(kind, to: address, in: language, provider: provider),
+                expiresAt: now.advanced(bySeconds: Mail.noticeLifetime), at: now, in: transaction)
+        }
+    }
+}

@@ -35,6 +35,12 @@ package enum SignInFailure: Error, Sendable {
     case linkTicketExpired
     /// What proved the account no longer does. Told to nobody: it becomes the failure of the proof, or a question.
     case groundGone
+    /// A limit is used up; `retryAfter` in seconds.
+    case rateLimited(LimitKind, retryAfter: Int64)
+    /// No mail is sent here.
+    case mailUnavailable
+    /// There is no such session, or it is somebody else's.
+    case sessionNotFound
     /// Too much work is waiting; nothing was done. `retryAfter` in seconds.
     case overloaded(retryAfter: Int64)
     /// The database is away, restarting, full or busy. The detail is for the log.

@@ -39,6 +39,8 @@ package struct SignInService: Sendable {
     let accessTokens: AccessTokens
     let refreshTokens: RefreshTokens
     let passwordHasher: PasswordHasher
+    let limits: Limits
+    let emailCodes: EmailCodes
     let clock: any WallClock
     let logger: Logger
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
@@ -58,6 +60,8 @@ package struct SignInService: Sendable {
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
+        self.limits = Limits(configuration.limits, store: stores.limits, keyRing: keyRing, clock: clock)
+        self.emailCodes = EmailCodes(keyRing: keyRing)
         self.clock = clock
         self.logger = logger
     }
@@ -123,7 +127,8 @@ extension SignInService {
     /// What a change that the client makes is recorded and mailed as.
     func origin(_ client: Client) -> ChangeOrigin {
         ChangeOrigin(
-            actor: .person, requestID: client.requestID, network: client.network, mailLanguage: mailLanguage(for: client))
+            actor: .person, requestID: client.requestID, network: client.network,
+            mailLanguage: mailLanguage(for: client))
     }
 
     /// The language in which to write to the client, by the lookup of RFC 4647 §3.4: `de-at` finds `de`.

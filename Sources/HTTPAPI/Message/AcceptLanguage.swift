@@ -5,7 +5,8 @@ enum AcceptLanguage {
     /// The language tags by falling weight, in lower case; what isn't a tag, has no weight or is `*` is passed over.
     static func tags(_ field: String?) -> [String] {
         guard let field, field.utf8.count <= 512 else { return [] }
-        let ranges = field.split(separator: ",").prefix(maximumTags).compactMap { range -> (tag: String, weight: Int)? in
+        let ranges = field.split(separator: ",").prefix(maximumTags).compactMap {
+            range -> (tag: String, weight: Int)? in
             let parts = range.split(separator: ";", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
             guard let tag = parts.first?.lowercased(), isTag(tag), let weight = weight(parts.dropFirst()), weight > 0
             else { return nil }

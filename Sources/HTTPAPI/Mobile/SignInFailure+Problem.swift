@@ -33,6 +33,10 @@ extension SignInFailure: ProblemConvertible {
         case .lastSignInMethod: Problem(.lastSignInMethod)
         case .identityNotFound: Problem(.notFound)
         case .linkTicketExpired: Problem(.linkTicketExpired)
+        case .sessionNotFound: Problem(.notFound)
+        case .rateLimited(let kind, let retryAfter):
+            Problem(.rateLimited, reason: kind.rawValue, retryAfter: Int(clamping: retryAfter))
+        case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .overloaded(let retryAfter):
             Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: Int(clamping: retryAfter))
         case .storageUnavailable(let detail):

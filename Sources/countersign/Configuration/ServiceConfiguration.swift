@@ -10,6 +10,7 @@ struct ServiceConfiguration: Sendable {
     let google: GoogleConfiguration?
     let noncePolicy: NoncePolicy
     let verifiedEmail: VerifiedEmailPolicy
+    let strayAccount: StrayAccountPolicy
     let events: EventsConfiguration
     let limits: LimitsConfiguration
     let tokens: TokensConfiguration
@@ -26,6 +27,7 @@ struct ServiceConfiguration: Sendable {
         google = GoogleConfiguration(from: &reader)
         noncePolicy = reader.value(Settings.noncePolicy)
         verifiedEmail = reader.value(Settings.verifiedEmail)
+        strayAccount = reader.value(Settings.strayAccount)
         events = EventsConfiguration(from: &reader)
         limits = LimitsConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)

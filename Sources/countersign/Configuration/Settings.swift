@@ -120,6 +120,9 @@ enum Settings {
     static let verifiedEmail = Setting(
         "linking.verifiedEmail", .choice(placeholder: VerifiedEmailPolicy.prompt), default: "prompt",
         "Whether an authoritative, verified email may link without a proof")
+    static let strayAccount = Setting(
+        "linking.strayAccount", .choice(placeholder: StrayAccountPolicy.refuse), default: "refuse",
+        "Whether an identity may leave an account that is nothing but it, which then ends, for another of its owner")
 
     enum Events {
         static let consentRevoked = Setting(
@@ -185,7 +188,8 @@ enum Settings {
             Google.revokeURL, Google.riscConfigurationURL, Google.nonceForm,
         ]
         let policies: [any SettingRow] = [
-            noncePolicy, verifiedEmail, Events.consentRevoked, Events.accountDeleted, Limits.passwordPerAccount,
+            noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
+            Limits.passwordPerAccount,
             Limits.guessPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Tokens.issuer,
             Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath, Mail.smtpURL, Mail.from,
             Log.level, Log.format, Log.personalData,

@@ -5,6 +5,7 @@ import JOSE
 import Logging
 import Postgres
 import Providers
+import SignIn
 
 extension Database.Configuration {
     init(_ configuration: DatabaseConfiguration) {
@@ -62,6 +63,23 @@ extension GoogleTokenEndpoint {
                 clientID: client.id, clientSecret: client.secret, tokenURL: configuration.tokenURL,
                 revokeURL: configuration.revokeURL),
             fetcher: fetcher, logger: logger)
+    }
+}
+
+extension SignInService.Configuration {
+    init(_ configuration: ServiceConfiguration) {
+        self.init(
+            verifiedEmailPolicy: configuration.verifiedEmail,
+            refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+            redirectURIs: configuration.apple?.redirectURIs ?? [])
+        strayAccountPolicy = configuration.strayAccount
+        noncePolicy = configuration.noncePolicy
+        limits = [
+            .passwordPerAccount: configuration.limits.passwordPerAccount,
+            .guessPerNetwork: configuration.limits.guessPerNetwork,
+            .registrationPerNetwork: configuration.limits.registrationPerNetwork,
+            .mailPerAddress: configuration.limits.mailPerAddress,
+        ]
     }
 }
 

@@ -42,10 +42,7 @@ enum Composition {
                     lifetime: Int64(configuration.tokens.accessLifetime)),
                 store: stores.signingKeys, keyRing: configuration.keyRing, clock: clock)
             let signIn = SignInService(
-                configuration: .init(
-                    verifiedEmailPolicy: configuration.verifiedEmail,
-                    refreshLifetime: Int64(configuration.tokens.refreshLifetime),
-                    redirectURIs: configuration.apple?.redirectURIs ?? []),
+                configuration: .init(configuration),
                 apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
                 keyRing: configuration.keyRing, passwordHasher: try PasswordHasher(), clock: clock, logger: logger)
 

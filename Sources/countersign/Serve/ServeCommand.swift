@@ -14,11 +14,7 @@ struct ServeCommand: AsyncParsableCommand {
     var migrate = false
 
     func run() async throws {
-        let configuration = try options.sources().load { reader in
-            let configuration = ServiceConfiguration(from: &reader)
-            configuration?.refuseWhatIsMissing(&reader)
-            return configuration
-        }
+        let configuration = try options.sources().load { ServiceConfiguration(from: &$0) }
         let logger = Logger(label: "countersign", factory: { _ in LogHandlers.handler(configuration.log) })
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in
@@ -26,14 +22,5 @@ struct ServeCommand: AsyncParsableCommand {
             }
         }
         try await Composition.run(configuration, logger: logger)
-    }
-}
-
-extension ServiceConfiguration {
-    /// A nonce that can't be had would refuse every sign-in.
-    fileprivate func refuseWhatIsMissing(_ reader: inout ConfigurationReader) {
-        if noncePolicy == .required {
-            reader.refuse(Settings.noncePolicy.name, "can't be required yet: this version issues no nonces")
-        }
     }
 }

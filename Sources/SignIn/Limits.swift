@@ -1,0 +1,81 @@
+import Accounts
+import JOSE
+import OpenSSL
+import Storage
+
+/// The limits of guessing, registering and mailing. They throttle and never lock: whoever waits goes on, and signing in by
+/// a provider's token is not limited.
+struct Limits: Sendable {
+    private let limits: [LimitKind: RateLimit]
+    private let store: RateLimitStore
+    /// The keys in the database are keyed digests: a dump of it names no address and no network.
+    private let subkey: KeyRing.Subkey
+    private let clock: any WallClock
+
+    init(_ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, clock: any WallClock) {
+        self.limits = limits
+        self.store = store
+        self.subkey = keyRing.current(for: .codes)
+        self.clock = clock
+    }
+
+    /// Counts one more.
+    ///
+    /// - Parameter subject: whose allowance it is; nobody's is not limited.
+    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when it is used up.
+    func draw(_ kind: LimitKind, of subject: String?) async throws(SignInFailure) {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
+        let key = try key(kind, subject)
+        let wait: Int64?
+        do {
+            wait = try await store.draw(key, count: count, seconds: seconds, at: clock.now())
+        } catch {
+            throw SignInFailure(StorageFailure(error))
+        }
+        if let wait { throw .rateLimited(kind, retryAfter: wait) }
+    }
+
+    func putBack(_ kind: LimitKind, of subject: String?) async throws(SignInFailure) {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
+        let key = try key(kind, subject)
+        do {
+            try await store.putBack(key, count: count, seconds: seconds)
+        } catch {
+            throw SignInFailure(StorageFailure(error))
+        }
+    }
+
+    /// Runs a guess. It is counted before, so that many at once are too, and only a wrong one stays counted.
+    ///
+    /// - Parameter account: what stands for the account whose password is guessed at; `nil` when no password is.
+    func guessing<Proven: Sendable>(
+        atPasswordOf account: String? = nil, by client: Client, _ guess: () async throws(SignInFailure) -> Proven
+    ) async throws(SignInFailure) -> Proven {
+        try await draw(.guessPerNetwork, of: client.network)
+        do throws(SignInFailure) {
+            try await draw(.passwordPerAccount, of: account)
+        } catch {
+            try await putBack(.guessPerNetwork, of: client.network)
+            throw error
+        }
+        let outcome: Result<Proven, SignInFailure>
+        do throws(SignInFailure) {
+            outcome = .success(try await guess())
+        } catch {
+            if case .invalidCredentials = error { throw error }
+            outcome = .failure(error)
+        }
+        try await putBack(.passwordPerAccount, of: account)
+        try await putBack(.guessPerNetwork, of: client.network)
+        return try outcome.get()
+    }
+
+    private func key(_ kind: LimitKind, _ subject: String) throws(SignInFailure) -> [UInt8] {
+        do {
+            return try HMACSHA256.authenticationCode(
+                for: Array("countersign limit 1 \(kind.rawValue) \(subject)".utf8), key: subkey.bytes)
+        } catch {
+            throw .fault(operation: "limit key")
+        }
+    }
+}

@@ -21,13 +21,3 @@ package enum NonceForm: String, CaseIterable, Sendable {
         }
     }
 }
-
-/// Nonces that this service issues begin with these letters, so that one which an app made up is told from one that
-/// must be in the books.
-package enum IssuedNonce {
-    package static let prefix = "csn_"
-
-    package static func isClaimed(by nonce: String) -> Bool {
-        nonce.utf8.starts(with: prefix.utf8)
-    }
-}

@@ -39,17 +39,42 @@ extension ProviderCredential {
     }
 }
 
+/// What a credential that was found good says.
+struct SignInEvidence {
+    let identity: VerifiedIdentity
+    let grant: NewGrant?
+    /// The provider's error code, when it refused the code that came beside a good token.
+    let codeRefusal: String?
+
+    init(_ posted: VerifiedCredential?, _ code: CodeOutcome, of provider: Provider) throws(SignInFailure) {
+        switch (posted?.identity, code) {
+        case (let posted?, .exchanged(let exchanged, let grant)):
+            // Apple may leave the address out of one of the two.
+            identity = posted.completed(by: exchanged.identity)
+            self.grant = grant
+        case (let posted?, _):
+            identity = posted
+            grant = nil
+        case (nil, .exchanged(let exchanged, let grant)):
+            identity = exchanged.identity
+            self.grant = grant
+        case (nil, _):
+            throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+        }
+        codeRefusal = if case .refused(let error) = code { error } else { nil }
+    }
+}
+
 extension SignInService {
     /// Signs a known person in; gives an unknown one a link ticket.
     package func signIn(
         with provider: Provider, _ credential: ProviderCredential, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
         let now = clock.now()
-        let posted = try await verify(credential, of: provider, at: now)
-        let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
-        let (identity, grant) = try evidence(posted, code, of: provider)
-        let answer = try await signIn(identity, grant: grant, fullName: credential.fullName, client: client, at: now)
-        if case .refused(let error) = code {
+        let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
+        let answer = try await signIn(
+            evidence.identity, grant: evidence.grant, fullName: credential.fullName, client: client, at: now)
+        if let error = evidence.codeRefusal {
             var event = AuditEvent(
                 .codeRejected, by: .provider, provider: provider, reason: error, requestID: client.requestID)
             if case .signedIn(let signedIn) = answer {
@@ -69,17 +94,20 @@ extension SignInService {
     }
 
     /// Who it is, by the token or by what the code stood for.
-    private func evidence(
-        _ posted: VerifiedCredential?, _ code: CodeOutcome, of provider: Provider
-    ) throws(SignInFailure) -> (VerifiedIdentity, NewGrant?) {
-        switch (posted?.identity, code) {
-        case (let identity?, .exchanged(let exchanged, let grant)):
-            // Apple may leave the address out of one of the two.
-            return (identity.completed(by: exchanged.identity), grant)
-        case (let identity?, _): return (identity, nil)
-        case (nil, .exchanged(let exchanged, let grant)): return (exchanged.identity, grant)
-        case (nil, _): throw .missingCredential(ProviderCredential.tokenMember(of: provider))
-        }
+    ///
+    /// A nonce is spent by a credential that has verified, and by no other: a token that anybody could have made up must
+    /// not use up somebody's nonce. It is spent before a code is exchanged, if it can be: of two sign-ins with one nonce,
+    /// the one that loses must not use up the code.
+    func evidence(
+        of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInEvidence {
+        let posted = try await verify(credential, of: provider, at: now)
+        let nonce = try nonceToSpend(credential.nonce, for: provider, at: now)
+        if posted != nil, let nonce { try await spend(nonce, at: now) }
+        let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
+        let evidence = try SignInEvidence(posted, code, of: provider)
+        if posted == nil, let nonce { try await spend(nonce, at: now) }
+        return evidence
     }
 
     private func signIn(
@@ -117,27 +145,27 @@ extension SignInService {
     private func verify(
         _ credential: ProviderCredential, of provider: Provider, at now: Timestamp
     ) async throws(SignInFailure) -> VerifiedCredential? {
-        let rules: (any IdentityProvider)? =
-            switch provider {
-            case .apple: apple
-            case .google: google
-            }
-        guard let rules else { throw .providerDisabled }
+        let rules = try rules(of: provider)
+        guard let token = credential.token else { return nil }
         do throws(CredentialRefusal) {
-            var verified: VerifiedCredential?
-            if let token = credential.token {
-                verified = try await rules.credential(
-                    Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
-            }
-            // Nonces of this service are good once: whichever this is, it was not issued or it is spent.
-            if let nonce = credential.nonce, IssuedNonce.isClaimed(by: nonce) { throw CredentialRefusal(.nonceSpent) }
-            return verified
+            return try await rules.credential(
+                Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
         } catch {
             guard error.reason != .keysUnavailable else {
                 throw .providerUnavailable(retryAfter: error.retryAfter ?? 5, reason: error.reason.rawValue)
             }
             throw .credentialRejected(error.reason, retryAfter: error.retryAfter)
         }
+    }
+
+    func rules(of provider: Provider) throws(SignInFailure) -> any IdentityProvider {
+        let rules: (any IdentityProvider)? =
+            switch provider {
+            case .apple: apple
+            case .google: google
+            }
+        guard let rules else { throw .providerDisabled }
+        return rules
     }
 
     /// - Returns: `nil` when nobody has linked the identity.

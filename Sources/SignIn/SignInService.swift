@@ -41,6 +41,7 @@ package struct SignInService: Sendable {
     let passwordHasher: PasswordHasher
     let limits: Limits
     let emailCodes: EmailCodes
+    let issuedNonces: IssuedNonces
     let clock: any WallClock
     let logger: Logger
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
@@ -62,6 +63,7 @@ package struct SignInService: Sendable {
         self.passwordHasher = passwordHasher
         self.limits = Limits(configuration.limits, store: stores.limits, keyRing: keyRing, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)
+        self.issuedNonces = IssuedNonces(keyRing: keyRing)
         self.clock = clock
         self.logger = logger
     }

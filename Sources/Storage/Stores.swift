@@ -12,6 +12,7 @@ package struct Stores: Sendable {
     package let providerEvents: ProviderEventStore
     package let audit: AuditTrail
     package let mails: MailStore
+    package let nonces: NonceStore
     package let limits: RateLimitStore
     package let signingKeys: SigningKeyStore
 
@@ -26,6 +27,7 @@ package struct Stores: Sendable {
         self.providerEvents = ProviderEventStore(database: database, keyRing: keyRing)
         self.audit = AuditTrail(database: database)
         self.mails = MailStore(database: database)
+        self.nonces = NonceStore(database: database)
         self.limits = RateLimitStore(database: database)
         self.signingKeys = SigningKeyStore(database: database)
     }

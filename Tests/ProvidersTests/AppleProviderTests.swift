@@ -165,14 +165,6 @@ struct AppleProviderTests {
         #expect(identity.nonce == nil)
     }
 
-    @Test
-    func `the issued nonces are known by their first letters`() {
-        #expect(IssuedNonce.isClaimed(by: "csn_abc"))
-        #expect(!IssuedNonce.isClaimed(by: "CSN_abc"))
-        #expect(!IssuedNonce.isClaimed(by: "csn"))
-        #expect(IssuedNonce.prefix == "csn_")
-    }
-
     // MARK: Optional claims
 
     @Test

@@ -1,0 +1,18 @@
+import Accounts
+import JOSE
+import SignIn
+
+extension MobileAPI {
+    var nonceRoutes: [Route] {
+        [
+            Route(.post, "/v1/nonces") { request in
+                let provider = try request.fields { try $0.choice("provider", of: Provider.self) }
+                let nonce = try service.issueNonce(for: provider)
+                return .json(.created) { writer in
+                    writer.member("nonce", nonce.text)
+                    writer.member("expiresAt", nonce.expiresAt.rfc3339)
+                }
+            }
+        ]
+    }
+}

@@ -1,0 +1,42 @@
+package import Accounts
+import JOSE
+import Providers
+import Storage
+
+extension SignInService {
+    /// A nonce for the next sign-in at the provider. Nothing is written until it is spent.
+    package func issueNonce(for provider: Provider) throws(SignInFailure) -> IssuedNonce {
+        _ = try rules(of: provider)
+        do {
+            return try issuedNonces.new(for: provider, at: clock.now())
+        } catch {
+            throw .fault(operation: "nonce")
+        }
+    }
+
+    /// The nonce of this service that a sign-in has to spend.
+    ///
+    /// - Returns: `nil` when the policy lets apps make up their own, and this is one or there is none.
+    func nonceToSpend(
+        _ posted: String?, for provider: Provider, at now: Timestamp
+    ) throws(SignInFailure) -> IssuedNonce? {
+        switch configuration.noncePolicy {
+        case .optional:
+            guard let posted, IssuedNonce.isClaimed(by: posted) else { return nil }
+        case .required:
+            guard posted != nil else { throw .credentialRejected(.nonceMissing, retryAfter: nil) }
+        }
+        guard let posted, let nonce = issuedNonces.read(posted, for: provider, at: now) else {
+            throw .credentialRejected(.nonceSpent, retryAfter: nil)
+        }
+        return nonce
+    }
+
+    /// Of all who spend one nonce at once, one does.
+    func spend(_ nonce: IssuedNonce, at now: Timestamp) async throws(SignInFailure) {
+        guard try await stored({ try await stores.nonces.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) })
+        else {
+            throw .credentialRejected(.nonceSpent, retryAfter: nil)
+        }
+    }
+}

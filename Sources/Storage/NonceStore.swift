@@ -1,0 +1,40 @@
+package import Accounts
+package import Postgres
+
+/// `nonces`: which of the nonces that we issued are spent. Those that nobody has used yet are nowhere.
+package struct NonceStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// - Parameter hash: the nonce's SHA-256.
+    /// - Returns: whether nobody had spent it; who spends it at the same time waits for the outcome.
+    package func spend(
+        _ hash: [UInt8], expiresAt: Timestamp, at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        try await database.execute(
+            """
+            INSERT INTO nonces (nonce_hash, expires_at, created_at)
+            VALUES (\(hash), \(expiresAt), \(now))
+            ON CONFLICT (nonce_hash) DO NOTHING
+            """) == 1
+    }
+
+    /// Forgets spent nonces. To be called long after they have expired, by every process's clock.
+    ///
+    /// - Returns: how many.
+    package func deleteExpired(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM nonces
+            WHERE nonce_hash IN (
+                SELECT nonce_hash
+                FROM nonces
+                WHERE expires_at < \(moment)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+    }
+}

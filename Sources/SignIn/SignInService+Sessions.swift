@@ -49,4 +49,21 @@ extension SignInService {
         let now = clock.now()
         try await stored { try await stores.sessions.end(scope, of: session, at: now) }
     }
+
+    /// Where an account is signed in, the newest first.
+    package func sessions(of accountID: AccountID) async throws(SignInFailure) -> [SessionSummary] {
+        let now = clock.now()
+        return try await stored { try await stores.sessions.live(of: accountID, at: now) }
+    }
+
+    /// Signs one of an account's devices out.
+    package func end(
+        _ id: SessionID, of accountID: AccountID, client: Client
+    ) async throws(SignInFailure) {
+        let now = clock.now()
+        let event = AuditEvent(.signedOut, from: origin(client), accountID: accountID, sessionID: id)
+        guard try await stored({ try await stores.sessions.end(id, of: accountID, by: event, at: now) }) else {
+            throw .sessionNotFound
+        }
+    }
 }

@@ -19,7 +19,7 @@ package enum RefreshOutcome: Sendable {
 
 /// `sessions`: one row per signed-in device.
 package struct SessionStore: Sendable {
-    private let database: Database
+    let database: Database
 
     package init(database: Database) {
         self.database = database

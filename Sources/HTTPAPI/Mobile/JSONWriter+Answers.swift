@@ -43,6 +43,25 @@ extension JSONWriter {
         member("refreshExpiresAt", session.refreshExpiresAt.rfc3339)
     }
 
+    mutating func members(of session: SessionSummary, isCurrent: Bool) {
+        member("sessionId", session.id.description)
+        member("current", isCurrent)
+        if let device = session.device {
+            name("device")
+            object { writer in
+                writer.member("name", device.name)
+                writer.member("platform", device.platform)
+            }
+        }
+        member("ip", session.address)
+        member("createdAt", session.createdAt.rfc3339)
+        member("lastUsedAt", session.lastUsedAt.rfc3339)
+        name("amr")
+        beginArray()
+        for method in session.methods { string(method.rawValue) }
+        endArray()
+    }
+
     mutating func members(of account: Account) {
         member("accountId", account.id.description)
         member("email", account.email?.text)

@@ -37,17 +37,6 @@ extension MobileAPI {
                 try await service.unlink(identityID, of: session, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
-            Route(.post, "/v1/sessions/refresh") { request in
-                let token = try request.fields { $0.string("refreshToken") }
-                let session = try await service.refresh(token, client: request.caller(device: nil))
-                return .json { $0.members(of: session) }
-            },
-            Route(.post, "/v1/sessions/revoke") { request in
-                let session = try await session(of: request)
-                let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
-                try await service.revoke(scope, of: session)
-                return .empty()
-            },
         ]
     }
 }

@@ -1,0 +1,42 @@
+import Accounts
+import JOSE
+import SignIn
+
+extension MobileAPI {
+    var sessionRoutes: [Route] {
+        [
+            Route(.get, "/v1/sessions") { request in
+                let current = try await session(of: request)
+                let sessions = try await service.sessions(of: current.accountID)
+                return .json { writer in
+                    writer.name("items")
+                    writer.beginArray()
+                    for session in sessions {
+                        writer.beginObject()
+                        writer.members(of: session, isCurrent: session.id == current.id)
+                        writer.endObject()
+                    }
+                    writer.endArray()
+                }
+            },
+            Route(.delete, "/v1/sessions/{sessionId}") { request in
+                // Who is asking first: to nobody else there is anything here.
+                let session = try await session(of: request)
+                let sessionID = try request.parameter("sessionId", as: SessionID.init)
+                try await service.end(sessionID, of: session.accountID, client: request.caller(device: nil))
+                return .empty()
+            },
+            Route(.post, "/v1/sessions/refresh") { request in
+                let token = try request.fields { $0.string("refreshToken") }
+                let session = try await service.refresh(token, client: request.caller(device: nil))
+                return .json { $0.members(of: session) }
+            },
+            Route(.post, "/v1/sessions/revoke") { request in
+                let session = try await session(of: request)
+                let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
+                try await service.revoke(scope, of: session)
+                return .empty()
+            },
+        ]
+    }
+}

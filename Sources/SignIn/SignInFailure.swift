@@ -18,6 +18,8 @@ package enum SignInFailure: Error, Sendable {
     /// Codes of this redirect URI are not taken.
     case redirectURIRefused
     case malformedEmail
+    /// The account has no address, and what was asked for needs one.
+    case emailRequired
     case weakPassword
     case invalidCredentials
     case invalidSession

@@ -2,11 +2,72 @@ package import Accounts
 import Storage
 
 extension SignInService {
+    package func rename(
+        accountOf session: Session, to name: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> Account {
+        guard let name else { return try await account(of: session) }
+        let now = clock.now()
+        let renamed = try await stored {
+            try await stores.accounts.rename(session.accountID, to: name, at: now, from: origin(client))
+        }
+        guard let renamed else { throw .invalidSession }
+        return renamed
+    }
+
+    /// Sets a password: with the one that there is, or by fresh authentication where there is none. Every other session
+    /// ends.
+    package func changePassword(
+        of session: Session, current: String?, to newPassword: String, client: Client
+    ) async throws(SignInFailure) {
+        let account = try await account(of: session)
+        let old = try await stored { try await stores.accounts.passwordHash(of: session.accountID) }
+        if old == nil {
+            guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
+            // There would be nothing to sign in with beside it.
+            guard account.email != nil else { throw .emailRequired }
+        } else if current == nil {
+            throw .missingCredential("currentPassword")
+        }
+        guard PasswordPolicy.accepts(newPassword, for: account.email) else { throw .weakPassword }
+        if let current {
+            try await limits.guessing(atPasswordOf: account.email?.text ?? "\(account.id)", by: client) {
+                () throws(SignInFailure) in
+                guard try await passwordHasher.verify(current, against: old) else { throw .invalidCredentials }
+            }
+        }
+        let hash = try await passwordHasher.hash(newPassword)
+        let now = clock.now()
+        let change = try await stored {
+            try await stores.accounts.changePassword(
+                to: hash, from: old, in: session, at: now, from: origin(client))
+        }
+        guard change == .done else { throw .invalidSession }
+    }
+
+    /// Mails a code to the address that is to become the account's. Until that is proven nothing changes; whether somebody
+    /// else has the address shows only then.
+    package func requestEmail(
+        _ email: String, of session: Session, client: Client
+    ) async throws(SignInFailure) {
+        guard let language = mailLanguage(for: client) else { throw .mailUnavailable }
+        guard let address = EmailAddress(email) else { throw .malformedEmail }
+        let now = clock.now()
+        // Whoever reads the account's mailbox can set its password.
+        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        try await limits.draw(.mailPerAddress, of: address.text)
+        let code = emailCodes.new(for: address, purpose: .verifyEmail, at: now)
+        let change = try await stored {
+            try await stores.accounts.requestEmail(
+                code, language: language, in: session, at: now, from: origin(client))
+        }
+        guard change == .done else { throw .invalidSession }
+    }
+
     /// Deletes the account of the session, and promises the end of what its owner authorized at the providers.
     package func deleteAccount(of session: Session, client: Client) async throws(SignInFailure) {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let event = AuditEvent(.accountDeleted, by: .person, requestID: client.requestID)
+        let event = AuditEvent(.accountDeleted, from: origin(client))
         guard try await stored({ try await stores.accounts.delete(session.accountID, by: event, at: now) }) else {
             throw .invalidSession
         }
@@ -19,9 +80,8 @@ extension SignInService {
     ) async throws(SignInFailure) {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let event = AuditEvent(.identityUnlinked, by: .person, requestID: client.requestID)
         let outcome = try await stored {
-            try await stores.accounts.unlink(identityID, from: session.accountID, by: event, at: now)
+            try await stores.accounts.unlink(identityID, from: session.accountID, at: now, from: origin(client))
         }
         switch outcome {
         case .unlinked, .kept: return

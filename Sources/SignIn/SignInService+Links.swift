@@ -6,6 +6,8 @@ package enum BindCredential: Sendable {
     /// An access token.
     case session([UInt8])
     case password(email: String, password: String)
+    /// A code that was mailed to the account's address for this ticket.
+    case emailCode(email: String, code: String)
 }
 
 /// Why a ticket's identity may be bound, and what the new session may say of it.
@@ -33,7 +35,8 @@ extension SignInService {
         let identityID: IdentityID = try freshID(now)
         let outcome = try await stored {
             try await stores.links.create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, opening: opening)
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, opening: opening,
+                from: origin(client))
         }
         switch outcome {
         case .created(let account):
@@ -55,14 +58,14 @@ extension SignInService {
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket),
             let ticket = try await stored({ try await stores.links.open(hash, at: now) })
         else { throw .linkTicketExpired }
-        let proof = try await prove(credential)
+        let proof = try await prove(credential, ticketHash: hash, client: client)
         do throws(SignInFailure) {
             return try await bind(
                 ticket, hash: hash, proof: proof, replacing: replacing, client: client, at: clock.now())
         } catch .groundGone {
             switch credential {
             case .session: throw .invalidSession
-            case .password: throw .invalidCredentials
+            case .password, .emailCode: throw .invalidCredentials
             }
         }
     }
@@ -81,16 +84,18 @@ extension SignInService {
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
             atProvider: ticket.identity.authenticatedAt,
             methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
-        let identityID: IdentityID = try freshID(now)
-        let replacement = AuditEvent(.identityReplaced, by: .person, requestID: client.requestID)
-        let outcome = try await stored {
-            try await stores.links.bind(
-                hash, on: proof.ground, identityID: identityID, replacing: replacing ? replacement : nil,
-                opening: opening)
-        }
-        switch outcome {
-        case .bound(let account):
-            return try signedIn(account, identityID: identityID, opening: opening)
+        let request = BindRequest(
+            ground: proof.ground, isReplacing: replacing, strayAccountPolicy: configuration.strayAccountPolicy,
+            identityID: try freshID(now), opening: opening, origin: origin(client))
+        let (account, identityID) = try await bind(hash, request, at: now)
+        return try signedIn(account, identityID: identityID, opening: opening)
+    }
+
+    func bind(
+        _ hash: [UInt8], _ request: BindRequest, at now: Timestamp
+    ) async throws(SignInFailure) -> (account: Account, identityID: IdentityID) {
+        switch try await stored({ try await stores.links.bind(hash, request, at: now) }) {
+        case .bound(let account, let identityID): return (account, identityID)
         case .ticketExpired: throw .linkTicketExpired
         case .groundGone: throw .groundGone
         case .accountDisabled: throw .accountDisabled
@@ -99,7 +104,9 @@ extension SignInService {
         }
     }
 
-    private func prove(_ credential: BindCredential) async throws(SignInFailure) -> BindProof {
+    private func prove(
+        _ credential: BindCredential, ticketHash: [UInt8], client: Client
+    ) async throws(SignInFailure) -> BindProof {
         switch credential {
         case .session(let token):
             let session = try await session(of: token)
@@ -112,6 +119,11 @@ extension SignInService {
             return BindProof(
                 ground: .password(hash: proven.passwordHash, of: proven.accountID), authenticatedAt: clock.now(),
                 methods: [.password])
+        case .emailCode(let email, let typed):
+            let code = try await proveCode(
+                typed, for: .bind, of: EmailAddress(email), ticketHash: ticketHash, by: client)
+            return BindProof(
+                ground: .emailCode(code), authenticatedAt: clock.now(), methods: [.oneTimeCode])
         }
     }
 }

@@ -15,7 +15,8 @@ extension SignInService {
         let id: AccountID = try freshID(now)
         let account = try await stored {
             try await stores.accounts.register(
-                id, email: address, passwordHash: hash, displayName: displayName, opening: opening)
+                id, email: address, passwordHash: hash, displayName: displayName, opening: opening,
+                from: origin(client))
         }
         guard let account else { throw .emailTaken }
         return try signedIn(account, identityID: nil, opening: opening)

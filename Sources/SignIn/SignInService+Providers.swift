@@ -74,23 +74,32 @@ extension SignInService {
         let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
         let answer = try await signIn(
             evidence.identity, grant: evidence.grant, fullName: credential.fullName, client: client, at: now)
-        if let error = evidence.codeRefusal {
-            var event = AuditEvent(
-                .codeRejected, by: .provider, provider: provider, reason: error, requestID: client.requestID)
-            if case .signedIn(let signedIn) = answer {
-                event.accountID = signedIn.account.id
-                event.identityID = signedIn.identity?.id
-            }
-            do {
-                try await stores.audit.record(event, at: now)
-            } catch {
-                // The person is signed in all the same.
-                logger.warning(
-                    "a refused code was not recorded",
-                    metadata: ["request": "\(client.requestID)", "error": "\(String(reflecting: error))"])
-            }
+        var linked: (AccountID, IdentityID)?
+        if case .signedIn(let signedIn) = answer, let identity = signedIn.identity {
+            linked = (signedIn.account.id, identity.id)
         }
+        await record(evidence.codeRefusal, of: provider, linked: linked, client: client, at: now)
         return answer
+    }
+
+    /// Writes down that the provider refused the code beside a good token.
+    func record(
+        _ codeRefusal: String?, of provider: Provider, linked: (account: AccountID, identity: IdentityID)?,
+        client: Client, at now: Timestamp
+    ) async {
+        guard let codeRefusal else { return }
+        var event = AuditEvent(
+            .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity, provider: provider,
+            reason: codeRefusal, requestID: client.requestID)
+        event.network = client.network
+        do {
+            try await stores.audit.record(event, at: now)
+        } catch {
+            // The person is let in all the same.
+            logger.warning(
+                "a refused code was not recorded",
+                metadata: ["request": "\(client.requestID)", "error": "\(String(reflecting: error))"])
+        }
     }
 
     /// Who it is, by the token or by what the code stood for.
@@ -206,12 +215,7 @@ extension SignInService {
         let ticket = LinkTicket(
             identity: identity, displayName: fullName, createdAt: now,
             expiresAt: now.advanced(bySeconds: SignInService.ticketLifetime))
-        let secret: OpaqueSecret
-        do {
-            secret = try OpaqueSecret()
-        } catch {
-            throw .fault(operation: "random")
-        }
+        let secret = try freshSecret()
         try await stored { try await stores.links.insert(ticket, hash: secret.hash, grant: grant) }
         var decision = Linking.decide(identity, holder: holder, policy: configuration.verifiedEmailPolicy)
         if case .bindAutomatically = decision {

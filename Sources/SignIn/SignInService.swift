@@ -169,6 +169,14 @@ extension SignInService {
         }
     }
 
+    func freshSecret() throws(SignInFailure) -> OpaqueSecret {
+        do {
+            return try OpaqueSecret()
+        } catch {
+            throw .fault(operation: "random")
+        }
+    }
+
     func issue(_ session: Session, at now: Timestamp) throws(SignInFailure) -> IssuedSession {
         do {
             return IssuedSession(

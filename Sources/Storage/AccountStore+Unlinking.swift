@@ -16,16 +16,20 @@ package enum UnlinkOutcome: Sendable {
 extension AccountStore {
     /// Unlinks one of the account's own identities.
     package func unlink(
-        _ identityID: IdentityID, from accountID: AccountID, by event: AuditEvent, at now: Timestamp
+        _ identityID: IdentityID, from accountID: AccountID, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> UnlinkOutcome {
         try await database.transaction(retries: 2) { transaction in
             guard let account = try await AccountStore.lock(accountID, in: transaction),
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { return .notFound }
             guard account.hasWayIn(without: identityID) else { return .lastSignInMethod }
+            try await MailStore.notify(
+                [account.email], of: .identityUnlinked, provider: identity.key.provider, from: origin, at: now,
+                in: transaction)
             return .unlinked(
                 try await AccountStore.unlink(
-                    identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
+                    identity, reason: .identityUnlinked, event: AuditEvent(.identityUnlinked, from: origin), at: now,
+                    in: transaction))
         }
     }
 

@@ -91,27 +91,32 @@ package struct AccountStore: Sendable {
         return rows.first
     }
 
-    /// Makes an account with a password and signs it in, in one statement.
+    /// Makes an account with a password and signs it in.
     ///
     /// - Returns: `nil` when the address is held.
     package func register(
-        _ id: AccountID, email: EmailAddress, passwordHash: String, displayName: DisplayName?, opening: SessionOpening
-    ) async throws(PostgresError) -> Account? {
-        let inserted = try await database.execute(
-            """
-            WITH made AS (
+        _ id: AccountID, email: EmailAddress, passwordHash: String, displayName: DisplayName?, opening: SessionOpening,
+        from origin: ChangeOrigin
+    ) async throws -> Account? {
+        let now = opening.now
+        return try await database.transaction(retries: 2) { transaction in
+            let inserted = try await transaction.execute(
+                """
                 INSERT INTO accounts (account_id, email, password_hash, display_name, created_at)
-                VALUES (\(id), \(email.text), \(passwordHash), \(displayName?.text), \(opening.now))
+                VALUES (\(id), \(email.text), \(passwordHash), \(displayName?.text), \(now))
                 ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
-                RETURNING account_id
-            )
-            \(opening.insertion(accountID: "made.account_id", identityID: "NULL"))
-            FROM made
-            """)
-        guard inserted == 1 else { return nil }
-        return Account(
-            id: id, email: email, isEmailVerified: false, displayName: displayName, status: .active,
-            createdAt: opening.now, hasPassword: true, identities: [])
+                """)
+            guard inserted == 1 else { return nil }
+            _ = try await transaction.execute(
+                """
+                \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
+                FROM accounts a
+                WHERE a.account_id = \(id)
+                """)
+            try await AuditTrail.record(
+                AuditEvent(.accountCreated, from: origin, accountID: id), at: now, in: transaction)
+            return try await AccountStore.account(id, in: transaction)
+        }
     }
 
     /// Gives a name to an account that has none.

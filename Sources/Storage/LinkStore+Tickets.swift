@@ -98,7 +98,7 @@ extension LinkStore {
     /// What becomes of the grant of a ticket that nobody spends. A provider's revocation ends the person's whole
     /// authorization, so it is revoked only if nothing else of the person lives here. If something does and has no grant of
     /// the client, it gets this one, and otherwise the grant is erased.
-    private func release(
+    func release(
         _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
     ) async throws {
         try await LinkStore.lock(key, in: transaction)

@@ -16,13 +16,16 @@ package struct MailStore: Sendable {
         _ mail: Mail, codeID: EmailCodeID? = nil, expiresAt: Timestamp, at now: Timestamp,
         in session: some PostgresSession
     ) async throws(PostgresError) {
-        _ = try await session.execute(
-            """
-            INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, expires_at,
-                next_attempt_at, created_at)
-            VALUES (\(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
-                \(mail.provider?.rawValue), \(codeID), \(expiresAt), \(now), \(now))
-            """)
+        _ = try await session.execute(insertion(mail, codeID: codeID, expiresAt: expiresAt, at: now))
+    }
+
+    static func insertion(_ mail: Mail, codeID: EmailCodeID?, expiresAt: Timestamp, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, expires_at,
+            next_attempt_at, created_at)
+        VALUES (\(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
+            \(mail.provider?.rawValue), \(codeID), \(expiresAt), \(now), \(now))
+        """
     }
 
     /// Promises a notice to each of the addresses once; to nobody when no mail is sent.

@@ -18,6 +18,33 @@ extension MobileAPI {
                 let account = try await service.account(of: try await session(of: request))
                 return .json { $0.members(of: account) }
             },
+            Route(.patch, "/v1/account") { request in
+                let session = try await session(of: request)
+                let name = try request.fields { fields in
+                    fields.optionalValue("displayName", as: DisplayName.init)
+                }
+                let account = try await service.rename(
+                    accountOf: session, to: name, client: request.caller(device: nil))
+                return .json { $0.members(of: account) }
+            },
+            Route(.put, "/v1/account/password") { request in
+                let session = try await session(of: request)
+                let (current, new) = try request.fields { fields in
+                    (
+                        fields.optionalString("currentPassword", maximumBytes: 4096),
+                        fields.string("newPassword", maximumBytes: 32 * 1024)
+                    )
+                }
+                try await service.changePassword(
+                    of: session, current: current, to: new, client: request.caller(device: nil))
+                return .empty()
+            },
+            Route(.put, "/v1/account/email") { request in
+                let session = try await session(of: request)
+                let email = try request.fields { $0.string("email") }
+                try await service.requestEmail(email, of: session, client: request.caller(device: nil))
+                return .json(.accepted) { _ in }
+            },
             Route(.delete, "/v1/account") { request in
                 try await service.deleteAccount(
                     of: try await session(of: request), client: request.caller(device: nil))
@@ -29,6 +56,14 @@ extension MobileAPI {
                     writer.name("items")
                     writer.members(of: account.identities)
                 }
+            },
+            Route(.post, "/v1/account/identities/{provider}") { request in
+                let session = try await session(of: request)
+                let provider = try request.parameter("provider", as: Provider.init)
+                let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
+                let identity = try await service.link(
+                    provider, credential, to: session, client: request.caller(device: device))
+                return .json(.created) { $0.members(of: identity) }
             },
             Route(.delete, "/v1/account/identities/{identityId}") { request in
                 // Who is asking first: to nobody else there is anything here.

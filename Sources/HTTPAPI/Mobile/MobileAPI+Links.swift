@@ -38,16 +38,24 @@ extension MobileAPI {
         ]
     }
 
-    /// The one proof of the account: a session in the header, or an email and a password in the body.
+    /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body.
     ///
-    /// - Returns: `nil` for a header that holds no token.
+    /// - Returns: `nil` for a header that holds no token, and where a fault was noted.
     private func proof(of request: Request, _ fields: inout RequestFields) throws -> BindCredential? {
         switch request.bearer {
         case .token(let token): return .session(token)
         case .malformed: return nil
         case .absent:
-            return .password(
-                email: fields.string("email"), password: fields.string("password", maximumBytes: 4096))
+            let email = fields.string("email")
+            let code = fields.optionalString("emailCode", maximumBytes: 64)
+            let password = fields.optionalString("password", maximumBytes: 4096)
+            switch (password, code) {
+            case (let password?, nil): return .password(email: email, password: password)
+            case (nil, let code?): return .emailCode(email: email, code: code)
+            case (nil, nil): fields.refuse("password", .required)
+            case (_?, _?): fields.refuse("emailCode", .notAllowed)
+            }
+            return nil
         }
     }
 }

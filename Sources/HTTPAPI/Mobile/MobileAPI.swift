@@ -13,7 +13,7 @@ package struct MobileAPI: Sendable {
     }
 
     package var routes: [Route] {
-        signInRoutes + nonceRoutes + linkRoutes + accountRoutes + sessionRoutes + discoveryRoutes
+        signInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes + sessionRoutes + discoveryRoutes
     }
 
     /// The session of the access token that the request bears.

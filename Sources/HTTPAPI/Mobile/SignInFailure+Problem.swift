@@ -19,6 +19,8 @@ extension SignInFailure: ProblemConvertible {
             Problem(.invalidRequest, errors: [FieldError(field: "redirectUri", reason: .invalid)])
         case .malformedEmail:
             Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
+        case .emailRequired:
+            Problem(.invalidRequest, detail: "The account has no email address; set one first.")
         case .weakPassword: Problem(.weakPassword)
         case .invalidCredentials, .groundGone: Problem(.invalidCredentials)
         case .invalidSession: Problem(.invalidSession)

@@ -1,0 +1,37 @@
+import Accounts
+import SignIn
+
+extension MobileAPI {
+    var emailCodeRoutes: [Route] {
+        [
+            Route(.post, "/v1/email-codes") { request in
+                let (email, purpose, linkTicket) = try request.fields { fields in
+                    let email = fields.string("email")
+                    let purpose = try fields.choice("purpose", of: EmailCodePurpose.self)
+                    // Of no other purpose is a ticket a part.
+                    return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
+                }
+                try await service.mailCode(
+                    to: email, for: purpose, linkTicket: linkTicket, client: request.caller(device: nil))
+                return .json(.accepted) { _ in }
+            },
+            Route(.post, "/v1/account/verify-email") { request in
+                let session = try await session(of: request)
+                let code = try request.fields { $0.string("code", maximumBytes: 64) }
+                try await service.verifyEmail(code: code, of: session, client: request.caller(device: nil))
+                return .empty()
+            },
+            Route(.post, "/v1/accounts/password-reset") { request in
+                let (email, code, password) = try request.fields { fields in
+                    (
+                        fields.string("email"), fields.string("code", maximumBytes: 64),
+                        fields.string("newPassword", maximumBytes: 32 * 1024)
+                    )
+                }
+                try await service.resetPassword(
+                    email: email, code: code, newPassword: password, client: request.caller(device: nil))
+                return .empty()
+            },
+        ]
+    }
+}

@@ -35,14 +35,12 @@ struct Limits: Sendable {
         if let wait { throw .rateLimited(kind, retryAfter: wait) }
     }
 
-    func putBack(_ kind: LimitKind, of subject: String?) async throws(SignInFailure) {
-        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
-        let key = try key(kind, subject)
-        do {
-            try await store.putBack(key, count: count, seconds: seconds)
-        } catch {
-            throw SignInFailure(StorageFailure(error))
-        }
+    /// Uncounts one. When that fails, it stays counted for as long as any other.
+    func putBack(_ kind: LimitKind, of subject: String?) async {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject,
+            let key = try? key(kind, subject)
+        else { return }
+        try? await store.putBack(key, count: count, seconds: seconds)
     }
 
     /// Runs a guess. It is counted before, so that many at once are too, and only a wrong one stays counted.
@@ -55,7 +53,7 @@ struct Limits: Sendable {
         do throws(SignInFailure) {
             try await draw(.passwordPerAccount, of: account)
         } catch {
-            try await putBack(.guessPerNetwork, of: client.network)
+            await putBack(.guessPerNetwork, of: client.network)
             throw error
         }
         let outcome: Result<Proven, SignInFailure>
@@ -65,8 +63,8 @@ struct Limits: Sendable {
             if case .invalidCredentials = error { throw error }
             outcome = .failure(error)
         }
-        try await putBack(.passwordPerAccount, of: account)
-        try await putBack(.guessPerNetwork, of: client.network)
+        await putBack(.passwordPerAccount, of: account)
+        await putBack(.guessPerNetwork, of: client.network)
         return try outcome.get()
     }
 

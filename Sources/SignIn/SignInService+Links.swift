@@ -115,7 +115,7 @@ extension SignInService {
                 ground: .session(session.id, of: session.accountID), authenticatedAt: session.authenticatedAt,
                 methods: [])
         case .password(let email, let password):
-            let proven = try await provePassword(email: email, password: password)
+            let proven = try await provePassword(email: email, password: password, client: client)
             return BindProof(
                 ground: .password(hash: proven.passwordHash, of: proven.accountID), authenticatedAt: clock.now(),
                 methods: [.password])

@@ -8,6 +8,8 @@ extension SignInService {
     ) async throws(SignInFailure) -> SignedIn {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
+        // Before anybody looks: here alone an answer tells whether somebody has an account.
+        try await limits.draw(.registrationPerNetwork, of: client.network)
         guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
         let hash = try await passwordHasher.hash(password)
         let now = clock.now()
@@ -25,7 +27,7 @@ extension SignInService {
     package func signIn(
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
-        let proven = try await provePassword(email: email, password: password)
+        let proven = try await provePassword(email: email, password: password, client: client)
         let now = clock.now()
         let opening = try opening(authenticatedAt: now, methods: [.password], client: client, now: now)
         let account = try await stored {
@@ -37,12 +39,22 @@ extension SignInService {
     }
 
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
-    /// address take the same time and fail alike.
+    /// address take the same time, count as the same guesses and fail alike.
     func provePassword(
-        email: String, password: String
-    ) async throws(SignInFailure) -> (accountID: AccountID, passwordHash: String) {
+        email: String, password: String, client: Client
+    ) async throws(SignInFailure) -> ProvenPassword {
+        let address = EmailAddress(email)
+        // All spellings of an address are one account's.
+        return try await limits.guessing(atPasswordOf: address?.text ?? email, by: client) { () throws(SignInFailure) in
+            try await provePassword(password, of: address)
+        }
+    }
+
+    private func provePassword(
+        _ password: String, of address: EmailAddress?
+    ) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
-            if let address = EmailAddress(email) {
+            if let address {
                 try await stored { try await stores.accounts.passwordCredential(for: address) }
             } else {
                 nil
@@ -52,6 +64,12 @@ extension SignInService {
             against: credential?.passwordHash)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         guard credential.status == .active else { throw .accountDisabled }
-        return (credential.accountID, passwordHash)
+        return ProvenPassword(accountID: credential.accountID, passwordHash: passwordHash)
     }
+}
+
+/// An account, and the hash that a password was the right one for.
+struct ProvenPassword: Sendable {
+    let accountID: AccountID
+    let passwordHash: String
 }

@@ -15,20 +15,21 @@ package struct RateLimitStore: Sendable {
 
     /// Draws one from the allowance.
     ///
-    /// - Parameter key: SHA-256 of whose allowance it is.
+    /// - Parameter key: a digest of whose allowance it is.
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
     package func draw(
         _ key: [UInt8], count: Int, seconds: Int, at now: Timestamp
     ) async throws(PostgresError) -> Int64? {
-        let (interval, period) = RateLimitStore.microseconds(count, seconds)
+        let interval = RateLimitStore.interval(count, seconds)
+        // A row that is full later than this has none to give.
+        let latest = Timestamp(microseconds: now.advanced(bySeconds: Int64(seconds)).microseconds - interval)
         let drawn = try await database.execute(
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
-            VALUES (\(key), \(now) + make_interval(secs => \(interval) / 1000000.0), \(now))
+            VALUES (\(key), \(now) + \(interval) * interval '1 microsecond', \(now))
             ON CONFLICT (limit_key) DO UPDATE
-            SET full_at = GREATEST(rate_limits.full_at, \(now)) + make_interval(secs => \(interval) / 1000000.0)
-            WHERE GREATEST(rate_limits.full_at, \(now)) + make_interval(secs => \(interval) / 1000000.0)
-                <= \(now) + make_interval(secs => \(period) / 1000000.0)
+            SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(interval) * interval '1 microsecond'
+            WHERE rate_limits.full_at <= \(latest)
             """)
         guard drawn == 0 else { return nil }
         let rows = try await database.query("SELECT full_at FROM rate_limits WHERE limit_key = \(key)") {
@@ -36,17 +37,15 @@ package struct RateLimitStore: Sendable {
         }
         // Given back or swept since: then the next draw succeeds.
         guard let fullAt = rows.first else { return 1 }
-        let wait = fullAt.microseconds - now.microseconds + interval - period
-        return max(1, (wait + 999_999) / 1_000_000)
+        return max(1, (fullAt.microseconds - latest.microseconds + 999_999) / 1_000_000)
     }
 
     /// Puts one back that was drawn.
     package func putBack(_ key: [UInt8], count: Int, seconds: Int) async throws(PostgresError) {
-        let (interval, _) = RateLimitStore.microseconds(count, seconds)
         _ = try await database.execute(
             """
             UPDATE rate_limits
-            SET full_at = full_at - make_interval(secs => \(interval) / 1000000.0)
+            SET full_at = full_at - \(RateLimitStore.interval(count, seconds)) * interval '1 microsecond'
             WHERE limit_key = \(key)
             """)
     }
@@ -67,10 +66,8 @@ package struct RateLimitStore: Sendable {
             """)
     }
 
-    /// What one draw costs, and all that can be drawn, in microseconds. The interval is rounded down, so that `count` draws
-    /// always fit into the period.
-    private static func microseconds(_ count: Int, _ seconds: Int) -> (interval: Int64, period: Int64) {
-        let period = Int64(clamping: seconds) * 1_000_000
-        return (max(1, period / Int64(clamping: max(1, count))), period)
+    /// What one draw costs, in microseconds: rounded down, so that `count` draws always fit into the period.
+    private static func interval(_ count: Int, _ seconds: Int) -> Int64 {
+        max(1, Int64(seconds) * 1_000_000 / Int64(max(1, count)))
     }
 }

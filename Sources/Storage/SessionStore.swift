@@ -103,6 +103,10 @@ package struct SessionStore: Sendable {
         case identityReplaced = "identity_replaced"
         case authorizationRevoked = "authorization_revoked"
         case providerEvent = "provider_event"
+        case emailProven = "email_proven"
+        case passwordChanged = "password_changed"
+        case passwordReset = "password_reset"
+        case accountMerged = "account_merged"
     }
 
     static func end(
@@ -114,6 +118,18 @@ package struct SessionStore: Sendable {
             SET ended_at = \(now), end_reason = \(reason.rawValue)
             WHERE \(condition) AND s.ended_at IS NULL
             """)
+    }
+
+    /// Whether a session that was live a moment ago still is; it stays so until the transaction ends.
+    static func isLive(
+        _ id: SessionID, of accountID: AccountID, at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) -> Bool {
+        try await transaction.execute(
+            """
+            SELECT FROM sessions
+            WHERE session_id = \(id) AND account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+            FOR SHARE
+            """) == 1
     }
 
     private func read(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {

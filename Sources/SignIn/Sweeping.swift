@@ -1,31 +1,60 @@
 package import Accounts
 package import Storage
+import Synchronization
 
 /// Clears away what has had its time.
-package struct Sweeping: Sendable {
-    /// Seconds for which an ended ticket, and who an ended revocation was about, are kept for whoever looks into a case.
+package final class Sweeping: Sendable {
+    /// Seconds for which what has ended is kept for whoever looks into a case: a ticket, a code, whom a revocation was
+    /// about. Spent nonces too, so that they are still known to a process whose clock is behind.
     static let retention: Int64 = 3_600
+    /// Seconds for which sessions are kept that are over.
+    static let sessionRetention: Int64 = 7 * 86_400
     /// Seconds for which revocations are kept that are done.
     static let revocationRetention: Int64 = 90 * 86_400
-    private static let batch = 200
+    /// How many rows of a kind go at a time. Where a sweep has dealt with fewer in all, it has left nothing behind.
+    package static let batch = 200
+    /// How many sessions are looked through at a time for those that have expired.
+    private static let page = 2_000
 
     private let stores: Stores
+    /// Seconds for which a session lives on after its last refresh.
+    private let refreshLifetime: Int64
     private let clock: any WallClock
+    /// Up to where the sessions have been looked through.
+    private let walked = Mutex<SessionID?>(nil)
 
-    package init(stores: Stores, clock: any WallClock) {
+    package init(stores: Stores, refreshLifetime: Int64, clock: any WallClock) {
         self.stores = stores
+        self.refreshLifetime = refreshLifetime
         self.clock = clock
     }
 
-    /// - Returns: how many rows it dealt with; nothing is left when there were none.
+    /// - Returns: how many rows it dealt with.
     package func sweep() async throws -> Int {
         let now = clock.now()
         let old = now.advanced(bySeconds: -Sweeping.retention)
-        try await stores.revocations.eraseSubjects(endedBefore: old, limit: Sweeping.batch)
-        let revocations = try await stores.revocations.deleteDone(
-            before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: Sweeping.batch)
-        let events = try await stores.providerEvents.deleteProcessed(
-            before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: Sweeping.batch)
-        return try await stores.links.sweep(at: now, endedBefore: old, limit: Sweeping.batch) + events + revocations
+        let batch = Sweeping.batch
+        try await stores.revocations.eraseSubjects(endedBefore: old, limit: batch)
+        var swept = try await stores.links.sweep(at: now, endedBefore: old, limit: batch)
+        swept += try await stores.nonces.deleteExpired(before: old, limit: batch)
+        swept += try await stores.emailCodes.deleteExpired(before: old, limit: batch)
+        // At once: guesses from everywhere leave many of them.
+        swept += try await stores.limits.deleteFull(before: now, limit: batch)
+        swept += try await sweepSessions(at: now)
+        swept += try await stores.revocations.deleteDone(
+            before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: batch)
+        swept += try await stores.providerEvents.deleteProcessed(
+            before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
+        return swept
+    }
+
+    private func sweepSessions(at now: Timestamp) async throws -> Int {
+        let old = now.advanced(bySeconds: -Sweeping.sessionRetention)
+        let ended = try await stores.sessions.deleteEnded(before: old, limit: Sweeping.batch)
+        let walk = try await stores.sessions.deleteExpired(
+            before: old, openedBefore: old.advanced(bySeconds: -refreshLifetime), after: walked.withLock(\.self),
+            page: Sweeping.page)
+        walked.withLock { $0 = walk.last }
+        return ended + walk.deleted
     }
 }

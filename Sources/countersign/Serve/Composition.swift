@@ -66,7 +66,8 @@ enum Composition {
             // of the drain until the public one has answered its last request.
             var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
             services += RecurringWork.all(
-                stores: stores, endpoints: endpoints, events: events, clock: clock, logger: logger)
+                stores: stores, refreshLifetime: Int64(configuration.tokens.refreshLifetime), endpoints: endpoints,
+                events: events, clock: clock, logger: logger)
             services += listeners(
                 configuration,
                 routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes

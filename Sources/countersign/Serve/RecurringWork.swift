@@ -33,12 +33,13 @@ struct RecurringWork: Service, CustomStringConvertible {
 
 extension RecurringWork {
     static func all(
-        stores: Stores, endpoints: TokenEndpoints, events: ProviderEvents, clock: any WallClock, logger: Logger
+        stores: Stores, refreshLifetime: Int64, endpoints: TokenEndpoints, events: ProviderEvents,
+        clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         let checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
-        let sweeping = Sweeping(stores: stores, clock: clock)
+        let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock)
         // A revocation is first tried within a second of the commit that promised it.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
@@ -57,7 +58,7 @@ extension RecurringWork {
             },
             RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
                 try await revocations.report()
-                return try await sweeping.sweep() > 0
+                return try await sweeping.sweep() >= Sweeping.batch
             },
         ]
     }

@@ -30,7 +30,7 @@ extension SignInService {
         }
         let opening = try opening(
             authenticatedAt: ticket.identity.authenticatedAt, atProvider: ticket.identity.authenticatedAt,
-            methods: [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
+            methods: [AuthenticationMethod(ticket.identity.key.provider)], client: client.with(ticket.device), now: now)
         let accountID: AccountID = try freshID(now)
         let identityID: IdentityID = try freshID(now)
         let outcome = try await stored {
@@ -83,7 +83,8 @@ extension SignInService {
         let opening = try opening(
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
             atProvider: ticket.identity.authenticatedAt,
-            methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)], client: client, now: now)
+            methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)],
+            client: client.with(ticket.device), now: now)
         let request = BindRequest(
             ground: proof.ground, isReplacing: replacing, strayAccountPolicy: configuration.strayAccountPolicy,
             identityID: try freshID(now), opening: opening, origin: origin(client))

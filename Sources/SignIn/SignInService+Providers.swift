@@ -213,7 +213,7 @@ extension SignInService {
                 nil
             }
         let ticket = LinkTicket(
-            identity: identity, displayName: fullName, createdAt: now,
+            identity: identity, displayName: fullName, device: client.device, createdAt: now,
             expiresAt: now.advanced(bySeconds: SignInService.ticketLifetime))
         let secret = try freshSecret()
         try await stored { try await stores.links.insert(ticket, hash: secret.hash, grant: grant) }

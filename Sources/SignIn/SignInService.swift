@@ -89,6 +89,13 @@ package struct Client: Sendable {
         self.device = device
         self.languages = languages
     }
+
+    /// The same caller, with what the phone said of itself before.
+    func with(_ device: Device?) -> Client {
+        Client(
+            requestID: requestID, address: address, network: network, device: self.device ?? device,
+            languages: languages)
+    }
 }
 
 /// The two tokens of a session, as the phone gets them.

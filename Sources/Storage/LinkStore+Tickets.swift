@@ -26,11 +26,13 @@ extension LinkStore {
         _ = try await session.execute(
             """
             INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
-                is_private_email, email_authoritative, display_name, auth_time, created_at, expires_at)
+                is_private_email, email_authoritative, display_name, device_name, device_platform, auth_time, created_at,
+                expires_at)
             VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                 \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
                 \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false), \(email?.isAuthoritative ?? false),
-                \(ticket.displayName?.text), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
+                \(ticket.displayName?.text), \(ticket.device?.name), \(ticket.device?.platform),
+                \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
             """)
     }
 
@@ -185,16 +187,16 @@ extension LinkStore {
 
     static let columns: SQL = """
         provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
-        display_name, auth_time, created_at, expires_at
+        display_name, device_name, device_platform, auth_time, created_at, expires_at
         """
 
     static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket? {
         let (
-            provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, authTime,
-            createdAt, expiresAt
+            provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, deviceName,
+            devicePlatform, authTime, createdAt, expiresAt
         ) = try row.decode(
             String.self, String.self, String.self, String.self, String?.self, Bool.self, Bool.self, Bool.self,
-            String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
+            String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
         guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else { return nil }
         let providerEmail = email.flatMap(EmailAddress.init).map {
             ProviderEmail(
@@ -204,6 +206,9 @@ extension LinkStore {
         return LinkTicket(
             identity: VerifiedIdentity(
                 key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),
-            displayName: displayName.flatMap(DisplayName.init), createdAt: createdAt, expiresAt: expiresAt)
+            displayName: displayName.flatMap(DisplayName.init),
+            device: deviceName == nil && devicePlatform == nil
+                ? nil : Device(name: deviceName, platform: devicePlatform),
+            createdAt: createdAt, expiresAt: expiresAt)
     }
 }

@@ -6,14 +6,18 @@ package struct LinkTicket: Sendable {
     package let identity: VerifiedIdentity
     /// The name that the phone was given at first consent.
     package let displayName: DisplayName?
+    /// What the phone said of itself at the sign-in.
+    package let device: Device?
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
 
     package init(
-        identity: VerifiedIdentity, displayName: DisplayName?, createdAt: Timestamp, expiresAt: Timestamp
+        identity: VerifiedIdentity, displayName: DisplayName?, device: Device? = nil, createdAt: Timestamp,
+        expiresAt: Timestamp
     ) {
         self.identity = identity
         self.displayName = displayName
+        self.device = device
         self.createdAt = createdAt
         self.expiresAt = expiresAt
     }

@@ -93,6 +93,12 @@ extension AccountStore {
                 WHERE \(identity.key.condition) AND status <> 'pending'
                 """)
         }
+        _ = try await transaction.execute(
+            """
+            DELETE FROM email_codes c
+            USING accounts a
+            WHERE a.account_id = \(account.id) AND (c.email = a.email OR c.email = a.pending_email)
+            """)
         _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
         var event = event
         event.accountID = account.id

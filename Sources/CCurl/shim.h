@@ -41,6 +41,10 @@ static inline CURLcode ccurl_easy_get_long(CURL *easy, CURLINFO info, long *valu
     return curl_easy_getinfo(easy, info, value);
 }
 
+static inline CURLcode ccurl_easy_get_socket(CURL *easy, curl_socket_t *value) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, value);
+}
+
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);
 }

@@ -5,8 +5,13 @@ import CCurl
 struct EasyHandle: ~Copyable {
     let pointer: UnsafeMutableRawPointer
 
+    /// Once per process; `static let` makes the callers wait for the first.
+    static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
     init() throws(FetchError) {
-        guard let pointer = unsafe curl_easy_init() else { throw FetchError(.other, detail: "curl_easy_init") }
+        guard Self.libraryIsReady, let pointer = unsafe curl_easy_init() else {
+            throw FetchError(.other, detail: "curl_easy_init")
+        }
         unsafe self.pointer = pointer
     }
 
@@ -18,6 +23,13 @@ struct EasyHandle: ~Copyable {
 
     func set(_ option: CURLoption, offset value: Int) throws(FetchError) {
         try check(unsafe ccurl_easy_set_offset(pointer, option, curl_off_t(value)))
+    }
+
+    func set(_ option: CURLoption, milliseconds duration: Duration) throws(FetchError) {
+        let (seconds, attoseconds) = duration.components
+        // Zero would mean "no limit" to libcurl.
+        let value = min(max(seconds, 0), 86_400) * 1_000 + max(1, attoseconds / 1_000_000_000_000_000)
+        try set(option, Int(value))
     }
 
     /// libcurl copies the text.
@@ -47,8 +59,13 @@ struct EasyHandle: ~Copyable {
     }
 
     /// libcurl keeps the list: it must outlive this handle.
-    func set(headers: borrowing HeaderList) throws(FetchError) {
-        try check(unsafe ccurl_easy_set_list(pointer, CURLOPT_HTTPHEADER, headers.first))
+    func set(_ option: CURLoption, _ list: borrowing TextList) throws(FetchError) {
+        try check(unsafe ccurl_easy_set_list(pointer, option, list.first))
+    }
+
+    /// Runs the transfer to its end, on this thread.
+    func perform() -> CURLcode {
+        unsafe curl_easy_perform(pointer)
     }
 
     func number(_ item: CURLINFO) -> Int {
@@ -56,52 +73,16 @@ struct EasyHandle: ~Copyable {
         return unsafe ccurl_easy_get_long(pointer, item, &value) == CURLE_OK ? value : 0
     }
 
+    /// The socket of the connection that was used last; nil when that is closed.
+    var socket: Int32? {
+        var socket: curl_socket_t = -1
+        let status = unsafe ccurl_easy_get_socket(pointer, &socket)
+        return status == CURLE_OK && socket >= 0 ? socket : nil
+    }
+
     private func check(_ status: CURLcode, line: UInt = #line) throws(FetchError) {
         guard status == CURLE_OK else {
             throw FetchError(.other, detail: unsafe String(cString: curl_easy_strerror(status)), line: line)
-        }
-    }
-}
-
-/// The request's own header lines.
-@safe
-struct HeaderList: ~Copyable {
-    private(set) var first: UnsafeMutablePointer<curl_slist>?
-
-    init() {
-        unsafe first = nil
-    }
-
-    deinit { unsafe curl_slist_free_all(first) }
-
-    /// Throws `invalidHeader` for a name that isn't a token (RFC 9110 §5.6.2), a value with control characters or
-    /// beyond ASCII, and the fields by which a message is framed or routed: libcurl alone writes those.
-    mutating func append(name: String, value: String) throws(FetchError) {
-        let framing = [
-            "host", "content-length", "transfer-encoding", "connection", "expect", "te", "upgrade", "trailer",
-        ]
-        guard !name.isEmpty, name.utf8.allSatisfy(Self.isTokenCharacter),
-            !framing.contains(where: { $0.isEqualWithoutCase(to: name) }),
-            value.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) })
-        else { throw FetchError(.invalidHeader, detail: "a header field was refused") }
-        // `name:` would mean to libcurl: leave this field out. `name;` is its spelling of an empty value.
-        let isEmpty = value.utf8.allSatisfy { $0 == 0x09 || $0 == 0x20 }
-        try append(line: isEmpty ? "\(name);" : "\(name): \(value)")
-    }
-
-    mutating func append(line: String) throws(FetchError) {
-        guard let list = unsafe line.withCString({ unsafe curl_slist_append(first, $0) }) else {
-            throw FetchError(.other, detail: "curl_slist_append")
-        }
-        unsafe first = list
-    }
-
-    private static func isTokenCharacter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
     }
 }

@@ -13,7 +13,7 @@ final class Transfer: @unchecked Sendable {
     private let easy: EasyHandle
     // libcurl reads these two while the transfer runs, no longer when its handle is cleaned up.
     private let url: RequestURL
-    private let headerLines: HeaderList
+    private let headerLines: TextList
 
     private let requestBody: [UInt8]
     private var bodyBytesOffered = 0
@@ -30,10 +30,10 @@ final class Transfer: @unchecked Sendable {
     init(_ request: FetchRequest, configuration: CurlFetcher.Configuration) throws(FetchError) {
         deadline = .now.advanced(by: request.timeout)
         url = try RequestURL.parse(request.url)
-        var lines = HeaderList()
+        var lines = TextList()
         for (name, value) in request.headers { try lines.append(name: name, value: value) }
         // Or else libcurl waits up to a second for "100 Continue" before it sends a body of more than a megabyte.
-        try lines.append(line: "Expect:")
+        try lines.append("Expect:")
         headerLines = lines
         requestBody = request.method == .post ? request.body ?? [] : []
         maximumBodyBytes = max(0, request.maximumBodyBytes)
@@ -42,8 +42,8 @@ final class Transfer: @unchecked Sendable {
 
         try restrict(configuration)
         try easy.set(url: url)
-        try easy.set(headers: headerLines)
-        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(min(request.connectTimeout, request.timeout)))
+        try easy.set(CURLOPT_HTTPHEADER, headerLines)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: min(request.connectTimeout, request.timeout))
         try describe(request.method)
         try listen()
     }
@@ -192,11 +192,5 @@ final class Transfer: @unchecked Sendable {
     private func resume(_ outcome: Outcome) {
         continuation?.resume(returning: outcome)
         continuation = nil
-    }
-
-    private static func milliseconds(_ duration: Duration) -> Int {
-        let (seconds, attoseconds) = duration.components
-        // Zero would mean "no limit" to libcurl.
-        return Int(min(max(seconds, 0), 86_400) * 1_000 + max(1, attoseconds / 1_000_000_000_000_000))
     }
 }

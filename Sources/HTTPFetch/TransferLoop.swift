@@ -1,5 +1,4 @@
 import CCurl
-import Glibc
 import Synchronization
 
 /// The thread that drives libcurl's multi handle, and the inbox through which everyone else reaches it.
@@ -29,21 +28,18 @@ final class TransferLoop: @unchecked Sendable {
     private var waiting: ArraySlice<Transfer> = []
 
     init(configuration: CurlFetcher.Configuration) throws(FetchError) {
-        guard Self.libraryIsReady, let multi = unsafe curl_multi_init() else {
+        guard EasyHandle.libraryIsReady, let multi = unsafe curl_multi_init() else {
             throw FetchError(.other, detail: "curl_multi_init")
         }
         unsafe self.multi = multi
         maximumInFlight = max(1, configuration.maximumInFlight)
         maximumOutstanding = maximumInFlight + max(0, configuration.maximumWaiting)
         unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumIdleConnections))
-        guard startThread(named: configuration.threadName) else {
+        guard DedicatedThread.start(configuration.threadName, { self.run() }) else {
             unsafe curl_multi_cleanup(multi)
             throw FetchError(.other, detail: "pthread_create")
         }
     }
-
-    /// Once per process; `static let` makes the callers wait for the first.
-    private static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     // MARK: From any thread
 
@@ -87,34 +83,6 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     // MARK: The thread
-
-    private func startThread(named name: String) -> Bool {
-        // libcurl's resolver threads inherit the mask too. Signals are for the rest of the process; in particular a
-        // write to a connection that the peer has closed must not raise SIGPIPE anywhere.
-        var every = sigset_t()
-        var before = sigset_t()
-        unsafe sigfillset(&every)
-        unsafe pthread_sigmask(SIG_BLOCK, &every, &before)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-
-        var thread = pthread_t()
-        let context = unsafe Unmanaged.passRetained(self)
-        let status = unsafe pthread_create(
-            &thread, nil,
-            { context in
-                if let context = unsafe context {
-                    unsafe Unmanaged<TransferLoop>.fromOpaque(context).takeRetainedValue().run()
-                }
-                return nil
-            }, context.toOpaque())
-        guard status == 0 else {
-            unsafe context.release()
-            return false
-        }
-        unsafe ccurl_name_thread(thread, String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        pthread_detach(thread)
-        return true
-    }
 
     private func run() {
         while takeInbox() {

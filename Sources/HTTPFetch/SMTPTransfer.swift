@@ -1,0 +1,168 @@
+import CCurl
+import Glibc
+
+/// One mail on its way through libcurl, and what the server has said to it. Lives on one thread.
+@safe
+final class SMTPTransfer {
+    typealias Outcome = Result<Void, MailTransportError>
+
+    private let easy: EasyHandle
+    // libcurl reads it while the transfer runs, no longer when its handle is cleaned up.
+    private let recipients: TextList
+
+    private let content: [UInt8]
+    private var bytesOffered = 0
+    /// A server that never comes to an end of its replies is left.
+    private var replyBytesLeft = 65_536
+    private let needsUTF8: Bool
+    private var offersUTF8 = false
+    /// Why this side gave up.
+    private var refusal: MailTransportError.Code?
+
+    init(
+        _ mail: OutgoingMail, to server: SMTPServer, configuration: SMTPTransport.Configuration
+    ) throws(FetchError) {
+        content = mail.content
+        needsUTF8 = !(mail.sender + mail.recipient).utf8.allSatisfy { $0 < 0x80 }
+        var list = TextList()
+        try list.append(mail.recipient)
+        recipients = list
+        easy = try EasyHandle()
+
+        try restrict(server, configuration)
+        try easy.set(CURLOPT_URL, server.url)
+        try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: configuration.connectTimeout)
+        try easy.set(CURLOPT_TIMEOUT_MS, milliseconds: configuration.timeout)
+        try easy.set(CURLOPT_MAIL_FROM, mail.sender)
+        try easy.set(CURLOPT_MAIL_RCPT, recipients)
+        try easy.set(CURLOPT_UPLOAD, 1)
+        try easy.set(CURLOPT_INFILESIZE_LARGE, offset: content.count)
+        try authenticate(server)
+        try listen()
+    }
+
+    // MARK: Set-up
+
+    /// The same as for requests: neither environment nor files steer what is done here.
+    private func restrict(
+        _ server: SMTPServer, _ configuration: SMTPTransport.Configuration
+    ) throws(FetchError) {
+        try easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
+        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        try easy.set(CURLOPT_PROXY, "")
+        try easy.set(CURLOPT_NOSIGNAL, 1)
+        try easy.set(CURLOPT_QUICK_EXIT, 1)
+        let level = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
+        try easy.set(CURLOPT_USE_SSL, Int(level.rawValue))
+        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
+        try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
+        try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let path = configuration.caBundlePath {
+            try easy.set(CURLOPT_CAINFO, path)
+            try easy.clear(CURLOPT_CAPATH)
+        }
+    }
+
+    /// Of all that a server may ask for, the two that need nothing but the password. By default libcurl would also answer
+    /// with whatever Kerberos ticket or NTLM hash the machine has.
+    private func authenticate(_ server: SMTPServer) throws(FetchError) {
+        guard !server.user.isEmpty else { return }
+        try easy.set(CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN")
+        try easy.set(CURLOPT_USERNAME, server.user)
+        try easy.set(CURLOPT_PASSWORD, server.password)
+    }
+
+    /// The context is unretained: this object holds the handle that calls back.
+    private func listen() throws(FetchError) {
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        try unsafe easy.set(CURLOPT_READDATA, context: context)
+        try unsafe easy.set(CURLOPT_HEADERDATA, context: context)
+        try unsafe easy.set(CURLOPT_READFUNCTION) { bytes, size, count, context in
+            unsafe SMTPTransfer.from(context).offer(UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+        }
+        try unsafe easy.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            unsafe SMTPTransfer.from(context).takeReply(UnsafeRawBufferPointer(start: bytes, count: size * count))
+        }
+        // Nothing is received but replies; by default it would go to standard output.
+        try unsafe easy.set(CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
+    }
+
+    @unsafe
+    private static func from(_ context: UnsafeMutableRawPointer?) -> SMTPTransfer {
+        guard let context = unsafe context else { fatalError("libcurl lost the context that it was given") }
+        return unsafe Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue()
+    }
+
+    // MARK: libcurl's callbacks
+
+    /// libcurl doubles the dots that begin a line (RFC 5321 §4.5.2) and adds the one that ends the message.
+    @unsafe
+    private func offer(_ space: UnsafeMutableRawBufferPointer) -> Int {
+        let slice = content[bytesOffered...].prefix(space.count)
+        unsafe space.copyBytes(from: slice)
+        bytesOffered += slice.count
+        return slice.count
+    }
+
+    /// One line of a reply. A count that differs from what was offered makes libcurl give up.
+    @unsafe
+    private func takeReply(_ line: UnsafeRawBufferPointer) -> Int {
+        replyBytesLeft -= line.count
+        guard replyBytesLeft >= 0 else { return 0 }
+        let bytes = unsafe Array(line)
+        let text = String(decoding: bytes.dropFirst(4).filter { $0 > 0x20 }, as: UTF8.self)
+        switch String(decoding: bytes.prefix(3), as: UTF8.self) {
+        case "220":
+            // The greeting, or the word to begin with TLS: what was offered before counts no more (RFC 3207 §4.2).
+            offersUTF8 = false
+        case "250" where text.isEqualWithoutCase(to: "SMTPUTF8"):
+            offersUTF8 = true
+        case "354" where needsUTF8 && !offersUTF8:
+            // libcurl has sent the address all the same, and this server didn't notice. Nothing is delivered yet.
+            refusal = .internationalAddress
+            return 0
+        default: break
+        }
+        return line.count
+    }
+
+    // MARK: The transfer
+
+    func run() -> Outcome {
+        let status = easy.perform()
+        guard status != CURLE_OK else { return .success(()) }
+        let detail = unsafe String(cString: curl_easy_strerror(status))
+        if let refusal { return .failure(MailTransportError(refusal, detail: detail)) }
+        let reply = easy.number(CURLINFO_RESPONSE_CODE)
+        let code = code(of: status, reply: reply)
+        let isReply = [.refused, .postponed, .notAuthenticated, .notServed].contains(code)
+        return .failure(MailTransportError(code, reply: isReply && 400..<600 ~= reply ? reply : nil, detail: detail))
+    }
+
+    private func code(of status: CURLcode, reply: Int) -> MailTransportError.Code {
+        switch status {
+        case CURLE_COULDNT_RESOLVE_HOST: return .resolve
+        case CURLE_COULDNT_CONNECT: return .connect
+        case CURLE_OPERATION_TIMEDOUT: return .timedOut
+        case CURLE_LOGIN_DENIED: return .notAuthenticated
+        case CURLE_REMOTE_ACCESS_DENIED: return .notServed
+        case CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
+            CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
+            return .tls
+        // Said of a refused command of the envelope, and of a connection that is gone.
+        case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
+        // Said of a refused message, and of a greeting that isn't one.
+        case CURLE_WEIRD_SERVER_REPLY where reply >= 400:
+            guard bytesOffered > 0 else { return .notServed }
+            return reply < 500 ? .postponed : .refused
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return .closed
+        default: return .other
+        }
+    }
+
+    /// Ends the connection, if one is left. QUIT is said (RFC 5321 §4.1.1.10), but libcurl would wait two minutes for the
+    /// answer to it: with nothing to be read any more it doesn't.
+    func hangUp() {
+        if let socket = easy.socket { shutdown(socket, Int32(SHUT_RD)) }
+    }
+}

@@ -282,7 +282,7 @@ package struct RevocationStore: Sendable {
     /// How many are pending, and since when the oldest has been.
     package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
         let rows = try await database.query(
-            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending'"
+            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = 'revocation'"
         ) { row throws(PostgresError) in
             let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
             return (Int(count), oldest)
@@ -298,7 +298,7 @@ package struct RevocationStore: Sendable {
             WHERE message_id IN (
                 SELECT message_id
                 FROM outbox
-                WHERE status = 'done' AND finished_at < \(time)
+                WHERE kind = 'revocation' AND status = 'done' AND finished_at < \(time)
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED)
             """)

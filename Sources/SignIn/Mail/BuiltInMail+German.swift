@@ -1,0 +1,116 @@
+import Accounts
+
+extension BuiltInMail {
+    @Sendable static func german(_ kind: Mail.Kind) -> BuiltInMail {
+        switch kind {
+        case .signInCode:
+            german(
+                "Ihr Anmeldecode für {{service}}",
+                "mit diesem Code melden Sie sich bei {{service}} an:",
+                "{{code}}",
+                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                warning: """
+                    Wenn Sie das nicht waren, hat jemand Ihre Adresse eingegeben: Sie können diese Mail ignorieren. Geben \
+                    Sie den Code nicht weiter; niemand von {{service}} wird Sie je danach fragen.
+                    """)
+        case .bindCode:
+            german(
+                "Ihr Code zum Verknüpfen mit Ihrem Konto bei {{service}}",
+                """
+                jemand, hoffentlich Sie, hat sich auf neue Art bei {{service}} angemeldet und möchte das mit Ihrem Konto \
+                verknüpfen. Dieser Code beweist, dass es Ihr Konto ist:
+                """,
+                "{{code}}",
+                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                warning: """
+                    Wenn Sie das nicht waren, ignorieren Sie diese Mail; dann wird nichts verknüpft. Geben Sie den Code \
+                    nicht weiter: Wer ihn hat, kommt in Ihr Konto.
+                    """)
+        case .verifyEmailCode:
+            german(
+                "Bestätigen Sie Ihre E-Mail-Adresse für {{service}}",
+                "dieser Code bestätigt die E-Mail-Adresse Ihres Kontos bei {{service}}:",
+                "{{code}}",
+                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                warning: """
+                    Wenn Sie das nicht waren, hat jemand Ihre Adresse eingegeben: Ignorieren Sie diese Mail, dann bleibt \
+                    die Adresse unbestätigt. Geben Sie den Code nicht weiter.
+                    """)
+        case .resetPasswordCode:
+            german(
+                "Ihr Code für ein neues Passwort bei {{service}}",
+                "mit diesem Code wählen Sie ein neues Passwort für Ihr Konto bei {{service}}:",
+                "{{code}}",
+                "Er gilt einmal und läuft in {{minutes}} min ab. Alle Geräte müssen sich danach neu anmelden.",
+                warning: """
+                    Wenn Sie das nicht waren, ignorieren Sie diese Mail; Ihr Passwort bleibt, wie es ist. Geben Sie den \
+                    Code nicht weiter: Wer ihn hat, kommt in Ihr Konto.
+                    """)
+        case .identityLinked:
+            german(
+                "{{provider}} wurde mit Ihrem Konto bei {{service}} verknüpft",
+                "ab jetzt können Sie sich bei {{service}} mit {{provider}} anmelden.",
+                warning: """
+                    Wenn Sie das nicht waren, ist jemand anderes in Ihrem Konto: Melden Sie sich bei {{service}} an, \
+                    entfernen Sie {{provider}} aus dem Konto, melden Sie alle anderen Geräte ab und ändern Sie Ihr \
+                    Passwort.
+                    """)
+        case .identityUnlinked:
+            german(
+                "{{provider}} wurde aus Ihrem Konto bei {{service}} entfernt",
+                """
+                {{provider}} öffnet Ihr Konto bei {{service}} nicht mehr. Geräte, die damit angemeldet waren, sind \
+                abgemeldet.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, ist vielleicht jemand anderes in Ihrem Konto: Melden Sie sich auf anderem \
+                    Weg bei {{service}} an, melden Sie alle anderen Geräte ab und ändern Sie Ihr Passwort.
+                    """)
+        case .identityReplaced:
+            german(
+                "Ein anderes Konto von {{provider}} öffnet Ihr Konto bei {{service}}",
+                """
+                ab jetzt ist Ihr Konto bei {{service}} mit einem anderen Konto von {{provider}} verknüpft. Das bisherige \
+                öffnet es nicht mehr, und Geräte, die damit angemeldet waren, sind abgemeldet.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, ist vielleicht jemand anderes in Ihrem Konto: Melden Sie sich bei \
+                    {{service}} mit einem Code per Mail an, prüfen Sie, was mit dem Konto verknüpft ist, und melden Sie \
+                    alle anderen Geräte ab.
+                    """)
+        case .passwordChanged:
+            german(
+                "Das Passwort Ihres Kontos bei {{service}} wurde geändert",
+                "Ihr Konto bei {{service}} hat ein neues Passwort. Andere Geräte sind abgemeldet.",
+                warning: """
+                    Wenn Sie das nicht waren, setzen Sie das Passwort bei {{service}} sofort zurück. Den Code dafür \
+                    bekommen Sie per Mail.
+                    """)
+        case .emailChangeRequested:
+            german(
+                "Eine neue E-Mail-Adresse für Ihr Konto bei {{service}}",
+                """
+                jemand, der in Ihrem Konto bei {{service}} angemeldet ist, möchte ihm eine andere E-Mail-Adresse geben. \
+                Bis die neue Adresse bestätigt ist, ändert sich nichts.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, ist jemand anderes in Ihrem Konto: Setzen Sie das Passwort bei {{service}} \
+                    sofort zurück; das meldet alle Geräte ab.
+                    """)
+        case .emailChanged:
+            german(
+                "Die E-Mail-Adresse Ihres Kontos bei {{service}} wurde geändert",
+                """
+                Ihr Konto bei {{service}} hat eine neue, bestätigte E-Mail-Adresse. Ab jetzt gehen Mails zum Konto \
+                dorthin und nicht mehr an diese Adresse.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, melden Sie sich sofort bei {{service}}: Jemand anderes ist in Ihrem Konto.
+                    """)
+        }
+    }
+
+    private static func german(_ subject: String, _ paragraphs: String..., warning: String) -> BuiltInMail {
+        BuiltInMail(subject: subject, greeting: "Hallo,", paragraphs: paragraphs, warning: warning)
+    }
+}

@@ -1,0 +1,72 @@
+import Accounts
+
+/// A mail that comes with the service: its sentences, from which the plain text and the HTML are made.
+struct BuiltInMail: Sendable {
+    let subject: String
+    let greeting: String
+    /// A paragraph that is nothing but `{{code}}` stands out.
+    let paragraphs: [String]
+    /// What to do if it wasn't the recipient.
+    let warning: String
+
+    /// By language tag, the usual one first.
+    static let languages: [(tag: String, mail: @Sendable (Mail.Kind) -> BuiltInMail)] = [
+        ("en", english), ("de", german),
+    ]
+
+    /// Every kind of one language.
+    static func localized(
+        _ tag: String, _ mail: @Sendable (Mail.Kind) -> BuiltInMail
+    ) -> [Mail.Kind: LocalizedMail] {
+        Dictionary(uniqueKeysWithValues: Mail.Kind.allCases.map { ($0, mail($0).localized(tag, for: $0)) })
+    }
+
+    private func localized(_ language: String, for kind: Mail.Kind) -> LocalizedMail {
+        do {
+            return LocalizedMail(
+                subject: try MailTemplate(subject, allowed: kind.placeholders),
+                text: try MailTemplate(text, allowed: kind.placeholders),
+                html: try MailTemplate(html(in: language), allowed: kind.placeholders))
+        } catch {
+            // Of this source, whatever the configuration says: the first start of any build finds it.
+            fatalError("the built-in mail \(kind.rawValue) in \(language) \(error.sentence)")
+        }
+    }
+
+    private static let code = "{{code}}"
+
+    private var text: String {
+        let lines = paragraphs.map { $0 == BuiltInMail.code ? "    \($0)" : $0 }
+        return ([greeting] + lines + [warning, "-- \n{{service}}"]).joined(separator: "\n\n") + "\n"
+    }
+
+    private func html(in language: String) -> String {
+        func paragraph(_ text: String, _ style: String) -> String {
+            "<p style=\"\(style)\">\(MailTemplate.escapedForHTML(text))</p>"
+        }
+        let plain = "margin:0 0 16px"
+        let large =
+            "margin:24px 0;font:700 32px/1.2 ui-monospace,Menlo,Consolas,monospace;letter-spacing:0.15em;text-align:center"
+        let small = "margin:24px 0 0;padding-top:16px;border-top:1px solid #d4d4d8;font-size:14px;color:#52525b"
+        let body = ([greeting] + paragraphs).map { paragraph($0, $0 == BuiltInMail.code ? large : plain) }
+        return """
+            <!DOCTYPE html>
+            <html lang="\(language)">
+            <head>
+            <meta charset="utf-8">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
+            <title>\(MailTemplate.escapedForHTML(subject))</title>
+            </head>
+            <body style="margin:0;padding:24px;background:#f4f4f5">
+            <div style="max-width:480px;margin:0 auto;padding:32px;border-radius:12px;background:#ffffff;\
+            color:#18181b;font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif">
+            \(paragraph("{{service}}", "margin:0 0 24px;font-weight:600"))
+            \(body.joined(separator: "\n"))
+            \(paragraph(warning, small))
+            </div>
+            </body>
+            </html>
+
+            """
+    }
+}

@@ -1,0 +1,64 @@
+import Accounts
+
+/// What mails say: every kind in every language.
+package struct MailTemplates: Sendable {
+    /// What is put into a template besides the name of the service.
+    struct Values {
+        var code: String?
+        var minutes: Int64?
+        var provider: Provider?
+    }
+
+    struct Rendered {
+        let language: String
+        let subject: String
+        let text: String
+        let html: String
+    }
+
+    /// Language tags, the usual one first.
+    package let languages: [String]
+    package let serviceName: String
+    private let mails: [String: [Mail.Kind: LocalizedMail]]
+
+    /// The built-in ones, in English and German.
+    package init(serviceName: String) {
+        self.init(serviceName: serviceName, adding: [:])
+    }
+
+    /// - Parameter own: complete for each language that is not built in.
+    init(serviceName: String, adding own: [String: [Mail.Kind: LocalizedMail]]) {
+        self.serviceName = serviceName
+        var mails = own
+        for (tag, mail) in BuiltInMail.languages {
+            mails[tag, default: [:]].merge(BuiltInMail.localized(tag, mail)) { own, _ in own }
+        }
+        self.mails = mails
+        let builtIn = BuiltInMail.languages.map(\.tag)
+        languages = builtIn + own.keys.filter { !builtIn.contains($0) }.sorted()
+    }
+
+    /// - Parameter language: one of ``languages``; for another one, which this process may not have any more, the usual
+    ///   one takes its place.
+    func render(_ kind: Mail.Kind, in language: String, _ values: Values) -> Rendered? {
+        let language = mails[language] == nil ? languages[0] : language
+        guard let mail = mails[language]?[kind] else { return nil }
+        var texts: [MailTemplate.Placeholder: String] = [.service: serviceName]
+        texts[.code] = values.code
+        texts[.minutes] = values.minutes.map { "\($0)" }
+        texts[.provider] = values.provider?.displayName
+        return Rendered(
+            language: language, subject: mail.subject.filled(with: texts), text: mail.text.filled(with: texts),
+            html: mail.html.filled(with: texts, escaping: MailTemplate.escapedForHTML))
+    }
+}
+
+extension Provider {
+    /// As its own guidelines write it.
+    fileprivate var displayName: String {
+        switch self {
+        case .apple: "Apple"
+        case .google: "Google"
+        }
+    }
+}

@@ -1,0 +1,142 @@
+package import Accounts
+package import Postgres
+
+/// A mail that this process has claimed, and what is known of its recipient.
+package struct ClaimedMail: Sendable {
+    package let id: MailID
+    /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
+    package let attempt: Int
+    /// How many attempts have failed before.
+    package let failures: Int
+    /// `nil` for one that this version doesn't know: a newer one may have promised it.
+    package let kind: Mail.Kind?
+    package let recipient: EmailAddress?
+    package let language: String
+    package let provider: Provider?
+    package let expiresAt: Timestamp
+    /// The code that it was promised with, if that is still the live one.
+    package let code: EmailCode?
+    /// Whether an account has this address.
+    package let isHeld: Bool
+    /// Whether an account has yet to prove it.
+    package let isUnproven: Bool
+}
+
+/// ```
+///   promise ──▶ pending ──claim──▶ pending, claimed ──sent, or nobody to tell──▶ deleted
+///                  ▲                  │      │
+///                  └─────postpone─────┘      └──refused or expired──▶ failed, without its recipient ──▶ deleted
+/// ```
+extension MailStore {
+    /// Claims the mail that has been due for longest, until `claimedUntil`.
+    ///
+    /// The code and the accounts are looked up with it: by now the code may be spent or another one's turn, and nobody
+    /// may have the address. Whether one is promised never depended on it.
+    package func claim(
+        at now: Timestamp, claimedUntil: Timestamp
+    ) async throws(PostgresError) -> ClaimedMail? {
+        let rows = try await database.query(
+            """
+            WITH due AS (
+                SELECT message_id
+                FROM outbox
+                WHERE status = 'pending' AND kind = 'mail' AND next_attempt_at <= \(now)
+                    AND (claimed_until IS NULL OR claimed_until <= \(now))
+                ORDER BY next_attempt_at
+                LIMIT 1
+                FOR NO KEY UPDATE SKIP LOCKED
+            ), claimed AS (
+                UPDATE outbox o
+                SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
+                FROM due
+                WHERE o.message_id = due.message_id
+                RETURNING o.message_id, o.attempts, o.failures, o.template, o.recipient, o.language, o.provider,
+                    o.code_id, o.expires_at
+            )
+            SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.expires_at,
+                e.code_id, e.key_id, e.purpose, e.expires_at,
+                EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient),
+                EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient AND NOT a.email_verified)
+                    OR EXISTS (SELECT FROM accounts a WHERE a.pending_email = c.recipient)
+            FROM claimed c
+            LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try MailStore.claimed(row) }
+        return rows.first
+    }
+
+    private static func claimed(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedMail {
+        let (
+            id, attempt, failures, template, recipient, language, provider, expiresAt, codeID, keyID, purpose,
+            codeExpiresAt, isHeld, isUnproven
+        ) = try row.decode(
+            MailID.self, Int32.self, Int32.self, String.self, String?.self, String.self, String?.self,
+            Timestamp.self, EmailCodeID?.self, String?.self, String?.self, Timestamp?.self, Bool.self, Bool.self)
+        let email = recipient.flatMap(EmailAddress.init)
+        var code: EmailCode?
+        if let email, let codeID, let keyID, let purpose = purpose.flatMap(EmailCodePurpose.init), let codeExpiresAt {
+            code = EmailCode(id: codeID, keyID: keyID, email: email, purpose: purpose, expiresAt: codeExpiresAt)
+        }
+        return ClaimedMail(
+            id: id, attempt: Int(attempt), failures: Int(failures), kind: Mail.Kind(rawValue: template),
+            recipient: email, language: language, provider: provider.flatMap(Provider.init), expiresAt: expiresAt,
+            code: code, isHeld: isHeld, isUnproven: isUnproven)
+    }
+
+    /// It is sent, or there is nobody to send it to.
+    package func delete(_ mail: ClaimedMail) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            DELETE FROM outbox
+            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+            """)
+    }
+
+    /// It was not taken this time.
+    package func postpone(
+        _ mail: ClaimedMail, error: String, until nextAttempt: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
+            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+            """)
+    }
+
+    /// It never will be. Whom it was for is of no more use.
+    package func giveUp(_ mail: ClaimedMail, error: String, at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(error), finished_at = \(now)
+            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+            """)
+    }
+
+    /// How many are pending, and since when the oldest has been.
+    package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+        let rows = try await database.query(
+            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = 'mail'"
+        ) { row throws(PostgresError) in
+            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
+            return (Int(count), oldest)
+        }
+        return rows.first ?? (0, nil)
+    }
+
+    /// Deletes those that expired before `time`: what was given up, and what is pending because nobody sends mail here
+    /// any more.
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM outbox
+            WHERE message_id IN (
+                SELECT message_id
+                FROM outbox
+                WHERE kind = 'mail' AND expires_at < \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+    }
+}

@@ -9,6 +9,8 @@ extension SignInService {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
+        // Somebody's already, under the subject that they had before: then it is linked.
+        _ = try await adopt(evidence.identity, client: client, at: now)
         // By way of a ticket, as for whoever chooses *bind*: so there is one transaction that links.
         let secret = try freshSecret()
         let ticket = LinkTicket(

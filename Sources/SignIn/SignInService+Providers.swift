@@ -125,18 +125,28 @@ extension SignInService {
         if let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
             return .signedIn(try await named(signedIn, fullName))
         }
-        if let transferSubject = identity.transferSubject {
-            let event = AuditEvent(.identityTransferred, by: .provider, requestID: client.requestID)
-            _ = try await stored {
-                try await stores.transfers.adopt(
-                    transferSubject, as: identity.key, email: identity.email, event: event, at: now)
-            }
+        if try await adopt(identity, client: client, at: now) {
             // Also when it moved nothing: of a person's sign-ins at once another may have.
             if let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
                 return .signedIn(try await named(signedIn, fullName))
             }
         }
         return try await welcome(identity, grant: grant, fullName: fullName, client: client, at: now)
+    }
+
+    /// Whom the app's former team knew by another subject keeps the identity that they had.
+    ///
+    /// - Returns: whether the token says that there was one.
+    func adopt(
+        _ identity: VerifiedIdentity, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> Bool {
+        guard let transferSubject = identity.transferSubject else { return false }
+        let event = AuditEvent(.identityTransferred, by: .provider, requestID: client.requestID)
+        _ = try await stored {
+            try await stores.transfers.adopt(
+                transferSubject, as: identity.key, email: identity.email, event: event, at: now)
+        }
+        return true
     }
 
     /// Apple tells a phone the name once, at first consent: it fills an empty name, and changes none.

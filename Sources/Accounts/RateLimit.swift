@@ -12,6 +12,6 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case guessPerNetwork
     /// New accounts from one network.
     case registrationPerNetwork
-    /// Codes mailed to one address.
+    /// Codes mailed to one address, and changes of its address that one account asks for.
     case mailPerAddress
 }

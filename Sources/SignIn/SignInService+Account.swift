@@ -54,6 +54,8 @@ extension SignInService {
         let now = clock.now()
         // Whoever reads the account's mailbox can set its password.
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        // Of the account too: its owner has mail sent to whomever they name.
+        try await limits.draw(.mailPerAddress, of: "\(session.accountID)")
         try await limits.draw(.mailPerAddress, of: address.text)
         let code = emailCodes.new(for: address, purpose: .verifyEmail, at: now)
         let change = try await stored {
@@ -68,7 +70,7 @@ extension SignInService {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let event = AuditEvent(.accountDeleted, from: origin(client))
-        guard try await stored({ try await stores.accounts.delete(session.accountID, by: event, at: now) }) else {
+        guard try await stored({ try await stores.accounts.delete(in: session, by: event, at: now) }) else {
             throw .invalidSession
         }
     }
@@ -81,10 +83,11 @@ extension SignInService {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let outcome = try await stored {
-            try await stores.accounts.unlink(identityID, from: session.accountID, at: now, from: origin(client))
+            try await stores.accounts.unlink(identityID, in: session, at: now, from: origin(client))
         }
         switch outcome {
         case .unlinked, .kept: return
+        case .sessionGone: throw .invalidSession
         case .lastSignInMethod: throw .lastSignInMethod
         case .notFound: throw .identityNotFound
         }

@@ -66,7 +66,7 @@ extension AccountStore {
             try await AuditTrail.record(
                 AuditEvent(.passwordChanged, from: origin, accountID: id, sessionID: session.id), at: now,
                 in: transaction)
-            try await MailStore.notify([account.email], of: .passwordChanged, from: origin, at: now, in: transaction)
+            try await MailStore.notify([account.mailbox], of: .passwordChanged, from: origin, at: now, in: transaction)
             return .done
         }
     }
@@ -94,7 +94,7 @@ extension AccountStore {
                 AuditEvent(.emailChangeRequested, from: origin, accountID: id, sessionID: session.id), at: now,
                 in: transaction)
             try await MailStore.notify(
-                [account.email], of: .emailChangeRequested, from: origin, at: now, in: transaction)
+                [account.mailbox], of: .emailChangeRequested, from: origin, at: now, in: transaction)
             return .done
         }
     }
@@ -159,7 +159,7 @@ extension AccountStore {
         else { throw EmailRefusal(outcome: .codeGone) }
         if account.email != code.email {
             try await free(code.email, at: now, from: origin, in: transaction)
-            try await MailStore.notify([account.email], of: .emailChanged, from: origin, at: now, in: transaction)
+            try await MailStore.notify([account.mailbox], of: .emailChanged, from: origin, at: now, in: transaction)
         }
         _ = try await transaction.execute(
             """
@@ -187,7 +187,7 @@ extension AccountStore {
     }
 
     /// The account of the session, locked, if both may still act.
-    private static func lock(
+    static func lock(
         of session: Session, at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> Account? {
         guard let account = try await lock(session.accountID, in: transaction), account.status == .active,

@@ -7,6 +7,8 @@ package enum UnlinkOutcome: Sendable {
     /// It is the last way into its account: the link stays, marked as revoked.
     case kept(Revocation)
     case lastSignInMethod
+    /// The session of whoever wants it has ended.
+    case sessionGone
     /// There is no such identity, or it is not this account's.
     case notFound
 }
@@ -14,17 +16,18 @@ package enum UnlinkOutcome: Sendable {
 /// Everything that takes an identity from its account also promises the end of its authorization at the provider, in the
 /// same transaction.
 extension AccountStore {
-    /// Unlinks one of the account's own identities.
+    /// Unlinks one of the identities of the session's account.
     package func unlink(
-        _ identityID: IdentityID, from accountID: AccountID, at now: Timestamp, from origin: ChangeOrigin
+        _ identityID: IdentityID, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> UnlinkOutcome {
         try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(accountID, in: transaction),
-                let identity = account.identities.first(where: { $0.id == identityID })
-            else { return .notFound }
+            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else {
+                return .sessionGone
+            }
+            guard let identity = account.identities.first(where: { $0.id == identityID }) else { return .notFound }
             guard account.hasWayIn(without: identityID) else { return .lastSignInMethod }
             try await MailStore.notify(
-                [account.email], of: .identityUnlinked, provider: identity.key.provider, from: origin, at: now,
+                [account.mailbox], of: .identityUnlinked, provider: identity.key.provider, from: origin, at: now,
                 in: transaction)
             return .unlinked(
                 try await AccountStore.unlink(
@@ -63,14 +66,14 @@ extension AccountStore {
         }
     }
 
-    /// Deletes the account and everything that is known of its owner.
+    /// Deletes the session's account and everything that is known of its owner.
     ///
-    /// - Returns: whether there was one.
+    /// - Returns: whether the session was still there.
     package func delete(
-        _ accountID: AccountID, by event: AuditEvent, at now: Timestamp
+        in session: Session, by event: AuditEvent, at now: Timestamp
     ) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(accountID, in: transaction) else { return false }
+            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return false }
             try await AccountStore.delete(account, by: event, at: now, in: transaction)
             return true
         }
@@ -97,7 +100,8 @@ extension AccountStore {
             """
             DELETE FROM email_codes c
             USING accounts a
-            WHERE a.account_id = \(account.id) AND (c.email = a.email OR c.email = a.pending_email)
+            WHERE a.account_id = \(account.id)
+                AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
             """)
         _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
         var event = event

@@ -39,7 +39,7 @@ struct IdentityCommand: AsyncParsableCommand {
             switch outcome {
             case .unlinked(let revocation): print("\(revocation.id) \(revocation.status.rawValue) unlinked")
             case .kept(let revocation): print("\(revocation.id) \(revocation.status.rawValue) kept")
-            case .notFound, .lastSignInMethod: throw CommandFailure("There is no identity \(identityID).")
+            case .notFound, .lastSignInMethod, .sessionGone: throw CommandFailure("There is no identity \(identityID).")
             }
         }
     }

@@ -38,13 +38,17 @@ package struct Account: Hashable, Sendable {
         (hasPassword && email != nil) || identities.contains { $0.id != identity && !$0.isBlocked }
     }
 
+    /// Where its owner is told of changes: the address, once it was proven. Anybody can claim anybody's, and nobody gets
+    /// mail of an account that isn't theirs.
+    package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
+
     /// Whether the account is nothing but this identity: active, without a password, and without an address that somebody
-    /// else than the identity's owner could read.
+    /// else than the identity's owner could read. Whom the provider has disabled moves nowhere.
     package func isNothingBut(_ key: IdentityKey) -> Bool {
         guard status == .active, !hasPassword, identities.count == 1, let identity = identities.first,
-            identity.key == key
+            identity.key == key, !identity.isBlocked
         else { return false }
-        return email == nil || email == identity.email
+        return email == nil || email == identity.mailbox
     }
 
     /// The same account with a name.
@@ -78,6 +82,9 @@ package struct Identity: Hashable, Sendable {
     package let isEmailDeliverable: Bool?
     /// Whether the provider has disabled the person's account there: then it signs nobody in.
     package let isBlocked: Bool
+
+    /// The address, if the provider has verified it.
+    package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
 
     package init(
         id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,

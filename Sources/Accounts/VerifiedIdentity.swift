@@ -15,6 +15,9 @@ package struct ProviderEmail: Hashable, Sendable {
         self.isAuthoritative = isAuthoritative
     }
 
+    /// The address, if the provider has verified it.
+    package var mailbox: EmailAddress? { isVerified ? address : nil }
+
     /// The address when it may point at a local account: verified, and no relay.
     package var candidate: EmailAddress? {
         isVerified && !isPrivateRelay ? address : nil

@@ -85,8 +85,11 @@ extension SignInService {
             atProvider: ticket.identity.authenticatedAt,
             methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)],
             client: client.with(ticket.device), now: now)
+        // An account ends only for somebody who has proven the one that it goes up in.
+        let strayAccountPolicy: StrayAccountPolicy =
+            if case .verifiedEmail = proof.ground { .refuse } else { configuration.strayAccountPolicy }
         let request = BindRequest(
-            ground: proof.ground, isReplacing: replacing, strayAccountPolicy: configuration.strayAccountPolicy,
+            ground: proof.ground, isReplacing: replacing, strayAccountPolicy: strayAccountPolicy,
             identityID: try freshID(now), opening: opening, origin: origin(client))
         let (account, identityID) = try await bind(hash, request, at: now)
         return try signedIn(account, identityID: identityID, opening: opening)

@@ -42,7 +42,7 @@ extension AccountStore {
                 "s.account_id = \(account.id)", reason: .passwordReset, at: now, in: transaction)
             try await AuditTrail.record(
                 AuditEvent(.passwordReset, from: origin, accountID: account.id), at: now, in: transaction)
-            try await MailStore.notify([account.email], of: .passwordChanged, from: origin, at: now, in: transaction)
+            try await MailStore.notify([account.mailbox], of: .passwordChanged, from: origin, at: now, in: transaction)
         }
     }
 

@@ -78,7 +78,8 @@ extension LinkStore {
                         try await replace(existing, by: ticket.identity, of: account, request, at: now, in: transaction)
                     } else {
                         try await MailStore.notify(
-                            [account.email], of: .identityLinked, provider: key.provider, from: request.origin, at: now,
+                            [account.mailbox], of: .identityLinked, provider: key.provider, from: request.origin,
+                            at: now,
                             in: transaction)
                     }
                     let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
@@ -182,7 +183,7 @@ extension LinkStore {
             existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: request.origin), at: now,
             in: transaction)
         try await MailStore.notify(
-            [existing.email, account.email, identity.email?.address], of: .identityReplaced,
+            [existing.mailbox, account.mailbox, identity.email?.mailbox], of: .identityReplaced,
             provider: identity.key.provider, from: request.origin, at: now, in: transaction)
     }
 

@@ -115,7 +115,12 @@ extension LifeCycleFixture {
     /// In the order in which they were made; of those made at one moment, the one that was tried less comes first.
     func promises() async throws -> [Promise] {
         try await database.query(
-            "SELECT status, attempts, last_error, next_attempt_at FROM outbox ORDER BY created_at, attempts"
+            """
+            SELECT status, attempts, last_error, next_attempt_at
+            FROM outbox
+            WHERE kind = 'revocation'
+            ORDER BY created_at, attempts
+            """
         ) { row throws(PostgresError) in
             let (status, attempts, error, next) = try row.decode(
                 String.self, Int32.self, String?.self, Timestamp.self)

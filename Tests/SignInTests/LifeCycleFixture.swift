@@ -28,7 +28,7 @@ struct LifeCycleFixture: Sendable {
     private let google: GoogleProvider
     private let accessTokens: AccessTokens
     private let passwordHasher: PasswordHasher
-    private let patience: CodePatience
+    private let configuration: SignInService.Configuration
     let endpoints: TokenEndpoints
     let service: SignInService
     let revocations: Revocations
@@ -43,19 +43,22 @@ struct LifeCycleFixture: Sendable {
     ///   - isPatient: whether an answer may take its time, as on a busy machine it does.
     static func run(
         appleClients: [String] = [appleClient], poolSize: Int = 4, isPatient: Bool = true,
+        configure: (inout SignInService.Configuration) -> Void = { _ in },
         _ body: (LifeCycleFixture) async throws -> Void
     ) async throws {
         try await Sandbox.run { sandbox in
             try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = poolSize }) { database in
                 try await body(
                     try await LifeCycleFixture(
-                        sandbox: sandbox, database: database, appleClients: appleClients, isPatient: isPatient))
+                        sandbox: sandbox, database: database, appleClients: appleClients, isPatient: isPatient,
+                        configure: configure))
             }
         }
     }
 
     private init(
-        sandbox: Sandbox, database: Database, appleClients: [String], isPatient: Bool
+        sandbox: Sandbox, database: Database, appleClients: [String], isPatient: Bool,
+        configure: (inout SignInService.Configuration) -> Void
     ) async throws {
         try await sandbox.setClock(clock.now().rfc3339)
         let teamKey = try P256PrivateKey()
@@ -96,9 +99,13 @@ struct LifeCycleFixture: Sendable {
             patience.forRevocations = .seconds(30)
             patience.alone = .seconds(60)
         }
-        self.patience = patience
+        var configuration = SignInService.Configuration(
+            verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI])
+        configuration.patience = patience
+        configure(&configuration)
+        self.configuration = configuration
         service = Self.service(
-            patience: patience, apple: apple, google: google, endpoints: endpoints, stores: stores,
+            configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
             accessTokens: accessTokens,
             keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
         revocations = Revocations(
@@ -108,13 +115,11 @@ struct LifeCycleFixture: Sendable {
     }
 
     private static func service(
-        patience: CodePatience, apple: AppleProvider, google: GoogleProvider, endpoints: TokenEndpoints, stores: Stores,
+        _ configuration: SignInService.Configuration, apple: AppleProvider, google: GoogleProvider,
+        endpoints: TokenEndpoints, stores: Stores,
         accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: ManualClock
     ) -> SignInService {
-        var configuration = SignInService.Configuration(
-            verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI])
-        configuration.patience = patience
-        return SignInService(
+        SignInService(
             configuration: configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
             accessTokens: accessTokens,
             keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
@@ -123,7 +128,7 @@ struct LifeCycleFixture: Sendable {
     /// The same service after its operator gave it another key of Apple's.
     func service(with endpoint: AppleTokenEndpoint) -> SignInService {
         Self.service(
-            patience: patience, apple: apple, google: google,
+            configuration, apple: apple, google: google,
             endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
             stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
     }

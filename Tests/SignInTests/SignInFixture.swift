@@ -27,15 +27,19 @@ struct SignInFixture: Sendable {
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
     static let cheap = Scrypt.Cost(n: 16, r: 1, p: 1)
 
+    /// - Parameter configure: changes what isn't as a test wants it; no mail is sent otherwise, and nothing limited.
     static func run(
-        policy: VerifiedEmailPolicy = .prompt, _ body: (SignInFixture) async throws -> Void
+        policy: VerifiedEmailPolicy = .prompt, configure: (inout SignInService.Configuration) -> Void = { _ in },
+        _ body: (SignInFixture) async throws -> Void
     ) async throws {
+        var configuration = SignInService.Configuration(verifiedEmailPolicy: policy, refreshLifetime: 5_184_000)
+        configure(&configuration)
         try await ScratchDatabase.withMigratedPool { database in
-            try await body(try await SignInFixture(database: database, policy: policy))
+            try await body(try await SignInFixture(database: database, configuration: configuration))
         }
     }
 
-    private init(database: Database, policy: VerifiedEmailPolicy) async throws {
+    private init(database: Database, configuration: SignInService.Configuration) async throws {
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
         stores = Stores(database: database, keyRing: keyRing)
@@ -45,8 +49,7 @@ struct SignInFixture: Sendable {
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         service = SignInService(
-            configuration: .init(
-                verifiedEmailPolicy: policy, refreshLifetime: 5_184_000),
+            configuration: configuration,
             apple: AppleProvider(
                 configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),

@@ -43,6 +43,8 @@ package final class Sweeping: Sendable {
         swept += try await sweepSessions(at: now)
         swept += try await stores.revocations.deleteDone(
             before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: batch)
+        swept += try await stores.mails.deleteExpired(
+            before: now.advanced(bySeconds: -Mailing.retention), limit: batch)
         swept += try await stores.providerEvents.deleteProcessed(
             before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
         return swept

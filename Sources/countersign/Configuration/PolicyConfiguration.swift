@@ -44,23 +44,6 @@ struct TokensConfiguration: Sendable {
     }
 }
 
-/// How codes and notices are mailed.
-struct MailConfiguration: Sendable {
-    let smtpURL: String
-    let from: EmailAddress
-
-    /// Nil when no mail is configured.
-    init?(from reader: inout ConfigurationReader) {
-        let url = reader.optional(Settings.Mail.smtpURL)
-        let address = reader.optional(Settings.Mail.from)
-        if url != nil, address == nil { reader.refuse(Settings.Mail.from.name, "is required beside mail.smtpUrl") }
-        if url == nil, address != nil { reader.refuse(Settings.Mail.smtpURL.name, "is required beside mail.from") }
-        guard let url, let address, let from = EmailAddress(address) else { return nil }
-        smtpURL = url
-        self.from = from
-    }
-}
-
 /// `log.format`.
 enum LogFormat: String, CaseIterable, Sendable {
     case json

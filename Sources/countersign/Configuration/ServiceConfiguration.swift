@@ -31,7 +31,7 @@ struct ServiceConfiguration: Sendable {
         events = EventsConfiguration(from: &reader)
         limits = LimitsConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
-        mail = MailConfiguration(from: &reader)
+        mail = MailConfiguration(from: &reader, server: server)
         log = LogConfiguration(from: &reader)
         if apple == nil, google == nil {
             reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")

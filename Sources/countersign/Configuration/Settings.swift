@@ -159,6 +159,10 @@ enum Settings {
         static let smtpURL = Setting(
             "mail.smtpUrl", .smtpURL, secret: true, "Mail server; without it no code is mailed")
         static let from = Setting("mail.from", .emailAddress, "Sender of the mails")
+        static let serviceName = Setting(
+            "mail.serviceName", .text, "What mails call the service; the host of server.publicUrl if absent")
+        static let templatesPath = Setting(
+            "mail.templatesPath", .text, "A directory of templates in place of the built-in ones, or beside them")
     }
 
     enum Log {
@@ -192,6 +196,8 @@ enum Settings {
             Limits.passwordPerAccount,
             Limits.guessPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Tokens.issuer,
             Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath, Mail.smtpURL, Mail.from,
+            Mail.serviceName,
+            Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
         return server + apple + google + policies

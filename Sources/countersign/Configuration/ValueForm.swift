@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import HTTPFetch
 
 /// What a value looks like, in words and as a parser.
 struct ValueForm<Value: Sendable>: Sendable {
@@ -52,11 +53,13 @@ extension ValueForm<String> {
 
     /// User name and password may stand in it.
     static var smtpURL: ValueForm {
-        ValueForm(expectation: "an smtp: or smtps: URL with a host", placeholder: "") { raw in
-            guard let text = raw.text, let components = URLComponents(string: text),
-                ["smtp", "smtps"].contains(components.scheme), let host = components.host, !host.isEmpty
-            else { return nil }
-            return text
+        ValueForm(
+            expectation: """
+                an smtp: or smtps: URL with a host, user and password percent-encoded, and nothing behind but the name \
+                to greet the server with
+                """, placeholder: ""
+        ) { raw in
+            raw.text.flatMap { SMTPServer($0) == nil ? nil : $0 }
         }
     }
 

@@ -6,6 +6,7 @@ import Logging
 import Postgres
 import Providers
 import SignIn
+import Storage
 
 extension Database.Configuration {
     init(_ configuration: DatabaseConfiguration) {
@@ -80,6 +81,19 @@ extension SignInService.Configuration {
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
         ]
+        mailLanguages = configuration.mail?.templates.languages ?? []
+    }
+}
+
+extension Mailing {
+    /// Nil when no mail is configured.
+    init?(
+        _ configuration: MailConfiguration?, store: MailStore, keyRing: KeyRing, clock: any WallClock, logger: Logger
+    ) {
+        guard let configuration else { return nil }
+        self.init(
+            store: store, transport: SMTPTransport(server: configuration.server), templates: configuration.templates,
+            sender: configuration.from, codes: EmailCodes(keyRing: keyRing), clock: clock, logger: logger)
     }
 }
 

@@ -67,7 +67,11 @@ enum Composition {
             var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
             services += RecurringWork.all(
                 stores: stores, refreshLifetime: Int64(configuration.tokens.refreshLifetime), endpoints: endpoints,
-                events: events, clock: clock, logger: logger)
+                events: events,
+                mailing: Mailing(
+                    configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock,
+                    logger: logger),
+                clock: clock, logger: logger)
             services += listeners(
                 configuration,
                 routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes

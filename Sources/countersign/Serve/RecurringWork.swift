@@ -34,7 +34,7 @@ struct RecurringWork: Service, CustomStringConvertible {
 extension RecurringWork {
     static func all(
         stores: Stores, refreshLifetime: Int64, endpoints: TokenEndpoints, events: ProviderEvents,
-        clock: any WallClock, logger: Logger
+        mailing: Mailing?, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
@@ -46,7 +46,15 @@ extension RecurringWork {
                 try await revocations.attemptDue(at: provider) > 0
             }
         }
-        return revoking + [
+        // Each sends one mail at a time, so that a mail server which takes its time with one holds up no other.
+        let sending = mailing.map { mailing in
+            (1...Mailing.lanes).map { lane in
+                RecurringWork(name: "mail \(lane)", pause: .milliseconds(500), logger: logger) {
+                    try await mailing.sendNext()
+                }
+            }
+        }
+        return revoking + (sending ?? []) + [
             // What a provider tells has its effect within a second.
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                 try await events.processPending() > 0
@@ -58,6 +66,7 @@ extension RecurringWork {
             },
             RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
                 try await revocations.report()
+                try await mailing?.report()
                 return try await sweeping.sweep() >= Sweeping.batch
             },
         ]

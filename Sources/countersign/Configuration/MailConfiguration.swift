@@ -1,0 +1,44 @@
+import Accounts
+import HTTPFetch
+import SignIn
+
+/// How codes and notices are mailed.
+struct MailConfiguration: Sendable {
+    let server: SMTPServer
+    let from: EmailAddress
+    let templates: MailTemplates
+
+    /// Nil when no mail is configured.
+    init?(from reader: inout ConfigurationReader, server: ServerConfiguration) {
+        let host = WebAddress(server.publicURL, schemes: ["https", "http"])?.host ?? ""
+        let serviceName = reader.optional(Settings.Mail.serviceName) ?? host
+        // Judged also where nothing is sent yet.
+        let templates = MailTemplates(serviceName: serviceName, from: &reader)
+        let url = reader.optional(Settings.Mail.smtpURL)
+        let address = reader.optional(Settings.Mail.from)
+        if url != nil, address == nil { reader.refuse(Settings.Mail.from.name, "is required beside mail.smtpUrl") }
+        if url == nil, address != nil { reader.refuse(Settings.Mail.smtpURL.name, "is required beside mail.from") }
+        guard let url, let address, let from = EmailAddress(address), let server = SMTPServer(url), let templates else {
+            return nil
+        }
+        self.server = server
+        self.from = from
+        self.templates = templates
+    }
+}
+
+extension MailTemplates {
+    /// With those of the directory that `mail.templatesPath` names, if it does.
+    fileprivate init?(serviceName: String, from reader: inout ConfigurationReader) {
+        guard let directory = reader.optional(Settings.Mail.templatesPath) else {
+            self.init(serviceName: serviceName)
+            return
+        }
+        do {
+            try self.init(serviceName: serviceName, directory: directory)
+        } catch {
+            for sentence in error.sentences { reader.refuse(Settings.Mail.templatesPath.name, sentence) }
+            return nil
+        }
+    }
+}

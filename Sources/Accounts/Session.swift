@@ -111,10 +111,15 @@ package struct SessionOpening: Sendable {
     package let device: Device?
     /// The client's network address as text.
     package let address: String?
+    /// By which request, for the audit trail.
+    package let requestID: String?
+    /// The IPv4 /24 or IPv6 /64 of the address, for the audit trail.
+    package let network: String?
 
     package init(
         id: SessionID, authenticatedAt: Timestamp, providerAuthenticatedAt: Timestamp? = nil,
-        methods: [AuthenticationMethod], now: Timestamp, expiresAt: Timestamp, device: Device?, address: String?
+        methods: [AuthenticationMethod], now: Timestamp, expiresAt: Timestamp, device: Device?, address: String?,
+        requestID: String? = nil, network: String? = nil
     ) {
         self.id = id
         self.authenticatedAt = authenticatedAt
@@ -124,5 +129,10 @@ package struct SessionOpening: Sendable {
         self.expiresAt = expiresAt
         self.device = device
         self.address = address
+        self.requestID = requestID
+        self.network = network
     }
+
+    /// The methods as one text, in the order in which they were used.
+    package var amr: String { methods.map(\.rawValue).joined(separator: " ") }
 }

@@ -110,13 +110,15 @@ extension SignInService {
     func evidence(
         of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInEvidence {
-        let posted = try await verify(credential, of: provider, at: now)
-        let nonce = try nonceToSpend(credential.nonce, for: provider, at: now)
-        if posted != nil, let nonce { try await spend(nonce, at: now) }
-        let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
-        let evidence = try SignInEvidence(posted, code, of: provider)
-        if posted == nil, let nonce { try await spend(nonce, at: now) }
-        return evidence
+        try await notingRefusal(of: provider, by: client) { () throws(SignInFailure) in
+            let posted = try await verify(credential, of: provider, at: now)
+            let nonce = try nonceToSpend(credential.nonce, for: provider, at: now)
+            if posted != nil, let nonce { try await spend(nonce, at: now) }
+            let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
+            let evidence = try SignInEvidence(posted, code, of: provider)
+            if posted == nil, let nonce { try await spend(nonce, at: now) }
+            return evidence
+        }
     }
 
     private func signIn(
@@ -226,7 +228,10 @@ extension SignInService {
             identity: identity, displayName: fullName, device: client.device, createdAt: now,
             expiresAt: now.advanced(bySeconds: SignInService.ticketLifetime))
         let secret = try freshSecret()
-        try await stored { try await stores.links.insert(ticket, hash: secret.hash, grant: grant) }
+        let event = AuditEvent(.linkRequired, from: origin(client), provider: identity.key.provider)
+        try await stored {
+            try await stores.links.insert(ticket, hash: secret.hash, grant: grant, recording: event)
+        }
         var decision = Linking.decide(identity, holder: holder, policy: configuration.verifiedEmailPolicy)
         if case .bindAutomatically = decision {
             if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {

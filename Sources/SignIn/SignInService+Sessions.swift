@@ -28,7 +28,8 @@ extension SignInService {
         let now = clock.now()
         let expiresAt = now.advanced(bySeconds: configuration.refreshLifetime)
         let outcome = try await stored {
-            try await stores.sessions.refresh(id, generation: generation, at: now, expiresAt: expiresAt)
+            try await stores.sessions.refresh(
+                id, generation: generation, at: now, expiresAt: expiresAt, from: origin(client))
         }
         switch outcome {
         case .renewed(let session):
@@ -45,9 +46,11 @@ extension SignInService {
         }
     }
 
-    package func revoke(_ scope: RevocationScope, of session: Session) async throws(SignInFailure) {
+    package func revoke(
+        _ scope: RevocationScope, of session: Session, client: Client
+    ) async throws(SignInFailure) {
         let now = clock.now()
-        try await stored { try await stores.sessions.end(scope, of: session, at: now) }
+        try await stored { try await stores.sessions.end(scope, of: session, at: now, from: origin(client)) }
     }
 
     /// Where an account is signed in, the newest first.

@@ -44,6 +44,8 @@ package struct SignInService: Sendable {
     let issuedNonces: IssuedNonces
     let clock: any WallClock
     let logger: Logger
+    /// What was refused, on its way to the audit trail: whoever builds the service has it flushed.
+    package let journal: RefusalJournal
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
 
     package init(
@@ -66,6 +68,7 @@ package struct SignInService: Sendable {
         self.issuedNonces = IssuedNonces(keyRing: keyRing)
         self.clock = clock
         self.logger = logger
+        self.journal = RefusalJournal(trail: stores.audit, clock: clock)
     }
 }
 
@@ -165,7 +168,7 @@ extension SignInService {
             id: try freshID(now), authenticatedAt: min(authenticatedAt, now),
             providerAuthenticatedAt: providerTime.map { min($0, now) }, methods: methods, now: now,
             expiresAt: now.advanced(bySeconds: configuration.refreshLifetime), device: client.device,
-            address: client.address)
+            address: client.address, requestID: client.requestID, network: client.network)
     }
 
     func freshID<Entity>(_ now: Timestamp) throws(SignInFailure) -> Identifier<Entity> {

@@ -17,11 +17,12 @@ extension AccountStore {
     ) async throws -> MailboxOutcome<Account> {
         try await withMailbox(proven: code, at: opening.now, from: origin) { account, transaction in
             _ = try await transaction.execute(
-                """
-                \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
-                FROM accounts a
-                WHERE a.account_id = \(account.id)
-                """)
+                opening.insertion(
+                    accountID: "a.account_id", identityID: "NULL",
+                    from: """
+                        accounts a
+                        WHERE a.account_id = \(account.id)
+                        """))
             return account
         }
     }

@@ -108,11 +108,12 @@ package struct AccountStore: Sendable {
                 """)
             guard inserted == 1 else { return nil }
             _ = try await transaction.execute(
-                """
-                \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
-                FROM accounts a
-                WHERE a.account_id = \(id)
-                """)
+                opening.insertion(
+                    accountID: "a.account_id", identityID: "NULL",
+                    from: """
+                        accounts a
+                        WHERE a.account_id = \(id)
+                        """))
             try await AuditTrail.record(
                 AuditEvent(.accountCreated, from: origin, accountID: id), at: now, in: transaction)
             return try await AccountStore.account(id, in: transaction)

@@ -13,17 +13,46 @@ package struct AuditTrail: Sendable {
         try await AuditTrail.record(event, at: now, in: database)
     }
 
+    /// Records all of them by one statement, or none.
+    package func record(_ events: [AuditEvent], at now: Timestamp) async throws(PostgresError) {
+        try await AuditTrail.record(events, at: now, in: database)
+    }
+
     static func record(
         _ event: AuditEvent, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) {
-        let id = Identifier<AuditEvent>(now: now)
+        _ = try await session.execute(insertion(event, at: now))
+    }
+
+    static func record(
+        _ events: [AuditEvent], at now: Timestamp, in session: some PostgresSession
+    ) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
         _ = try await session.execute(
             """
-            INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, revocation_id, session_id, provider,
-                jti, reason, request_id, network, occurrences, created_at)
-            VALUES (\(id), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
-                \(event.identityID), \(event.revocationID), \(event.sessionID), \(event.provider?.rawValue),
-                \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(now))
+            INSERT INTO audit_events (\(columns))
+            SELECT e.*, \(now)
+            FROM unnest(\(events.map { _ in Identifier<AuditEvent>(now: now) }), \(events.map(\.kind.rawValue)),
+                \(events.map(\.actor.rawValue)), \(events.map(\.accountID)), \(events.map(\.identityID)),
+                \(events.map(\.revocationID)), \(events.map(\.sessionID)), \(events.map(\.provider?.rawValue)),
+                \(events.map(\.tokenID)), \(events.map(\.reason)), \(events.map(\.requestID)),
+                \(events.map(\.network)), \(events.map(\.occurrences))) AS e
             """)
     }
+
+    /// `INSERT INTO audit_events … SELECT …`, by itself or before a `FROM` or `WHERE` on which it depends whether there is
+    /// anything to record.
+    static func insertion(_ event: AuditEvent, at now: Timestamp) -> SQL {
+        """
+        INSERT INTO audit_events (\(columns))
+        SELECT \(Identifier<AuditEvent>(now: now)), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
+            \(event.identityID), \(event.revocationID), \(event.sessionID), \(event.provider?.rawValue),
+            \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(now)
+        """
+    }
+
+    private static let columns: SQL = """
+        event_id, type, actor, account_id, identity_id, revocation_id, session_id, provider, jti, reason, request_id,
+            network, occurrences, created_at
+        """
 }

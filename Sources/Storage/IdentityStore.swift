@@ -30,7 +30,7 @@ package struct IdentityStore: Sendable {
     /// Looks the identity up, touches it and opens its session, together with those that sign in at the same moment.
     ///
     /// `last_sign_in_at` is written when it is an hour old, and the provider's email when it changed, so that the usual
-    /// sign-in writes nothing but its session. A token without an email changes nothing.
+    /// sign-in writes nothing but its session and the record of it. A token without an email changes nothing.
     package func signIn(
         _ identity: VerifiedIdentity, opening: SessionOpening
     ) async throws(PostgresError) -> IdentitySignIn {
@@ -65,15 +65,17 @@ package struct IdentityStore: Sendable {
                     \(openings.map(\.authenticatedAt)) AS auth_times, \(openings.map(\.amr)) AS amrs,
                     \(openings.map(\.device?.name)) AS device_names,
                     \(openings.map(\.device?.platform)) AS device_platforms,
-                    \(openings.map(\.address)) AS ips, \(openings.map(\.expiresAt)) AS expiry_times
+                    \(openings.map(\.address)) AS ips, \(openings.map(\.expiresAt)) AS expiry_times,
+                    \(openings.map(\.requestID)) AS request_ids, \(openings.map(\.network)) AS networks
             ), found AS (
                 SELECT p.*, a.*
                 FROM posted
                 CROSS JOIN LATERAL unnest(providers, realms, subjects, emails, verified_flags, private_flags,
-                    session_ids, nows, auth_times, amrs, device_names, device_platforms, ips, expiry_times
+                    session_ids, nows, auth_times, amrs, device_names, device_platforms, ips, expiry_times,
+                    request_ids, networks
                 ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
                     stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
-                    expires_at, position)
+                    expires_at, request_id, network, position)
                 CROSS JOIN LATERAL (
                     SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
                         CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated'
@@ -116,6 +118,14 @@ package struct IdentityStore: Sendable {
                     string_to_array(f.amr, ' '), f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
                 FROM found f
                 WHERE f.status = 'active'
+            ), recorded AS (
+                INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, session_id, provider, reason,
+                    request_id, network, created_at)
+                SELECT f.session_id, CASE f.status WHEN 'active' THEN 'signed_in' ELSE 'credential_rejected' END, 'person',
+                    f.account_id, f.identity_id, CASE f.status WHEN 'active' THEN f.session_id END, f.provider,
+                    CASE f.status WHEN 'active' THEN f.amr WHEN 'outdated' THEN 'expired' ELSE 'account_disabled' END,
+                    f.request_id, f.network, f.now
+                FROM found f
             )
             SELECT a.position, a.status, \(AccountRow.columns)
             FROM found a
@@ -155,11 +165,6 @@ package struct IdentityStore: Sendable {
         default: return .disabled(account.id)
         }
     }
-}
-
-extension SessionOpening {
-    /// The methods as one text: PostgreSQL has no array of arrays.
-    fileprivate var amr: String { methods.map(\.rawValue).joined(separator: " ") }
 }
 
 extension PostgresError {

@@ -4,12 +4,16 @@ package import Postgres
 /// Tickets: how they come to be, and what becomes of those that nobody spends.
 extension LinkStore {
     /// Stores a ticket, with what its sign-in was granted.
-    package func insert(_ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?) async throws {
-        guard let grant else { return try await insert(ticket, hash: hash, in: database) }
+    ///
+    /// - Parameter event: of somebody who is to choose what to spend it on.
+    package func insert(
+        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, recording event: AuditEvent? = nil
+    ) async throws {
+        guard let grant else { return try await insert(ticket, hash: hash, recording: event, in: database) }
         let sealed = try SealedGrant(grant, keyRing: keyRing)
         try await database.transaction(retries: 2) { transaction in
             try await LinkStore.lock(ticket.identity.key, in: transaction)
-            try await insert(ticket, hash: hash, in: transaction)
+            try await insert(ticket, hash: hash, recording: event, in: transaction)
             _ = try await transaction.execute(
                 """
                 INSERT INTO provider_grants (\(GrantStore.columns), ticket_hash)
@@ -19,21 +23,23 @@ extension LinkStore {
     }
 
     private func insert(
-        _ ticket: LinkTicket, hash: [UInt8], in session: some PostgresSession
+        _ ticket: LinkTicket, hash: [UInt8], recording event: AuditEvent?, in session: some PostgresSession
     ) async throws(PostgresError) {
         let identity = ticket.identity
         let email = identity.email
-        _ = try await session.execute(
-            """
+        let insertion: SQL = """
             INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
-                is_private_email, email_authoritative, display_name, device_name, device_platform, auth_time, created_at,
-                expires_at)
+                is_private_email, email_authoritative, display_name, device_name, device_platform, auth_time,
+                created_at, expires_at)
             VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                 \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
-                \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false), \(email?.isAuthoritative ?? false),
-                \(ticket.displayName?.text), \(ticket.device?.name), \(ticket.device?.platform),
-                \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
-            """)
+                \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false),
+                \(email?.isAuthoritative ?? false), \(ticket.displayName?.text), \(ticket.device?.name),
+                \(ticket.device?.platform), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
+            """
+        _ = try await session.execute(
+            event.map { "WITH ticket AS (\(insertion)) \(AuditTrail.insertion($0, at: ticket.createdAt))" } ?? insertion
+        )
     }
 
     /// The ticket, if it can still be spent. Spends nothing: a proof is checked before the transaction that does.

@@ -168,10 +168,11 @@ package struct LinkStore: Sendable {
         _ opening: SessionOpening, by identityID: IdentityID, in transaction: Transaction
     ) async throws(PostgresError) {
         _ = try await transaction.execute(
-            """
-            \(opening.insertion(accountID: "i.account_id", identityID: "i.identity_id"))
-            FROM identities i
-            WHERE i.identity_id = \(identityID)
-            """)
+            opening.insertion(
+                accountID: "i.account_id", identityID: "i.identity_id",
+                from: """
+                    identities i
+                    WHERE i.identity_id = \(identityID)
+                    """))
     }
 }

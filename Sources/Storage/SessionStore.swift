@@ -39,12 +39,13 @@ package struct SessionStore: Sendable {
         _ opening: SessionOpening, for accountID: AccountID, passwordHash: String
     ) async throws(PostgresError) -> Account? {
         let opened = try await database.execute(
-            """
-            \(opening.insertion(accountID: "a.account_id", identityID: "NULL"))
-            FROM accounts a
-            WHERE a.account_id = \(accountID) AND a.status = 'active' AND a.password_hash = \(passwordHash)
-            FOR SHARE OF a
-            """)
+            opening.insertion(
+                accountID: "a.account_id", identityID: "NULL",
+                from: """
+                    accounts a
+                    WHERE a.account_id = \(accountID) AND a.status = 'active' AND a.password_hash = \(passwordHash)
+                    FOR SHARE OF a
+                    """))
         guard opened == 1 else { return nil }
         return try await AccountStore.account(accountID, in: database)
     }
@@ -54,7 +55,8 @@ package struct SessionStore: Sendable {
     /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
     /// statements; who loses the race decides again on what the winner wrote.
     package func refresh(
-        _ id: SessionID, generation presented: Int32, at now: Timestamp, expiresAt: Timestamp
+        _ id: SessionID, generation presented: Int32, at now: Timestamp, expiresAt: Timestamp,
+        from origin: ChangeOrigin
     ) async throws(PostgresError) -> RefreshOutcome {
         // Each lost race ages the presented token by one generation, so this ends after a few rounds.
         while let live = try await read(id, at: now), live.accountStatus == .active {
@@ -62,8 +64,10 @@ package struct SessionStore: Sendable {
             case .unknown:
                 return .unknown
             case .reused:
-                try await SessionStore.end("s.session_id = \(id)", reason: .refreshReused, at: now, in: database)
-                return .reused(live.session.accountID)
+                let accountID = live.session.accountID
+                let event = AuditEvent(.refreshReused, from: origin, accountID: accountID, sessionID: id)
+                try await end("s.session_id = \(id)", reason: .refreshReused, recording: event, at: now)
+                return .reused(accountID)
             case .renewed(live.lineage):
                 return .renewed(live.session)
             case .renewed(let renewed):
@@ -84,14 +88,33 @@ package struct SessionStore: Sendable {
     }
 
     /// Ends sessions of the account that `session` belongs to.
-    package func end(_ scope: RevocationScope, of session: Session, at now: Timestamp) async throws(PostgresError) {
+    package func end(
+        _ scope: RevocationScope, of session: Session, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws(PostgresError) {
         let condition: SQL =
             switch scope {
             case .current: "s.session_id = \(session.id)"
             case .others: "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
             case .all: "s.account_id = \(session.accountID)"
             }
-        try await SessionStore.end(condition, reason: .signedOut, at: now, in: database)
+        let event = AuditEvent(
+            .signedOut, from: origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
+        try await end(condition, reason: .signedOut, recording: event, at: now)
+    }
+
+    /// Ends sessions and records it, if any lived, in one statement.
+    func end(
+        _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            WITH ended AS (
+                \(SessionStore.ending(condition, reason: reason, at: now))
+                RETURNING s.session_id
+            )
+            \(AuditTrail.insertion(event, at: now))
+            WHERE EXISTS (SELECT FROM ended)
+            """)
     }
 
     /// Why a session ended.
@@ -112,12 +135,15 @@ package struct SessionStore: Sendable {
     static func end(
         _ condition: SQL, reason: EndReason, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) {
-        _ = try await session.execute(
-            """
-            UPDATE sessions s
-            SET ended_at = \(now), end_reason = \(reason.rawValue)
-            WHERE \(condition) AND s.ended_at IS NULL
-            """)
+        _ = try await session.execute(ending(condition, reason: reason, at: now))
+    }
+
+    private static func ending(_ condition: SQL, reason: EndReason, at now: Timestamp) -> SQL {
+        """
+        UPDATE sessions s
+        SET ended_at = \(now), end_reason = \(reason.rawValue)
+        WHERE \(condition) AND s.ended_at IS NULL
+        """
     }
 
     /// Whether a session that was live a moment ago still is; it stays so until the transaction ends.
@@ -159,14 +185,26 @@ package struct SessionStore: Sendable {
 }
 
 extension SessionOpening {
-    /// `INSERT INTO sessions … SELECT …`, to be followed by the `FROM` that the two expressions refer to.
-    func insertion(accountID: SQL, identityID: SQL) -> SQL {
+    /// Opens the session and records it, in one statement that touches a row if it did: nobody is signed in unrecorded.
+    /// The record has the session's own id, as there is one of each.
+    ///
+    /// - Parameter source: what comes behind `FROM`; the two expressions refer to it. One row, or none for no session.
+    func insertion(accountID: SQL, identityID: SQL, from source: SQL) -> SQL {
         """
-        INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
-            device_name, device_platform, ip, created_at, last_used_at, expires_at)
-        SELECT \(id), \(accountID), \(identityID), \(now), \(authenticatedAt), \(providerAuthenticatedAt),
-            \(methods.map(\.rawValue)),
-            \(device?.name), \(device?.platform), \(address), \(now), \(now), \(expiresAt)
+        WITH opened AS (
+            INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
+                device_name, device_platform, ip, created_at, last_used_at, expires_at)
+            SELECT \(id), \(accountID), \(identityID), \(now), \(authenticatedAt), \(providerAuthenticatedAt),
+                \(methods.map(\.rawValue)), \(device?.name), \(device?.platform), \(address), \(now), \(now),
+                \(expiresAt)
+            FROM \(source)
+            RETURNING session_id, account_id, identity_id
+        )
+        INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, session_id, reason, request_id,
+            network, created_at)
+        SELECT session_id, 'signed_in', 'person', account_id, identity_id, session_id, \(amr), \(requestID),
+            \(network), \(now)
+        FROM opened
         """
     }
 }

@@ -177,7 +177,7 @@ import Testing
             let session = try await signedIn(fixture).session
             fixture.clock.advance(by: 959)
             let live = try await fixture.service.session(of: session.bearer)
-            try await fixture.service.revoke(.current, of: live)
+            try await fixture.service.revoke(.current, of: live, client: fixture.client)
             try await expectFailure("invalidSession") { try await fixture.service.session(of: session.bearer) }
             let other = try await fixture.session(.apple, try fixture.apple("a-1")).session
             fixture.clock.advance(by: 961)
@@ -194,9 +194,11 @@ import Testing
             func isLive(_ session: IssuedSession) async throws -> Bool {
                 try await race(1) { _ in try await fixture.service.session(of: session.bearer) }["won"] == 1
             }
-            try await fixture.service.revoke(.others, of: try await fixture.service.session(of: third.bearer))
+            try await fixture.service.revoke(
+                .others, of: try await fixture.service.session(of: third.bearer), client: fixture.client)
             #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
-            try await fixture.service.revoke(.all, of: try await fixture.service.session(of: third.bearer))
+            try await fixture.service.revoke(
+                .all, of: try await fixture.service.session(of: third.bearer), client: fixture.client)
             #expect(try await [isLive(third), isLive(stranger)] == [false, true])
         }
     }

@@ -34,7 +34,7 @@ extension MobileAPI {
             Route(.post, "/v1/sessions/revoke") { request in
                 let session = try await session(of: request)
                 let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
-                try await service.revoke(scope, of: session)
+                try await service.revoke(scope, of: session, client: request.caller(device: nil))
                 return .empty()
             },
         ]

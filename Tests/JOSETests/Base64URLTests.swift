@@ -1,4 +1,5 @@
 import JOSE
+import TestSupport
 import Testing
 
 @Suite struct Base64URLTests {

@@ -180,30 +180,32 @@ struct LifeCycleFixture: Sendable {
     /// - Parameter isForced: whether Google is made to ask the person once more, so that the exchange brings a refresh
     ///   token as Apple's do. Otherwise its first one alone does.
     func consent(
-        _ provider: Provider, _ person: String = "kim", appleClient: String = appleClient,
+        _ provider: Provider, _ person: String = "kim", nonce: String? = nil, appleClient: String = appleClient,
         redirectURI: String? = nil, isForced: Bool = true, token: Sandbox.TokenChanges = .init(),
         exchange: Sandbox.ExchangeChanges = .init()
     ) async throws -> Consent {
         switch provider {
         case .apple:
             let credential = try await sandbox.authorizeApple(
-                person, clientID: appleClient, repeatEmail: true, token: token, redirectURI: redirectURI,
-                exchange: exchange)
+                person, clientID: appleClient, nonce: nonce.map(NonceForm.sha256Hex.text), repeatEmail: true,
+                token: token,
+                redirectURI: redirectURI, exchange: exchange)
             return Consent(
                 provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
-                person, clientID: Self.serverClient, token: token, forceConsent: isForced, exchange: exchange)
+                person, clientID: Self.serverClient, nonce: nonce, token: token, forceConsent: isForced,
+                exchange: exchange)
             return Consent(provider: .google, token: credential.idToken, code: credential.serverAuthCode)
         }
     }
 
     func signIn(
-        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
-        fullName: DisplayName? = nil
+        _ consent: Consent, _ evidence: Evidence = .both, nonce: String? = nil, clientID: String? = nil,
+        redirectURI: String? = nil, fullName: DisplayName? = nil
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(
-            token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nil,
+            token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
             clientID: clientID, redirectURI: redirectURI, fullName: fullName)
         return try await service.signIn(with: consent.provider, credential, client: client)
     }

@@ -39,19 +39,6 @@ import Testing
         }
     }
 
-    @Test func `a nonce that this service would have had to issue is spent`() async throws {
-        try await SignInFixture.run { fixture in
-            let raw = "csn_k3Vq9Zt1wR7mX2bN8cLp"
-            let hex = SHA256.hash(Array(raw.utf8)).map { byte in
-                (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }.joined()
-            let token = try fixture.apple("a-1", [("nonce", .string(hex))])
-            // A nonce says nothing about a token that does not verify.
-            try await expectFailure("malformed") { try await fixture.signIn(.apple, "x", nonce: raw) }
-            try await expectFailure("nonce_spent") { try await fixture.signIn(.apple, token, nonce: raw) }
-        }
-    }
-
     @Test func `a provider that is not configured is not there`() async throws {
         try await SignInFixture.run { fixture in
             let service = SignInService(

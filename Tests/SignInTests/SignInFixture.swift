@@ -59,9 +59,16 @@ struct SignInFixture: Sendable {
     }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {
-        let key = Base64URL.encode([UInt8](repeating: octet, count: 32))
-            .replacing("-", with: "+").replacing("_", with: "/")
-        return try KeyRing(parsing: "\(id) \(key)=\n")
+        try makeKeyRing(lines: [(id, octet)])
+    }
+
+    static func makeKeyRing(lines: [(id: String, octet: UInt8)]) throws -> KeyRing {
+        let lines = lines.map { line in
+            let key = Base64URL.encode([UInt8](repeating: line.octet, count: 32))
+                .replacing("-", with: "+").replacing("_", with: "/")
+            return "\(line.id) \(key)=\n"
+        }
+        return try KeyRing(parsing: lines.joined())
     }
 
     let client = Client(requestID: "test", address: "192.0.2.1", device: Device(name: "Kim's phone", platform: "ios"))

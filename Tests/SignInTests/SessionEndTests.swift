@@ -1,0 +1,181 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Everything that ends a session, and that none of its tokens is good from then on.
+@Suite struct SessionEndTests {
+    private static let email = "kim@example.com"
+    private static let password = "correct horse battery"
+
+    enum Cause: CaseIterable, Sendable {
+        case signedOut, signedOutElsewhere, signedOutEverywhere, listedAndEnded, tokenReused, expired
+        case accountDeleted, accountDisabled, passwordChanged, passwordReset
+        case identityUnlinked, identityReplaced, identityMoved, authorizationRevoked
+        case consentRevoked, accountDeletedAtApple, sessionsRevokedAtGoogle
+        case emailReclaimed, mailboxProven
+    }
+
+    /// A live session, and what ends it.
+    private struct Case {
+        let victim: IssuedSession
+        let end: @Sendable () async throws -> Void
+    }
+
+    @Test(arguments: Cause.allCases)
+    func `neither token of a session that has ended is good`(cause: Cause) async throws {
+        try await ProviderEventFixture.run { world in
+            let service = world.people.service
+            let bystander = try await world.account(.apple, "ada")
+            let ended = try await Self.make(cause, in: world)
+            let early = try await service.session(of: ended.victim.bearer)
+            #expect(early.id == ended.victim.id)
+            try await ended.end()
+            try await expectFailure("invalidSession") { try await service.session(of: ended.victim.bearer) }
+            try await expectFailure("invalidRefreshToken") {
+                try await service.refresh(ended.victim.refreshToken, client: world.people.client)
+            }
+            if cause != .accountDisabled {
+                #expect(try await service.sessions(of: early.accountID).allSatisfy { $0.id != early.id })
+            }
+            guard cause != .expired else { return }
+            _ = try await service.session(of: bystander.session.bearer)
+            _ = try await service.refresh(bystander.session.refreshToken, client: world.people.client)
+        }
+    }
+
+    private static func make(_ cause: Cause, in world: ProviderEventFixture) async throws -> Case {
+        let people = world.people
+        let client = people.client
+        switch cause {
+        case .signedOut, .signedOutElsewhere, .signedOutEverywhere, .listedAndEnded, .tokenReused, .expired:
+            let victim = try await world.account(.apple).session
+            let other = try await world.session(.apple)
+            return Case(victim: victim) { try await signOut(victim, cause, from: other, in: people) }
+        case .accountDeleted, .accountDisabled, .passwordChanged, .passwordReset, .mailboxProven, .emailReclaimed:
+            let victim = try await people.service.register(
+                email: email, password: password, displayName: nil, client: client)
+            return Case(victim: victim.session) { try await change(victim, cause, in: people) }
+        case .identityUnlinked, .identityReplaced, .authorizationRevoked:
+            let account = try await world.account(.google)
+            let victim = try await world.bind(.apple, to: account)
+            let identity = try #require(victim.identity)
+            return Case(victim: victim.session) { try await unlink(identity, cause, from: account, in: world) }
+        case .identityMoved:
+            let early = try await people.ticket(.apple, try people.apple("kim"))
+            let stray = try await world.account(.apple)
+            let main = try await world.account(.google)
+            return Case(victim: stray.session) {
+                _ = try await people.service { $0.strayAccountPolicy = .merge }.bind(
+                    linkTicket: early.linkTicket, credential: main.session.credential, client: client)
+            }
+        case .consentRevoked:
+            let victim = try await world.bind(.apple, to: try await world.account(.google)).session
+            return Case(victim: victim) { try await world.tell(.apple, try world.apple("consent-revoked", id: "e")) }
+        case .accountDeletedAtApple:
+            let victim = try await world.bind(.apple, to: try await world.account(.google)).session
+            return Case(victim: victim) { try await world.tell(.apple, try world.apple("account-delete", id: "e")) }
+        case .sessionsRevokedAtGoogle:
+            let victim = try await world.account(.google).session
+            return Case(victim: victim) {
+                try await world.tell(
+                    .google, try world.google(ProviderEventFixture.risc + "sessions-revoked", id: "e"))
+            }
+        }
+    }
+
+    private static func signOut(
+        _ victim: IssuedSession, _ cause: Cause, from other: SignedIn, in people: SignInFixture
+    ) async throws {
+        let service = people.service
+        let session = try await service.session(of: victim.bearer)
+        switch cause {
+        case .signedOutElsewhere:
+            try await service.revoke(.others, of: try await service.session(of: other.session.bearer))
+        case .signedOutEverywhere:
+            try await service.revoke(.all, of: try await service.session(of: other.session.bearer))
+        case .listedAndEnded: try await service.end(session.id, of: session.accountID, client: people.client)
+        case .tokenReused:
+            let second = try await service.refresh(victim.refreshToken, client: people.client)
+            _ = try await service.refresh(second.refreshToken, client: people.client)
+            try await expectFailure("refreshTokenReused") {
+                try await service.refresh(victim.refreshToken, client: people.client)
+            }
+        case .expired: people.clock.advance(by: 5_184_000)
+        default: try await service.revoke(.current, of: session)
+        }
+        guard [.signedOut, .listedAndEnded, .tokenReused, .signedOutElsewhere].contains(cause) else { return }
+        // The other one goes on.
+        _ = try await service.session(of: other.session.bearer)
+    }
+
+    private static func change(_ victim: SignedIn, _ cause: Cause, in people: SignInFixture) async throws {
+        let service = try people.service { $0.mailLanguages = ["en"] }
+        let client = people.client
+        switch cause {
+        case .accountDeleted:
+            try await service.deleteAccount(of: try await service.session(of: victim.session.bearer), client: client)
+        case .passwordChanged:
+            let other = try await service.signIn(email: email, password: password, client: client)
+            try await service.changePassword(
+                of: try await service.session(of: other.session.bearer), current: password,
+                to: "another good password", client: client)
+            _ = try await service.session(of: other.session.bearer)
+        case .passwordReset:
+            try await service.mailCode(to: email, for: .resetPassword, client: client)
+            try await service.resetPassword(
+                email: email, code: try await people.mailedCode(.resetPassword), newPassword: "another good password",
+                client: client)
+        case .mailboxProven:
+            try await service.mailCode(to: email, for: .signIn, client: client)
+            let owner = try await service.signIn(
+                email: email, code: try await people.mailedCode(.signIn), client: client)
+            _ = try await service.session(of: owner.session.bearer)
+        case .emailReclaimed:
+            _ = try await people.create(
+                try await people.ticket(.google, try people.google("owner", SignInFixture.email(email))))
+        default:
+            _ = try await people.database.execute(
+                "UPDATE accounts SET status = 'disabled' WHERE account_id = \(victim.account.id)")
+        }
+    }
+
+    private static func unlink(
+        _ identity: Identity, _ cause: Cause, from account: SignedIn, in world: ProviderEventFixture
+    ) async throws {
+        let people = world.people
+        switch cause {
+        case .identityReplaced:
+            let ticket = try await people.ticket(.apple, try people.apple("kim-2"))
+            _ = try await people.service.bind(
+                linkTicket: ticket.linkTicket, credential: account.session.credential, replacing: true,
+                client: people.client)
+        case .authorizationRevoked:
+            _ = try await world.stores.accounts.revoke(
+                identity.id, unlinking: true, by: AuditEvent(.revocationRequested, by: .operator),
+                at: people.clock.now())
+        default:
+            let session = try await people.service.session(of: account.session.bearer)
+            try await people.service.unlink(identity.id, of: session, client: people.client)
+        }
+        // What opened the account's other session is still there.
+        _ = try await people.service.session(of: account.session.bearer)
+    }
+}
+
+extension SignInFixture {
+    /// The digits that the one code of this purpose was mailed as.
+    fileprivate func mailedCode(_ purpose: EmailCodePurpose) async throws -> String {
+        let codes = try await database.query(
+            "SELECT code_id, key_id, email, expires_at FROM email_codes WHERE purpose = \(purpose.rawValue)"
+        ) { row throws(PostgresError) in
+            try row.decode(EmailCodeID.self, String.self, String.self, Timestamp.self)
+        }
+        let (id, keyID, email, expiresAt) = try #require(codes.first)
+        let code = EmailCode(
+            id: id, keyID: keyID, email: try #require(EmailAddress(email)), purpose: purpose, expiresAt: expiresAt)
+        return try #require(EmailCodes(keyRing: keyRing).digits(of: code))
+    }
+}

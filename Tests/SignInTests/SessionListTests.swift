@@ -1,0 +1,124 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+@Suite struct SessionListTests {
+    private static func open(
+        _ fixture: SignInFixture, _ subject: String = "a-1", device: Device? = nil, address: String? = nil
+    ) async throws -> SignedIn {
+        let credential = ProviderCredential(
+            token: try fixture.apple(subject), code: nil, nonce: nil, clientID: nil, fullName: nil)
+        let client = Client(requestID: "test", address: address, network: nil, device: device)
+        switch try await fixture.service.signIn(with: .apple, credential, client: client) {
+        case .signedIn(let signedIn): return signedIn
+        case .linkRequired(let ticket): return try await fixture.create(ticket)
+        }
+    }
+
+    @Test func `the list tells where an account is signed in, the newest first`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await Self.open(fixture)
+            fixture.clock.advance(by: 10)
+            let phone = Device(name: "Kim's phone", platform: "ios")
+            let second = try await Self.open(fixture, device: phone, address: "2001:db8::1")
+            fixture.clock.advance(by: 10)
+            let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
+            fixture.clock.advance(by: 10)
+            let refreshed = try await fixture.service.refresh(second.session.refreshToken, client: fixture.client)
+            _ = try await Self.open(fixture, "a-2")
+
+            let list = try await fixture.service.sessions(of: created.account.id)
+            #expect(list.map(\.id) == [third, second, created].map(\.session.id))
+            #expect(refreshed.id == second.session.id)
+            #expect(list[1].device == phone)
+            #expect(list[1].address == "2001:db8::1")
+            #expect(list[1].createdAt.seconds == SignInFixture.start + 10)
+            #expect(list[1].lastUsedAt.seconds == SignInFixture.start + 30)
+            #expect(list[0].device == Device(name: nil, platform: "android"))
+            #expect(list[0].lastUsedAt == list[0].createdAt)
+            #expect(list.allSatisfy { $0.methods == [.apple] })
+        }
+    }
+
+    @Test func `ended and expired sessions are not in the list`() async throws {
+        try await SignInFixture.run { fixture in
+            let first = try await Self.open(fixture)
+            fixture.clock.advance(by: 5_183_999)
+            let second = try await Self.open(fixture)
+            let third = try await Self.open(fixture)
+            #expect(try await fixture.service.sessions(of: first.account.id).count == 3)
+            fixture.clock.advance(by: 1)
+            try await fixture.service.end(third.session.id, of: first.account.id, client: fixture.client)
+            #expect(try await fixture.service.sessions(of: first.account.id).map(\.id) == [second.session.id])
+        }
+    }
+
+    @Test func `of many sessions the two hundred newest are listed`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await Self.open(fixture)
+            var opened: [SessionID] = []
+            for _ in 0..<205 {
+                fixture.clock.advance(by: 1)
+                opened.append(try await Self.open(fixture).session.id)
+            }
+            let listed = try await fixture.service.sessions(of: created.account.id).map(\.id)
+            #expect(listed == Array(opened.reversed().prefix(200)))
+        }
+    }
+
+    @Test func `a device that is signed out from another one is out at once, and the record says so`() async throws {
+        try await SignInFixture.run { fixture in
+            let kept = try await Self.open(fixture)
+            let ended = try await Self.open(fixture)
+            try await fixture.service.end(ended.session.id, of: kept.account.id, client: fixture.client)
+            try await expectFailure("invalidSession") { try await fixture.service.session(of: ended.session.bearer) }
+            try await expectFailure("invalidRefreshToken") {
+                try await fixture.service.refresh(ended.session.refreshToken, client: fixture.client)
+            }
+            _ = try await fixture.service.session(of: kept.session.bearer)
+            let events = try await fixture.database.query(
+                "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'"
+            ) { row throws(PostgresError) in
+                try row.decode(SessionID.self, AccountID.self, String.self, String.self)
+            }
+            #expect(events.count == 1)
+            #expect(events.first?.0 == ended.session.id)
+            #expect(events.first?.1 == kept.account.id)
+            #expect(events.first?.2 == "person")
+            #expect(events.first?.3 == "test")
+        }
+    }
+
+    @Test func `a session of somebody else, an ended, an expired and an unknown one are not there`() async throws {
+        try await SignInFixture.run { fixture in
+            let old = try await Self.open(fixture)
+            fixture.clock.advance(by: 5_184_000)
+            let kim = try await Self.open(fixture)
+            let ended = try await Self.open(fixture)
+            try await fixture.service.end(ended.session.id, of: kim.account.id, client: fixture.client)
+            let ada = try await Self.open(fixture, "a-2")
+            let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
+            let unknown = SessionID(now: fixture.clock.now())
+            for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
+                try await expectFailure("sessionNotFound") {
+                    try await fixture.service.end(id, of: kim.account.id, client: fixture.client)
+                }
+            }
+            _ = try await fixture.service.session(of: ada.session.bearer)
+            #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
+        }
+    }
+
+    @Test func `of fifty who end one session at once, one does`() async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await Self.open(fixture)
+            let outcomes = try await race(50) { _ in
+                try await fixture.service.end(kim.session.id, of: kim.account.id, client: fixture.client)
+            }
+            #expect(outcomes == ["won": 1, "sessionNotFound": 49])
+            #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 1)
+        }
+    }
+}

@@ -136,6 +136,26 @@ import Testing
                 VALUES ('760000.x', '01890000-0000-7000-8000-000000000003', 'TEAM000002', '2026-01-01Z')
                 """,
             digest: "SELECT string_agg(concat_ws('|', transfer_subject, identity_id), E'\\n') FROM identity_transfers"),
+        OldRows(
+            version: 12,
+            insert: """
+                INSERT INTO nonces (nonce_hash, expires_at, created_at)
+                VALUES (decode(repeat('0a', 32), 'hex'), '2026-01-01T00:10Z', '2026-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', nonce_hash, expires_at AT TIME ZONE 'UTC'), E'\\n')
+                FROM nonces
+                """),
+        OldRows(
+            version: 13,
+            insert: """
+                INSERT INTO rate_limits (limit_key, full_at, created_at)
+                VALUES (decode(repeat('0b', 32), 'hex'), '2026-01-01T00:15Z', '2026-01-01Z')
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', limit_key, full_at AT TIME ZONE 'UTC'), E'\\n')
+                FROM rate_limits
+                """),
     ]
 
     @Test func `rows of every version survive all later migrations, and the way back`() async throws {

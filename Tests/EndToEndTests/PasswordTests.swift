@@ -5,7 +5,10 @@ import TestSupport
 import Testing
 
 /// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
-@Suite(.inTurn, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct PasswordTests {
+@Suite(
+    .inTurn, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
+    .timeLimit(.minutes(5)))
+struct PasswordTests {
     private static let password = "correct horse battery"
 
     /// Everybody whose sign-in with a wrong password must look the same.

@@ -5,7 +5,8 @@ import Testing
 /// What every answer has in common, and what is where.
 @Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
-        "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password", "/v1/links/create", "/v1/links/bind",
+        "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
+        "/v1/links/create", "/v1/links/bind",
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
     ]
@@ -43,8 +44,8 @@ import Testing
         for path in Self.publicPaths {
             let allowed: [Substring] =
                 switch path {
-                case "/v1/account": ["DELETE", "GET", "HEAD"]
-                case "/.well-known/jwks.json", "/.well-known/openid-configuration": ["GET", "HEAD"]
+                case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
+                case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions": ["GET", "HEAD"]
                 default: ["POST"]
                 }
             guard !allowed.contains(method[...]) else { continue }

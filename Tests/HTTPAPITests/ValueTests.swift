@@ -37,6 +37,16 @@ struct ValueTests {
         #expect(address.network == "198.51.100.0/24")
     }
 
+    @Test func `all addresses of a /64 are one network`() {
+        var networks: Set<String> = []
+        for host in UInt64(0)..<65_536 {
+            // Spread over the whole of it.
+            let bits = (host &* 0x9E37_79B9_7F4A_7C15)
+            networks.insert(ClientAddress(bits: 0x2001_0DB8_0001_0002 << 64 | UInt128(bits)).network)
+        }
+        #expect(networks == ["2001:db8:1:2::/64"])
+    }
+
     @Test func `the network of an IPv6 address is its first half`() throws {
         let address = try #require(ClientAddress("2001:DB8:1:2:3:4:5:6"))
         #expect(address.text == "2001:db8:1:2:3:4:5:6")

@@ -93,9 +93,11 @@ import Testing
         let session = try await service.session(of: victim.bearer)
         switch cause {
         case .signedOutElsewhere:
-            try await service.revoke(.others, of: try await service.session(of: other.session.bearer))
+            try await service.revoke(
+                .others, of: try await service.session(of: other.session.bearer), client: people.client)
         case .signedOutEverywhere:
-            try await service.revoke(.all, of: try await service.session(of: other.session.bearer))
+            try await service.revoke(
+                .all, of: try await service.session(of: other.session.bearer), client: people.client)
         case .listedAndEnded: try await service.end(session.id, of: session.accountID, client: people.client)
         case .tokenReused:
             let second = try await service.refresh(victim.refreshToken, client: people.client)
@@ -104,7 +106,7 @@ import Testing
                 try await service.refresh(victim.refreshToken, client: people.client)
             }
         case .expired: people.clock.advance(by: 5_184_000)
-        default: try await service.revoke(.current, of: session)
+        default: try await service.revoke(.current, of: session, client: people.client)
         }
         guard [.signedOut, .listedAndEnded, .tokenReused, .signedOutElsewhere].contains(cause) else { return }
         // The other one goes on.

@@ -1,0 +1,135 @@
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// The limits of guessing, as real processes keep them. Every password that is looked at costs a third of a second, so
+/// most limits here are lower than the default.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct GuessingTests {
+    private static let perAccount: Countersign.Settings = [
+        "limits.passwordPerAccount": "2/15min", "limits.guessPerNetwork": "0",
+    ]
+    private static let perNetwork: Countersign.Settings = [
+        "limits.passwordPerAccount": "0", "limits.guessPerNetwork": "3/15min",
+    ]
+
+    private static func guess(
+        _ email: String, at service: Countersign, forwardedFor: String? = nil
+    ) async throws -> Answer {
+        try await service.post(
+            "/v1/sign-in/password", ["email": .string(email), "password": "a wrong password"],
+            headers: forwardedFor.map { [("X-Forwarded-For", $0)] } ?? [])
+    }
+
+    private static func expectThrottled(
+        _ answer: Answer, within seconds: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(answer.status == 429, sourceLocation: sourceLocation)
+        #expect(answer.code == "rate_limited", sourceLocation: sourceLocation)
+        let wait = answer.retryAfter ?? 0
+        #expect(wait > 0 && wait <= seconds, sourceLocation: sourceLocation)
+    }
+
+    @Test func `by default ten wrong passwords are looked at, known address or not`() async throws {
+        try await World.run { world in
+            var last: Set<String> = []
+            let registered = try await world.service.post(
+                "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
+            #expect(registered.status == 201)
+            for email in ["kim@example.com", "nobody@example.com"] {
+                for _ in 0..<10 {
+                    let answer = try await Self.guess(email, at: world.service)
+                    #expect(answer.code == "invalid_credentials")
+                }
+                let refused = try await Self.guess(email, at: world.service)
+                Self.expectThrottled(refused, within: 90)
+                last.insert(refused.withoutRequestID.replacing(/retry-after: \d+/.ignoresCase(), with: ""))
+            }
+            #expect(last.count == 1, "\(last)")
+            let right = try await world.service.post(
+                "/v1/sign-in/password", ["email": "kim@example.com", "password": "correct horse battery"])
+            Self.expectThrottled(right, within: 90)
+        }
+    }
+
+    @Test func `two processes and the ones after them have one counter`() async throws {
+        try await World.run(Self.perAccount) { world in
+            let settings = try World.settings(world.scratch, world.sandbox).merging(Self.perAccount) { _, own in own }
+            try await Countersign.serve(settings) { other in
+                #expect(try await Self.guess("kim@example.com", at: world.service).status == 401)
+                #expect(try await Self.guess("KIM@example.com", at: other).status == 401)
+                Self.expectThrottled(try await Self.guess("kim@example.com", at: other), within: 450)
+                Self.expectThrottled(try await Self.guess("kim@example.com", at: world.service), within: 450)
+            }
+            await world.service.kill(SIGKILL)
+            try await Countersign.serve(settings) { later in
+                Self.expectThrottled(try await Self.guess("kim@example.com", at: later), within: 450)
+            }
+        }
+    }
+
+    @Test func `whoever is guessed at a thousand times signs in by a provider as ever`() async throws {
+        try await World.run(Self.perAccount) { world in
+            let created = try await world.newAccount("victim")
+            let token = try await world.appleToken("victim")
+            for _ in 0..<2 { #expect(try await Self.guess("victim@example.com", at: world.service).status == 401) }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<998 {
+                    group.addTask { try await Self.guess("victim@example.com", at: world.service).status }
+                }
+                for try await status in group { #expect(status == 429) }
+            }
+            let answer = try await world.service.signInWithApple(token)
+            #expect(answer.status == 200)
+            #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+        }
+    }
+
+    @Test func `what a client says of its own address moves it to no other network`() async throws {
+        try await World.run(Self.perNetwork) { world in
+            for index in 0..<3 {
+                let answer = try await Self.guess(
+                    "kim-\(index)@example.com", at: world.service, forwardedFor: "203.0.\(index).1")
+                #expect(answer.status == 401)
+            }
+            let answer = try await Self.guess("ada@example.com", at: world.service, forwardedFor: "198.51.100.1")
+            Self.expectThrottled(answer, within: 300)
+            #expect(try await world.count("SELECT count(*) FROM rate_limits") == 1)
+        }
+    }
+
+    @Test func `behind a trusted proxy a network is what the proxy says, in whatever spelling`() async throws {
+        let settings = Self.perNetwork.merging(["server.trustedProxies": "127.0.0.1"]) { _, own in own }
+        try await World.run(settings) { world in
+            let addresses = ["2001:db8:1:2::1", "2001:DB8:1:2:ffff:ffff:ffff:ffff", "2001:0db8:0001:0002:0:0:0:9"]
+            for (index, address) in addresses.enumerated() {
+                let answer = try await Self.guess("kim-\(index)@example.com", at: world.service, forwardedFor: address)
+                #expect(answer.status == 401)
+            }
+            let elsewhere = "203.0.113.7, 2001:db8:1:2:abcd::77"
+            for address in ["2001:db8:1:2::4", "[2001:db8:1:2::5]:4711", elsewhere] {
+                let answer = try await Self.guess("ada@example.com", at: world.service, forwardedFor: address)
+                Self.expectThrottled(answer, within: 300)
+            }
+            // Neighbours, and an IPv4 network in two spellings.
+            for address in ["2001:db8:1:3::1", "198.51.100.1", "::ffff:198.51.100.200"] {
+                #expect(try await Self.guess("ada@example.com", at: world.service, forwardedFor: address).status == 401)
+            }
+            #expect(try await world.count("SELECT count(*) FROM rate_limits") == 3)
+        }
+    }
+
+    @Test func `a network registers as many accounts as it may`() async throws {
+        try await World.run(["limits.registrationPerNetwork": "2/h"]) { world in
+            func register(_ email: String) async throws -> Answer {
+                try await world.service.post(
+                    "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+            }
+            #expect(try await register("kim@example.com").status == 201)
+            #expect(try await register("kim@example.com").code == "email_taken")
+            Self.expectThrottled(try await register("kim@example.com"), within: 1800)
+            Self.expectThrottled(try await register("free@example.com"), within: 1800)
+            #expect(try await world.count("SELECT count(*) FROM accounts") == 1)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import Glibc
+import JOSE
+import OpenSSL
+import TestSupport
+import Testing
+
+/// Nonces that the service issues, from the phone's side.
+@Suite(.inTurn, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+    /// What an app hands to Apple's SDK for a raw nonce.
+    private static func hex(_ nonce: String) -> String {
+        SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func issue(_ provider: String) async throws -> String {
+        let answer = try await World.shared.service.post("/v1/nonces", ["provider": .string(provider)])
+        #expect(answer.status == 201)
+        return try answer.text("nonce")
+    }
+
+    @Test func `a nonce is issued for ten minutes`() async throws {
+        let answer = try await World.shared.service.post("/v1/nonces", ["provider": "apple"])
+        #expect(answer.status == 201)
+        #expect(try answer.text("nonce").hasPrefix("csn_"))
+        #expect(try answer.text("expiresAt").wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/) != nil)
+        #expect(answer.json?.members?.map(\.name).sorted() == ["expiresAt", "nonce"])
+    }
+
+    @Test func `a nonce signs in once at the provider that it is for`() async throws {
+        let world = try World.shared
+        try await world.newPerson("nonce")
+        let apple = try await Self.issue("apple")
+        let appleToken = try await world.appleToken("nonce", nonce: Self.hex(apple))
+        let google = try await Self.issue("google")
+        let googleToken = try await world.googleToken("nonce", nonce: google)
+        let crossed = try await world.googleToken("nonce", nonce: apple)
+
+        #expect(try await world.service.signInWithGoogle(crossed, ["nonce": .string(apple)]).status == 401)
+        #expect(try await world.service.signInWithApple(appleToken).status == 401)
+        #expect(try await world.service.signInWithApple(appleToken, ["nonce": .string(apple)]).status == 200)
+        #expect(try await world.service.signInWithGoogle(googleToken, ["nonce": .string(google)]).status == 200)
+
+        let again = try await world.service.signInWithApple(appleToken, ["nonce": .string(apple)])
+        let forged = try await world.service.signInWithApple("a.b.c", ["nonce": .string(apple)])
+        #expect(again.code == "invalid_token")
+        // Which check failed is not for the caller.
+        #expect(again.withoutRequestID == forged.withoutRequestID)
+        let id = try #require(again.header("X-Request-Id"))
+        #expect(try await world.service.logged(id)["reason"]?.string == "nonce_spent")
+    }
+
+    @Test func `of fifty sign-ins with one nonce at once one gets in`() async throws {
+        let world = try World.shared
+        try await world.newPerson("racer")
+        let nonce = try await Self.issue("google")
+        let token = try await world.googleToken("racer", nonce: nonce)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)]).status }
+            }
+            return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
+        }
+        #expect(statuses == [200: 1, 401: 49])
+    }
+
+    @Test func `what is no provider gets no nonce`() async throws {
+        let service = try World.shared.service
+        let bodies: [TokenMint.Members] = [
+            [:], ["provider": "facebook"], ["provider": "Apple"], ["provider": ""], ["provider": .null],
+            ["provider": 1],
+            ["provider": "apple", "nonce": "csn_mine"],
+        ]
+        for body in bodies {
+            let answer = try await service.post("/v1/nonces", body)
+            #expect(answer.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
+            #expect(answer.code == "invalid_request")
+        }
+    }
+}
+
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct NoncePolicyTests {
+    @Test func `a provider that is not enabled has no nonces`() async throws {
+        let settings = [
+            "google.clientIds": Countersign.leftOut, "google.keysUrl": Countersign.leftOut,
+            "google.serverClientId": Countersign.leftOut, "google.serverClientSecret": Countersign.leftOut,
+            "google.tokenUrl": Countersign.leftOut, "google.revokeUrl": Countersign.leftOut,
+        ]
+        try await World.run(settings) { world in
+            let answer = try await world.service.post("/v1/nonces", ["provider": "google"])
+            #expect(answer.status == 404)
+            #expect(answer.code == "not_found")
+            #expect(try await world.service.post("/v1/nonces", ["provider": "apple"]).status == 201)
+        }
+    }
+
+    @Test func `a spent nonce is spent for every process, and after a restart`() async throws {
+        try await World.run { world in
+            try await world.newPerson("twice")
+            let nonce = try await world.service.post("/v1/nonces", ["provider": "google"]).text("nonce")
+            let token = try await world.googleToken("twice", nonce: nonce)
+            let members: TokenMint.Members = ["nonce": .string(nonce)]
+            #expect(try await world.service.signInWithGoogle(token, members).status == 200)
+            await world.service.kill(SIGKILL)
+            let settings = try World.settings(world.scratch, world.sandbox)
+            try await Countersign.serve(settings) { (other) async throws in
+                #expect(try await other.signInWithGoogle(token, members).code == "invalid_token")
+            }
+        }
+    }
+}

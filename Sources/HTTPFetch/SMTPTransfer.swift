@@ -12,8 +12,6 @@ final class SMTPTransfer {
 
     private let content: [UInt8]
     private var bytesOffered = 0
-    /// A server that never comes to an end of its replies is left.
-    private var replyBytesLeft = 65_536
     private let needsUTF8: Bool
     private var offersUTF8 = false
     /// Why this side gave up.
@@ -107,8 +105,6 @@ final class SMTPTransfer {
     /// One line of a reply. A count that differs from what was offered makes libcurl give up.
     @unsafe
     private func takeReply(_ line: UnsafeRawBufferPointer) -> Int {
-        replyBytesLeft -= line.count
-        guard replyBytesLeft >= 0 else { return 0 }
         let bytes = unsafe Array(line)
         let text = String(decoding: bytes.dropFirst(4).filter { $0 > 0x20 }, as: UTF8.self)
         switch String(decoding: bytes.prefix(3), as: UTF8.self) {

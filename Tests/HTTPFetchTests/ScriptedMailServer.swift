@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A mail server that says what a test has it say, to one client after the other. Ends on release.
+final class ScriptedMailServer: Sendable {
+    enum Reply: Sendable {
+        case say(String)
+        /// Nothing, while the client waits.
+        case silence
+        /// The connection ends.
+        case drop
+        /// A reply that goes on for ever.
+        case flood
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let heard = Mutex<[String]>([])
+
+    /// - Parameter replies: by the verb of the command, `greeting` before any, `.` after the message. A command without one
+    ///   is answered as usual.
+    init(_ replies: [String: Reply] = [:]) throws {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 && listen(listener, 16) == 0 && getsockname(listener, $0, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        self.listener = listener
+        port = UInt16(bigEndian: address.sin_port)
+        let usual: [String: Reply] = [
+            "greeting": .say("220 scripted"), "EHLO": .say("250-scripted\r\n250 SIZE"), "MAIL": .say("250 ok"),
+            "RCPT": .say("250 ok"), "DATA": .say("354 go on"), ".": .say("250 taken"), "QUIT": .say("221 bye"),
+        ]
+        let script = usual.merging(replies) { $1 }
+        Thread.detachNewThread { [weak self] in
+            while case let client = accept(listener, nil, nil), client >= 0 {
+                Self.converse(client, script) { line in self?.heard.withLock { $0.append(line) } }
+                close(client)
+            }
+            close(listener)
+        }
+    }
+
+    deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    /// Commands, and lines of messages, in the order in which they came.
+    var lines: [String] { heard.withLock(\.self) }
+
+    private static func converse(_ client: Int32, _ script: [String: Reply], hear: (String) -> Void) {
+        guard answer(script["greeting"], to: client) else { return }
+        var buffer: [UInt8] = []
+        var isMessage = false
+        while let line = nextLine(from: client, &buffer) {
+            hear(line)
+            if isMessage && line != "." { continue }
+            let verb = String(line.prefix { $0 != " " && $0 != ":" })
+            guard answer(script[verb] ?? .say("502 what?"), to: client) else { return }
+            if case .say(let text)? = script[verb] { isMessage = text.hasPrefix("354") }
+        }
+    }
+
+    /// False when the conversation is over.
+    private static func answer(_ reply: Reply?, to client: Int32) -> Bool {
+        switch reply {
+        case .say(let text): return send("\(text)\r\n", to: client)
+        case .flood:
+            while send("250-and another thing\r\n", to: client) {}
+            return false
+        case .drop: return false
+        case .silence, nil: return true
+        }
+    }
+
+    private static func send(_ text: String, to client: Int32) -> Bool {
+        let bytes = Array(text.utf8)
+        return Glibc.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+
+    private static func nextLine(from client: Int32, _ buffer: inout [UInt8]) -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeFirst(end + 1) }
+                return String(decoding: buffer[..<end].filter { $0 != 0x0D }, as: UTF8.self)
+            }
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            let count = recv(client, &chunk, chunk.count, 0)
+            guard count > 0 else { return nil }
+            buffer += chunk[..<count]
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import Accounts
+import Foundation
+import SignIn
+import TestSupport
+import Testing
+
+/// What arrives, as Python's email package reads it.
+@Suite(.timeLimit(.minutes(5))) struct MailMessageTests {
+    private static let usualHeaders = [
+        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Language", "MIME-Version",
+        "Content-Type",
+    ]
+
+    /// Lines as RFC 5322 §2.1.1, RFC 2045 §6.7 and RFC 2047 §2 have them, and nothing but ASCII in them.
+    private static func expectSound(_ message: MailServer.Message) {
+        let bytes = [UInt8](message.content)
+        #expect(bytes.allSatisfy { $0 < 0x80 })
+        let text = String(decoding: bytes, as: UTF8.self)
+        let lines = text.components(separatedBy: "\r\n")
+        #expect(!lines.contains { $0.utf8.contains(0x0D) || $0.utf8.contains(0x0A) })
+        let long = lines.filter { $0.utf8.count > 76 }
+        #expect(long.allSatisfy { $0.hasPrefix("Content-Type: multipart") || $0.hasPrefix("Message-ID") }, "\(long)")
+        #expect(message.defects.isEmpty, "\(message.defects)")
+        #expect(message.headers.map { $0[0] } == usualHeaders)
+    }
+
+    @Test func `every mail is there in every language, with all that it has to say`() async throws {
+        try await MailFixture.run { fixture in
+            try await fixture.addAccount("kim@example.com", isVerified: false)
+            var promised: [(kind: Mail.Kind, language: String, digits: String?)] = []
+            for language in ["en", "de"] {
+                for purpose in EmailCodePurpose.allCases {
+                    let code = try await fixture.issue(purpose, to: "kim@example.com", in: language)
+                    promised.append((Mail.Kind(code: purpose), language, fixture.codes.digits(of: code)))
+                    // One code lives for each purpose, so each is sent before the next language.
+                    try await fixture.work()
+                }
+                for kind in Mail.Kind.allCases
+                where !EmailCodePurpose.allCases.map(Mail.Kind.init(code:)).contains(kind) {
+                    try await fixture.promise(kind.rawValue, to: "kim@example.com", in: language, provider: .google)
+                    promised.append((kind, language, nil))
+                    try await fixture.work()
+                }
+            }
+            let arrived = try await fixture.arrived()
+            #expect(arrived.count == 20)
+            for (message, (kind, language, digits)) in zip(arrived, promised) {
+                Self.expectSound(message)
+                let text = try #require(message.text)
+                let html = try #require(message.html)
+                let subject = try #require(message.header("Subject"))
+                #expect(subject.contains(MailFixture.service) || kind == .verifyEmailCode, "\(subject)")
+                #expect(text.contains(MailFixture.service))
+                #expect(html.contains("Lamp &amp; Söhne"))
+                #expect(!(subject + text + html).contains("{{"))
+                #expect(message.header("Content-Language") == language)
+                #expect(html.contains("<html lang=\"\(language)\">"))
+                let warning = language == "en" ? "If this wasn't you" : "Wenn Sie das nicht waren"
+                #expect(text.contains(warning))
+                #expect(html.contains(warning.replacing("'", with: "&#39;")))
+                if let digits {
+                    #expect(digits.utf8.count == 6)
+                    #expect(text.contains("    \(digits)\n"))
+                    #expect(html.contains(">\(digits)</p>"))
+                    #expect(text.contains("10 min"))
+                    // Subjects are shown on locked screens, and kept in the logs of mail servers.
+                    #expect(!subject.contains(digits))
+                }
+                if kind.rawValue.hasPrefix("identity_") {
+                    #expect(subject.contains("Google"))
+                    #expect(text.contains("Google"))
+                    #expect(html.contains("Google"))
+                }
+            }
+            #expect(Set(arrived.compactMap(\.text)).count == 20)
+            #expect(Set(arrived.compactMap { $0.header("Subject") }).count == 20)
+        }
+    }
+
+    @Test func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
+        try await MailFixture.run { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com", in: "de")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            #expect(message.sender == MailFixture.sender)
+            #expect(message.recipients == ["kim@example.com"])
+            #expect(message.header("From") == "\(MailFixture.service) <\(MailFixture.sender)>")
+            #expect(message.header("To") == "kim@example.com")
+            #expect(message.header("Subject") == "Das Passwort Ihres Kontos bei Lamp & Söhne wurde geändert")
+            #expect(message.header("Date") == "Thu, 01 Jan 2026 00:00:00 +0000")
+            let id = try #require(message.header("Message-ID"))
+            #expect(id.wholeMatch(of: /<[0-9a-f-]{36}@auth\.example\.com>/) != nil, "\(id)")
+            #expect(message.header("Auto-Submitted") == "auto-generated")
+            #expect(message.header("MIME-Version") == "1.0")
+            #expect(message.header("Content-Type")?.hasPrefix("multipart/alternative;") == true)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (1_767_225_599, "Wed, 31 Dec 2025 23:59:59 +0000"), (1_772_323_200, "Sun, 01 Mar 2026 00:00:00 +0000"),
+            (1_835_395_200, "Tue, 29 Feb 2028 00:00:00 +0000"), (4_102_444_800, "Fri, 01 Jan 2100 00:00:00 +0000"),
+        ] as [(Int64, String)])
+    func `a date has its weekday`(seconds: Int64, date: String) async throws {
+        try await MailFixture.run { fixture in
+            fixture.clock.set(to: seconds)
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            #expect(try await fixture.arrived().first?.header("Date") == date)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "Lamp", "Lämpchen 💡 für 日本語", "a \"quoted\" name, with \\ and <angles>", "=?UTF-8?B?TGFtcA==?=",
+            "👩‍👩‍👧‍👦 family of four, and combining: n\u{303}o\u{308}", String(repeating: "lang ", count: 19) + "Ende",
+            String(repeating: "ö", count: 100), String(repeating: "x", count: 100), "trailing dots...", "{{code}}",
+        ])
+    func `whatever the service is called, everybody reads its name`(name: String) async throws {
+        try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
+            try await fixture.promise("identity_linked", to: "kim@example.com", provider: .apple)
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            Self.expectSound(message)
+            #expect(message.header("Subject") == "Apple was linked to your \(name) account")
+            #expect(message.text?.contains("sign in to \(name) with Apple.") == true, "\(message.text ?? "")")
+            let escaped = name.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+                .replacing("\"", with: "&quot;")
+            #expect(message.html?.contains("sign in to \(escaped) with Apple.") == true)
+        }
+    }
+
+    @Test(
+        arguments: [
+            "Lamp\r\nBcc: eve@example.com", "Lamp\nBcc: eve@example.com", "Lamp\r\n\r\nAnother body",
+            "Lamp\r\n.\r\nQUIT",
+            "Lamp\u{0}\u{7F}", "Lamp\r\n Bcc: eve@example.com", "Lamp\u{85}Bcc: eve@example.com", "Lamp\"\r\nTo: x",
+        ])
+    func `a line break in a value begins no header, no body and no second mail`(name: String) async throws {
+        try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            let arrived = try await fixture.arrived()
+            #expect(arrived.count == 1)
+            let message = try #require(arrived.first)
+            #expect(message.recipients == ["kim@example.com"])
+            #expect(message.headers.map { $0[0] } == Self.usualHeaders)
+            #expect(message.header("Bcc") == nil)
+            #expect(message.header("To") == "kim@example.com")
+            #expect(message.header("Subject")?.hasPrefix("The password of your Lamp") == true)
+            #expect(message.header("From")?.hasSuffix(" <\(MailFixture.sender)>") == true)
+            #expect(message.defects.isEmpty)
+        }
+    }
+
+    @Test func `a value is escaped in HTML and nowhere else`() async throws {
+        try await MailFixture.run(templates: MailTemplates(serviceName: "<b>\"Lamp\" & 'Co'")) { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            #expect(message.html?.contains("&lt;b&gt;&quot;Lamp&quot; &amp; &#39;Co&#39;") == true)
+            #expect(message.html?.contains("<b>") == false)
+            #expect(message.text?.contains("<b>\"Lamp\" & 'Co'") == true)
+        }
+    }
+
+    @Test func `an address beyond ASCII stands in the header as it is`() async throws {
+        try await MailFixture.run { fixture in
+            try await fixture.promise("password_changed", to: "kübra@example.com")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            #expect(message.recipients == ["kübra@example.com"])
+            #expect(message.options.contains("SMTPUTF8"))
+            #expect(message.header("To") == "kübra@example.com")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Accounts
+import Foundation
+import SignIn
+import TestSupport
+import Testing
+
+/// Templates of one's own: what they may hold, and what is said of those that are wrong.
+@Suite(.timeLimit(.minutes(5))) struct MailTemplateTests {
+    /// A directory of templates, gone with the test.
+    private final class Directory {
+        let url: URL
+
+        init(_ files: [String: String] = [:]) throws {
+            url = FileManager.default.temporaryDirectory.appending(path: "templates-\(UUID())")
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            for (name, text) in files { try write(name, Data(text.utf8)) }
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        func write(_ name: String, _ data: Data) throws {
+            let file = url.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try data.write(to: file)
+        }
+
+        func load() throws -> MailTemplates {
+            try MailTemplates(serviceName: "Lamp", directory: url.path)
+        }
+
+        func faults() -> [String] {
+            do {
+                _ = try load()
+                return []
+            } catch {
+                return (error as? MailTemplateFaults)?.sentences ?? ["\(error)"]
+            }
+        }
+    }
+
+    private static let own = [
+        "en/sign_in_code.txt": "Subject: {{service}}: sign in\n\nCode {{code}}, {{minutes}} minutes.\n",
+        "en/sign_in_code.html": "<p class=\"{{service}}\">{{code}}</p>\n",
+    ]
+
+    /// All kinds in a language that is not built in.
+    private static func french() -> [String: String] {
+        var files: [String: String] = [:]
+        for kind in Mail.Kind.allCases {
+            let code = kind.rawValue.hasSuffix("_code") ? " {{code}}" : ""
+            files["fr/\(kind.rawValue).txt"] = "Subject: Été \(kind.rawValue)\r\n\r\nBonjour\(code) !\r\n"
+            files["fr/\(kind.rawValue).html"] = "<p>Bonjour\(code) !</p>"
+        }
+        return files
+    }
+
+    @Test func `a template of one's own takes the place of the built-in one, and of no other`() async throws {
+        let directory = try Directory(Self.own)
+        try await MailFixture.run(templates: try directory.load()) { fixture in
+            try await fixture.addAccount("kim@example.com")
+            let code = try await fixture.issue(.signIn, to: "kim@example.com")
+            let digits = try #require(fixture.codes.digits(of: code))
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.issue(.resetPassword, to: "kim@example.com", in: "de")
+            try await fixture.work()
+            let arrived = try await fixture.arrived()
+            #expect(arrived.count == 3)
+            let mine = try #require(arrived.first { $0.header("Subject") == "Lamp: sign in" })
+            #expect(mine.text == "Code \(digits), 10 minutes.\n")
+            #expect(mine.html == "<p class=\"Lamp\">\(digits)</p>\n")
+            #expect(arrived.contains { $0.header("Subject") == "The password of your Lamp account was changed" })
+            #expect(arrived.contains { $0.header("Subject") == "Ihr Code für ein neues Passwort bei Lamp" })
+        }
+    }
+
+    @Test func `a language can be added, and its files may have line ends of any kind`() async throws {
+        let directory = try Directory(Self.french())
+        let templates = try directory.load()
+        #expect(templates.languages == ["en", "de", "fr"])
+        try await MailFixture.run(templates: templates) { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com", in: "fr")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            #expect(message.header("Subject") == "Été password_changed")
+            #expect(message.header("Content-Language") == "fr")
+            #expect(message.text == "Bonjour !\n")
+        }
+    }
+
+    @Test func `a text in another script is as long as it needs to be`() async throws {
+        let text = String(repeating: "光あれ。", count: 5_000)
+        let directory = try Directory([
+            "en/password_changed.txt": "Subject: 光\n\n\(text)\n", "en/password_changed.html": "<p>\(text)</p>\n",
+        ])
+        try await MailFixture.run(templates: try directory.load()) { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            #expect(message.header("Subject") == "光")
+            #expect(message.text == "\(text)\n")
+            #expect(message.html == "<p>\(text)</p>\n")
+            #expect(message.defects.isEmpty)
+        }
+    }
+
+    @Test func `dots, long lines and spaces at their ends arrive as they were written`() async throws {
+        let text = ".\n..\nFrom here\n\(String(repeating: "word ", count: 300))\nspaces   \ntab\t\n=3D =\n\nthe end"
+        let directory = try Directory([
+            "en/password_changed.txt": "Subject: dots\n\n\(text)", "en/password_changed.html": text,
+        ])
+        try await MailFixture.run(templates: try directory.load()) { fixture in
+            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.work()
+            let message = try #require(try await fixture.arrived().first)
+            // The line break before a boundary belongs to that (RFC 2046 §5.1.1).
+            #expect(message.text == text)
+            #expect(message.html == text)
+        }
+    }
+
+    @Test func `what keeps the directory may leave its own names in it`() throws {
+        let directory = try Directory(Self.own)
+        try directory.write(".git/config", Data())
+        // As Kubernetes mounts a ConfigMap: each name a link into a directory that is exchanged as a whole.
+        try directory.write("..data/password_changed.txt", Data("Subject: a\n\nb".utf8))
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.url.appending(path: "en/password_changed.txt").path,
+            withDestinationPath: "../..data/password_changed.txt")
+        try directory.write("en/password_changed.html", Data("b".utf8))
+        #expect(directory.faults() == [])
+    }
+
+    @Test(
+        arguments: [
+            ("en/sign_in_code.txt", "Subject: a\n\n{{code}} {{cod}}", "en/sign_in_code.txt: has a placeholder"),
+            ("en/sign_in_code.txt", "Subject: a {{provider}}\n\n{{code}}", "en/sign_in_code.txt: has a placeholder"),
+            ("en/sign_in_code.html", "{{ code }}", "en/sign_in_code.html: has a placeholder"),
+            ("en/sign_in_code.html", "{{code", "en/sign_in_code.html: has {{ without }}"),
+            ("en/sign_in_code.txt", "Subject: a\n\nno digits", "en/sign_in_code.txt: lacks {{code}}"),
+            ("en/sign_in_code.html", "<p>{{minutes}}</p>", "en/sign_in_code.html: lacks {{code}}"),
+            ("en/sign_in_code.txt", "{{code}}", "en/sign_in_code.txt: begins with no line"),
+            ("en/sign_in_code.txt", "Subject:\n\n{{code}}", "en/sign_in_code.txt: begins with no line"),
+            ("en/sign_in_code.txt", "Subject: {{code}}", "en/sign_in_code.txt: begins with no line"),
+            ("en/sign_in_code.txt", "", "en/sign_in_code.txt: begins with no line"),
+            ("en/sign_in_code.txt", "Subject: a\u{0}\n\n{{code}}", "en/sign_in_code.txt: holds control characters"),
+            ("en/password_changed.txt", "Subject: a\n\nb", "en/password_changed.html: is missing"),
+            ("en/password_changed.html", "b", "en/password_changed.txt: is missing"),
+            ("en/sign_in.txt", "Subject: a\n\nb", "en/sign_in.txt: is no template"),
+            ("en/sign_in_code.txt~", "Subject: a\n\nb", "en/sign_in_code.txt~: is no template"),
+            ("english/sign_in_code.txt", "Subject: a\n\nb", "english: is no directory named after a language"),
+            ("README.md", "about", "README.md: is no directory named after a language"),
+            ("fr/password_changed.html", "b", "fr: lacks sign_in_code.txt and sign_in_code.html"),
+        ])
+    func `a fault names its file`(file: String, text: String, sentence: String) throws {
+        let directory = try Directory(Self.own.merging([file: text]) { $1 })
+        let faults = directory.faults()
+        #expect(faults.contains { $0.hasPrefix(sentence) }, "\(faults)")
+        // Nothing else is wrong, except in a language that is not there at all.
+        if !file.hasPrefix("fr/") { #expect(faults.count == 1, "\(faults)") }
+    }
+
+    @Test func `what is not UTF-8, or too large, or no file is a fault`() throws {
+        let directory = try Directory(Self.own)
+        try directory.write("en/sign_in_code.html", Data("{{code}} caf".utf8) + [0xE9])
+        #expect(directory.faults() == ["en/sign_in_code.html: is not UTF-8"])
+        let fitting = "{{code}}" + String(repeating: "x", count: 65_536 - 8)
+        try directory.write("en/sign_in_code.html", Data(fitting.utf8))
+        #expect(directory.faults() == [])
+        try directory.write("en/sign_in_code.html", Data((fitting + "x").utf8))
+        #expect(directory.faults() == ["en/sign_in_code.html: is larger than 64 KiB"])
+        try FileManager.default.removeItem(at: directory.url.appending(path: "en/sign_in_code.html"))
+        try FileManager.default.createDirectory(
+            at: directory.url.appending(path: "en/sign_in_code.html"), withIntermediateDirectories: false)
+        #expect(directory.faults() == ["en/sign_in_code.html: can't be read"])
+    }
+
+    @Test func `all faults are told at once, and a directory that isn't there is one`() throws {
+        let directory = try Directory(["en/a.txt": "", "en/b.txt": "", "xx-/c.txt": ""])
+        #expect(directory.faults().count == 3)
+        let missing = #expect(throws: MailTemplateFaults.self) {
+            try MailTemplates(serviceName: "Lamp", directory: "/nowhere/templates")
+        }
+        #expect(missing?.sentences == ["names no directory that can be read"])
+    }
+}

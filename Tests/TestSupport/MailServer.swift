@@ -1,0 +1,201 @@
+package import Foundation
+import Synchronization
+
+/// A real mail server on this machine: Debian's aiosmtpd, in a process of its own.
+///
+///     try await MailServer.run { server in
+///         …
+///         let message = try #require(await server.messages(1).first)
+///     }
+///
+/// It ends with the closure, also when that throws, and with the test process, also when that crashes.
+package final class MailServer: Sendable {
+    package enum Security: Sendable {
+        case none
+        /// STARTTLS, before which no mail is taken.
+        case startTLS
+        case tls
+    }
+
+    /// A message that it took, and how Python's email package reads it.
+    package struct Message: Decodable, Sendable {
+        package let sender: String
+        package let recipients: [String]
+        /// Of the MAIL command.
+        package let options: [String]
+        package let isEncrypted: Bool
+        package let isAuthenticated: Bool
+        package let content: Data
+        /// Name and decoded value.
+        package let headers: [[String]]
+        package let text: String?
+        package let html: String?
+        package let defects: [String]
+
+        package func header(_ name: String) -> String? {
+            headers.first { $0[0] == name }?[1]
+        }
+    }
+
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    private struct State {
+        var port: UInt16?
+        var messages: [Message] = []
+        var hasEnded = false
+        var waiters: [(isMet: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private struct Server {
+        let process: Process
+        /// It ends when this is closed.
+        let lifeline: Pipe
+    }
+
+    package let port: UInt16
+    /// A PEM file: who vouches for its certificate.
+    package let authority: String
+    private let directory: URL
+    private let state: Feed
+    private let server: Mutex<Server?>
+
+    package static func run<Result>(
+        _ security: Security = .none, login: String? = nil, acceptsUTF8: Bool = true,
+        isolation: isolated (any Actor)? = #isolation, _ body: (MailServer) async throws -> Result
+    ) async throws -> Result {
+        let server = try await MailServer(security, login: login, acceptsUTF8: acceptsUTF8)
+        defer { server.stop() }
+        return try await body(server)
+    }
+
+    private init(_ security: Security, login: String?, acceptsUTF8: Bool) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "mail-server-\(UUID())")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        self.directory = directory
+        authority = directory.appending(path: "certificate.pem").path
+        var arguments = [URL(filePath: #filePath).appending(path: "../../MailServer/mail-server.py").standardized.path]
+        if security != .none {
+            try Self.makeCertificate(in: directory)
+            arguments += ["--certificate", directory.appending(path: "server.pem").path]
+        }
+        if security == .tls { arguments.append("--tls-first") }
+        if let login { arguments += ["--login", login] }
+        if !acceptsUTF8 { arguments.append("--ascii") }
+        let process = Process()
+        // Debian's, whatever other one is first in PATH: that is what its python3-aiosmtpd is installed for.
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = arguments
+        let (lifeline, output) = (Pipe(), Pipe())
+        process.standardInput = lifeline
+        process.standardOutput = output
+        // A traceback for each client that hangs up on it.
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        server = Mutex(Server(process: process, lifeline: lifeline))
+        state = Feed(of: output.fileHandleForReading)
+        guard let port = await state.first(\.port) else {
+            throw Failure(description: "The mail server ended before it was ready; is python3-aiosmtpd installed?")
+        }
+        self.port = port
+    }
+
+    deinit { stop() }
+
+    /// Everything that has been read of its output so far.
+    package var messages: [Message] { state.messages }
+
+    /// Waits for so many messages; fewer when it has ended before.
+    package func messages(_ count: Int) async -> [Message] {
+        await state.messages(count)
+    }
+
+    package func stop() {
+        let running = server.withLock { server in
+            defer { server = nil }
+            return server
+        }
+        guard let running else { return }
+        // Not `terminate()`: the child inherits the signal mask of the thread that started it.
+        kill(running.process.processIdentifier, SIGKILL)
+        running.process.waitUntilExit()
+        try? FileManager.default.removeItem(at: directory)
+    }
+
+    /// For 127.0.0.1, vouched for by itself.
+    private static func makeCertificate(in directory: URL) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
+            "/CN=mail", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem", "-out", "certificate.pem",
+        ]
+        process.currentDirectoryURL = directory
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(description: "openssl made no certificate.") }
+        let parts = try ["certificate.pem", "key.pem"].map { try Data(contentsOf: directory.appending(path: $0)) }
+        try (parts[0] + parts[1]).write(to: directory.appending(path: "server.pem"))
+    }
+
+    /// The lines of its output, read by a thread of its own.
+    private final class Feed: Sendable {
+        private let state = Mutex(State())
+
+        init(of handle: FileHandle) {
+            Thread.detachNewThread { [self] in
+                var buffer: [UInt8] = []
+                while case let data = handle.availableData, !data.isEmpty {
+                    buffer += data
+                    while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                        take(Data(buffer[..<end]))
+                        buffer.removeFirst(end + 1)
+                    }
+                }
+                change { $0.hasEnded = true }
+            }
+        }
+
+        private func take(_ line: Data) {
+            change { state in
+                if state.port == nil {
+                    state.port = UInt16(String(decoding: line, as: UTF8.self))
+                } else if let message = try? JSONDecoder().decode(Message.self, from: line) {
+                    state.messages.append(message)
+                } else {
+                    fatalError("The mail server wrote something else than a message: \(line)")
+                }
+            }
+        }
+
+        private func change(_ body: (inout State) -> Void) {
+            let met = state.withLock { state in
+                body(&state)
+                let now = state
+                state.waiters = now.waiters.filter { !$0.isMet(now) }
+                return now.waiters.filter { $0.isMet(now) }
+            }
+            for waiter in met { waiter.continuation.resume() }
+        }
+
+        private func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
+            await withCheckedContinuation { continuation in
+                change { $0.waiters.append(({ $0.hasEnded || isMet($0) }, continuation)) }
+            }
+        }
+
+        func first<Value: Sendable>(_ value: @escaping @Sendable (State) -> Value?) async -> Value? {
+            await wait { value($0) != nil }
+            return state.withLock { value($0) }
+        }
+
+        var messages: [Message] { state.withLock(\.messages) }
+
+        func messages(_ count: Int) async -> [Message] {
+            await wait { $0.messages.count >= count }
+            return messages
+        }
+    }
+}

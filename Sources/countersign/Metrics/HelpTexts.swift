@@ -10,12 +10,20 @@ enum HelpTexts {
             "Time from a whole request to its answer, by route and method.",
         "countersign_http_requests_total":
             "Requests answered, by route, method and class of status.",
+        "countersign_mail_send_seconds":
+            "Time that the mail server took for a mail, taken or not.",
+        "countersign_mails_oldest_seconds":
+            "Age of the oldest mail that waits to be sent.",
+        "countersign_mails_pending":
+            "Mails that wait to be sent.",
+        "countersign_mails_total":
+            "Mails that were dealt with, by outcome.",
         "countersign_metrics_refused_total":
             "Attempts to make a metric that were refused: too many series, or a name in use for another kind.",
         "countersign_outbox_oldest_seconds":
-            "Age of the oldest effect that waits in the outbox.",
+            "Age of the oldest revocation that waits in the outbox.",
         "countersign_outbox_pending":
-            "Effects that wait in the outbox.",
+            "Revocations that wait in the outbox.",
         "countersign_provider_events_total":
             "Events that the providers told, by provider, kind and what became of them.",
         "countersign_revocation_attempts_total":

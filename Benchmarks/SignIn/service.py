@@ -27,6 +27,8 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
 
     def run(self, *command, **environment):
+        if "SERVERS_PRELOAD" in os.environ:
+            environment["LD_PRELOAD"] = os.environ["SERVERS_PRELOAD"]
         with open(self._log, "ab") as log:
             self._process = subprocess.Popen(command, env=os.environ | environment, stdout=log, stderr=log)
 

@@ -9,6 +9,7 @@ SCRYPT_MB = 128 * 1024 * 1024 / 1e6
 
 
 def run(world, seconds, figures):
+    world.lift_limits()
     world.register("has@example.com", "correct horse battery")
     person = world.person("quick")
     base = world.service.memory("VmRSS")

@@ -130,6 +130,12 @@ class World:
         self.service.stop()
         self.sandbox.stop()
 
+    def lift_limits(self):
+        """For loads that are about what comes after them."""
+        self.service.stop()
+        self.service.configure(COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0")
+        self.service.start()
+
     def control(self, path, body=None):
         status, _, answer = call(self.sandbox.port, "GET" if body is None else "POST", "/control/" + path, body)
         if status >= 300:

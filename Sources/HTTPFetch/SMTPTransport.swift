@@ -8,8 +8,8 @@ package final class SMTPTransport: MailTransport {
     package struct Configuration: Sendable {
         /// For resolving, connecting and the TLS handshake.
         package var connectTimeout = Duration.seconds(5)
-        /// For everything.
-        package var timeout = Duration.seconds(30)
+        /// For everything. A process that is to end waits for it.
+        package var timeout = Duration.seconds(20)
         /// Of one message.
         package var maximumBytes = 262_144
         /// Mails on their way at once; one more is refused as `busy`.

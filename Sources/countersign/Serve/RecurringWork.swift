@@ -11,6 +11,8 @@ struct RecurringWork: Service, CustomStringConvertible {
     /// From the end of a round that found nothing to do.
     let pause: Duration
     let logger: Logger
+    /// How many rounds go on at a time.
+    var lanes = 1
     /// One round. Returns whether there may be more to do at once.
     let round: @Sendable () async throws -> Bool
 
@@ -19,6 +21,12 @@ struct RecurringWork: Service, CustomStringConvertible {
 
     /// Rounds until the service shuts down. One that has begun ends; what fails is tried again after a pause.
     func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<lanes { group.addTask { await rounds() } }
+        }
+    }
+
+    private func rounds() async {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
             do {
                 if try await round() { continue }
@@ -46,15 +54,13 @@ extension RecurringWork {
                 try await revocations.attemptDue(at: provider) > 0
             }
         }
-        // Each sends one mail at a time, so that a mail server which takes its time with one holds up no other.
+        // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up no other.
         let sending = mailing.map { mailing in
-            (1...Mailing.lanes).map { lane in
-                RecurringWork(name: "mail \(lane)", pause: .milliseconds(500), logger: logger) {
-                    try await mailing.sendNext()
-                }
+            RecurringWork(name: "mail", pause: .milliseconds(500), logger: logger, lanes: Mailing.lanes) {
+                try await mailing.sendNext()
             }
         }
-        return revoking + (sending ?? []) + [
+        return revoking + [sending].compactMap(\.self) + [
             // What a provider tells has its effect within a second.
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                 try await events.processPending() > 0

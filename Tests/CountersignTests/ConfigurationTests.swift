@@ -142,7 +142,11 @@ import Testing
             ("limits.registrationPerNetwork", "-1/h"), ("limits.mailPerAddress", "5/0h"),
             ("tokens.issuer", ""), ("tokens.accessLifetime", "0"), ("tokens.accessLifetime", "15min"),
             ("tokens.refreshLifetime", "59"), ("keyring.path", ""), ("keyring.path", "/nowhere/keyring"),
-            ("mail.smtpUrl", "https://mail.example"), ("mail.from", "nobody"), ("log.level", "loud"),
+            ("mail.smtpUrl", "https://mail.example"), ("mail.smtpUrl", "smtp://u:p%0Aq@mail.example"),
+            ("mail.smtpUrl", "smtp://mail.example/?secret"), ("mail.from", "nobody"),
+            ("mail.from", "a@b.example\r\nBcc: c@d.example"),
+            ("mail.serviceName", ""), ("mail.serviceName", "Lamp\r\nBcc: c@d.example"), ("mail.templatesPath", ""),
+            ("mail.templatesPath", "/nowhere/templates"), ("log.level", "loud"),
             ("log.format", "xml"), ("log.personalData", "1"),
         ] as [(String, String)])
     func `a value that its key can't have is a fault that names key and variable, not the value`(
@@ -238,6 +242,39 @@ import Testing
         for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
         let faults = setup.faults()
         #expect(faults.contains { $0.hasPrefix("\(key) (") && $0.contains(sentence) }, "\(faults)")
+    }
+
+    @Test func `mail is sent in the name of the service, by default its host`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://lamp:canary@mail.example:587"
+        setup.environment["COUNTERSIGN_MAIL_FROM"] = "Lamp@Example.com"
+        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com/"
+        let mail = try #require(try setup.load().mail)
+        #expect(mail.from.text == "lamp@example.com")
+        #expect(mail.serviceName == "auth.example.com")
+        #expect("\(mail)".contains("mail.example"))
+        #expect(!"\(mail)".contains("canary"))
+        setup.environment["COUNTERSIGN_MAIL_SERVICE_NAME"] = "Lamp & Söhne"
+        #expect(try setup.load().mail?.serviceName == "Lamp & Söhne")
+    }
+
+    @Test func `each template that is wrong is a fault, whether mail is sent or not`() throws {
+        let setup = try Setup()
+        let templates = setup.directory.appending(path: "templates")
+        try FileManager.default.createDirectory(
+            at: templates.appending(path: "de"), withIntermediateDirectories: true)
+        _ = try setup.file("templates/de/password_changed.txt", "Subject: a\n\n{{code}}\n")
+        _ = try setup.file("templates/de/password_changed.html", "b")
+        _ = try setup.file("templates/de/pasword_changed.html", "b")
+        setup.environment["COUNTERSIGN_MAIL_TEMPLATES_PATH"] = templates.path
+        let key = "mail.templatesPath (COUNTERSIGN_MAIL_TEMPLATES_PATH): "
+        let faults = setup.faults()
+        #expect(faults.count == 2, "\(faults)")
+        #expect(faults.contains { $0.hasPrefix("\(key)de/password_changed.txt: has a placeholder") }, "\(faults)")
+        #expect(faults.contains { $0.hasPrefix("\(key)de/pasword_changed.html: is no template") }, "\(faults)")
+        try FileManager.default.removeItem(at: templates.appending(path: "de/pasword_changed.html"))
+        _ = try setup.file("templates/de/password_changed.txt", "Subject: a\n\nb\n")
+        #expect(setup.faults().isEmpty)
     }
 
     @Test func `several teams have keys of their own`() throws {

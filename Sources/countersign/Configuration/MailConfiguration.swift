@@ -6,12 +6,14 @@ import SignIn
 struct MailConfiguration: Sendable {
     let server: SMTPServer
     let from: EmailAddress
+    /// What mails call the service.
+    let serviceName: String
     let templates: MailTemplates
 
     /// Nil when no mail is configured.
     init?(from reader: inout ConfigurationReader, server: ServerConfiguration) {
         let host = WebAddress(server.publicURL, schemes: ["https", "http"])?.host ?? ""
-        let serviceName = reader.optional(Settings.Mail.serviceName) ?? host
+        serviceName = reader.optional(Settings.Mail.serviceName) ?? host
         // Judged also where nothing is sent yet.
         let templates = MailTemplates(serviceName: serviceName, from: &reader)
         let url = reader.optional(Settings.Mail.smtpURL)

@@ -1,4 +1,5 @@
 package import Accounts
+import JOSE
 import Storage
 
 extension SignInService {
@@ -27,8 +28,12 @@ extension SignInService {
         } catch {
             // What came with a code must not wait for the ticket's end.
             try await stored { try await stores.links.cancel(secret.hash, at: clock.now()) }
-            guard case .groundGone = error else { throw error }
-            throw .invalidSession
+            switch error {
+            case .groundGone: throw .invalidSession
+            // Since the token was verified, the provider has told that what it vouched for is over.
+            case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
+            default: throw error
+            }
         }
         await record(
             evidence.codeRefusal, of: provider, linked: (bound.account.id, bound.identityID), client: client, at: now)

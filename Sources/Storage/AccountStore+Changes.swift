@@ -151,6 +151,8 @@ extension AccountStore {
         by code: EmailCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin,
         in transaction: Transaction
     ) async throws -> EmailVerification {
+        // Also of whoever has the address.
+        try await lock("a.account_id = \(session.accountID) OR a.email = \(code.email.text)", in: transaction)
         guard let account = try await lock(of: session, at: now, in: transaction) else {
             throw EmailRefusal(outcome: .sessionGone)
         }

@@ -87,8 +87,18 @@ extension AccountStore {
             let revocation = AuditEvent(
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
             try await unlink(identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
-            // Link tickets hold the address and the name of whoever got them.
-            _ = try await transaction.execute("DELETE FROM link_tickets WHERE \(identity.key.condition)")
+            // Link tickets hold the address and the name of whoever got them. One that somebody is just spending is
+            // theirs: they may be waiting for this account.
+            _ = try await transaction.execute(
+                """
+                DELETE FROM link_tickets
+                WHERE ticket_hash IN (
+                    SELECT t.ticket_hash
+                    FROM link_tickets t
+                    WHERE \(identity.key.condition)
+                        AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
+                    FOR UPDATE SKIP LOCKED)
+                """)
             _ = try await transaction.execute(
                 """
                 UPDATE provider_events
@@ -112,9 +122,20 @@ extension AccountStore {
     /// The account with its identities, locked until the transaction ends: nobody links, unlinks or signs in with one of
     /// them meanwhile. By a statement of its own, because one that waits for a lock still sees what was before it waited.
     static func lock(_ id: AccountID, in transaction: Transaction) async throws(PostgresError) -> Account? {
-        _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(id) FOR UPDATE")
-        _ = try await transaction.execute("SELECT FROM identities WHERE account_id = \(id) FOR UPDATE")
+        try await lock("a.account_id = \(id)", in: transaction)
         return try await account(id, in: transaction)
+    }
+
+    /// Locks the accounts, named `a`, that meet the condition, and their identities. Whoever needs several says so at once:
+    /// two who take one each, and then want the other's, wait for each other.
+    @discardableResult
+    static func lock(_ condition: SQL, in transaction: Transaction) async throws(PostgresError) -> [AccountID] {
+        let ids = try await transaction.query(
+            "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        _ = try await transaction.execute(
+            "SELECT FROM identities WHERE account_id = ANY (\(ids)) ORDER BY identity_id FOR UPDATE")
+        return ids
     }
 
     /// Ends the identity's sessions and authorization, and deletes its link.

@@ -59,18 +59,12 @@ package struct AccountStore: Sendable {
     package func holder(
         of email: EmailAddress, provider: Provider, realm: Realm
     ) async throws(PostgresError) -> EmailHolder? {
-        try await AccountStore.holder(of: email, provider: provider, realm: realm, in: database, locked: false)
+        try await AccountStore.holder(of: email, provider: provider, realm: realm, in: database)
     }
 
-    /// - Parameter locked: locks the account's row until the transaction ends. By a statement of its own: one that waits
-    ///   for a lock still sees the identities of before it waited.
     static func holder(
-        of email: EmailAddress, provider: Provider, realm: Realm, in session: some PostgresSession, locked: Bool
+        of email: EmailAddress, provider: Provider, realm: Realm, in session: some PostgresSession
     ) async throws(PostgresError) -> EmailHolder? {
-        if locked {
-            _ = try await session.execute(
-                "SELECT FROM accounts WHERE email = \(email.text) FOR NO KEY UPDATE")
-        }
         let rows = try await session.query(
             """
             SELECT a.account_id, a.email_verified, a.status,

@@ -53,8 +53,6 @@ package enum BindOutcome: Sendable {
 
 extension LinkStore {
     /// Links the ticket's identity to the account that the ground leads to, as ``Linking`` decides.
-    ///
-    /// Locks are taken in the order ticket, proven account, account that the identity leaves, identities.
     package func bind(_ hash: [UInt8], _ request: BindRequest, at now: Timestamp) async throws -> BindOutcome {
         do {
             return try await database.transaction(retries: 2) { transaction in
@@ -62,10 +60,11 @@ extension LinkStore {
                     throw Refusal(.ticketExpired)
                 }
                 let key = ticket.identity.key
+                let locked = try await AccountStore.lock(concerned(by: ticket.identity, request), in: transaction)
                 let account = try await account(for: ticket.identity, request, at: now, in: transaction)
-                let owner = try await owner(
-                    of: ticket.identity, besides: account.id, locking: request.strayAccountPolicy == .merge,
-                    in: transaction)
+                // The address that led to it may have been another's until now.
+                guard locked.contains(account.id) else { throw Refusal(.groundGone) }
+                let owner = try await owner(of: ticket.identity, in: transaction)
                 switch Linking.decideBind(
                     key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
                 )
@@ -109,6 +108,22 @@ extension LinkStore {
         }
     }
 
+    /// Names the account that the ground leads to and, when the identity may leave it, the one that the identity is
+    /// linked to by now.
+    private func concerned(by identity: VerifiedIdentity, _ request: BindRequest) -> SQL {
+        var ids: SQL =
+            switch request.ground {
+            case .session(_, of: let id), .password(_, of: let id): "SELECT \(id)"
+            case .emailCode(let code): "SELECT account_id FROM accounts WHERE email = \(code.email.text)"
+            case .verifiedEmail:
+                "SELECT account_id FROM accounts WHERE email = \(identity.email?.candidate?.text)"
+            }
+        if request.strayAccountPolicy == .merge {
+            ids = "\(ids) UNION ALL SELECT account_id FROM identities WHERE \(identity.key.condition)"
+        }
+        return "a.account_id = ANY (ARRAY(\(ids)))"
+    }
+
     /// The account that the ground leads to, locked, if the ground still holds.
     private func account(
         for identity: VerifiedIdentity, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
@@ -120,13 +135,10 @@ extension LinkStore {
                 """
                 SELECT FROM accounts
                 WHERE account_id = \(accountID) AND password_hash = \(hash)
-                FOR NO KEY UPDATE
                 """)
             guard holds == 1 else { throw Refusal(.groundGone) }
             id = accountID
         case .session(let sessionID, let accountID):
-            _ = try await transaction.execute(
-                "SELECT FROM accounts WHERE account_id = \(accountID) FOR NO KEY UPDATE")
             guard try await SessionStore.isLive(sessionID, of: accountID, at: now, in: transaction) else {
                 throw Refusal(.groundGone)
             }
@@ -143,8 +155,7 @@ extension LinkStore {
         case .verifiedEmail:
             guard let candidate = identity.email?.candidate else { throw Refusal(.groundGone) }
             let holder = try await AccountStore.holder(
-                of: candidate, provider: identity.key.provider, realm: identity.key.realm, in: transaction,
-                locked: true)
+                of: candidate, provider: identity.key.provider, realm: identity.key.realm, in: transaction)
             guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic)
             else { throw Refusal(.groundGone) }
             id = accountID
@@ -153,10 +164,8 @@ extension LinkStore {
         return account
     }
 
-    /// The account that the identity is linked to by now, if any; locked when something may become of it.
-    private func owner(
-        of identity: VerifiedIdentity, besides accountID: AccountID, locking: Bool, in transaction: Transaction
-    ) async throws -> Account? {
+    /// The account that the identity is linked to by now, if any; locked if something may become of it.
+    private func owner(of identity: VerifiedIdentity, in transaction: Transaction) async throws -> Account? {
         let owners = try await transaction.query(
             """
             SELECT account_id, COALESCE(\(identity.authenticatedAt) < date_trunc('second', not_before), false)
@@ -167,8 +176,7 @@ extension LinkStore {
         guard let (owner, isOutdated) = owners.first else { return nil }
         // Proven before the provider ended what the identity had opened: nothing is moved on the strength of that.
         guard !isOutdated else { throw Refusal(.identityAlreadyLinked) }
-        guard locking, owner != accountID else { return try await AccountStore.account(owner, in: transaction) }
-        return try await AccountStore.lock(owner, in: transaction)
+        return try await AccountStore.account(owner, in: transaction)
     }
 
     /// Unlinks the identity that gives way, and tells everybody whom it may concern.
@@ -176,9 +184,6 @@ extension LinkStore {
         _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest,
         at now: Timestamp, in transaction: Transaction
     ) async throws {
-        // A statement of its own: what a sign-in under way opens has to be seen by what ends it.
-        _ = try await transaction.execute(
-            "SELECT FROM identities WHERE identity_id = \(existing.id) FOR UPDATE")
         try await AccountStore.unlink(
             existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: request.origin), at: now,
             in: transaction)

@@ -66,29 +66,8 @@ extension LinkStore {
     ///
     /// - Returns: how many tickets it dealt with, at most twice `limit`.
     package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
-        let released = try await database.transaction(retries: 2) { transaction in
-            let tickets = try await transaction.query(
-                """
-                SELECT t.ticket_hash, t.provider, t.realm, t.subject
-                FROM provider_grants g
-                JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
-                WHERE t.expires_at <= \(now)
-                ORDER BY t.subject
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-                """
-            ) { row throws(PostgresError) in
-                try row.decode([UInt8].self, String.self, String.self, String.self)
-            }
-            for (hash, provider, realm, subject) in tickets {
-                guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else {
-                    continue
-                }
-                let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
-                try await release(hash, of: key, at: now, in: transaction)
-            }
-            return tickets.count
-        }
+        var released = 0
+        while released < limit, try await releaseExpired(at: now) { released += 1 }
         let deleted = try await database.execute(
             """
             DELETE FROM link_tickets
@@ -103,13 +82,44 @@ extension LinkStore {
         return released + deleted
     }
 
+    /// Decides over the grant of one ticket that ended unspent. Each in a transaction of its own: whoever deals with a
+    /// person's tickets holds up whoever else does, and must not wait for another person meanwhile.
+    ///
+    /// - Returns: whether there was one.
+    private func releaseExpired(at now: Timestamp) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            let tickets = try await transaction.query(
+                """
+                SELECT t.ticket_hash, t.provider, t.realm, t.subject
+                FROM provider_grants g
+                JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
+                WHERE t.expires_at <= \(now)
+                LIMIT 1
+                FOR UPDATE OF t SKIP LOCKED
+                """
+            ) { row throws(PostgresError) in
+                try row.decode([UInt8].self, String.self, String.self, String.self)
+            }
+            guard let (hash, provider, realm, subject) = tickets.first, let provider = Provider(rawValue: provider),
+                let subject = ProviderSubject(subject)
+            else { return false }
+            let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+            try await LinkStore.lock(key, in: transaction)
+            try await release(hash, of: key, at: now, in: transaction)
+            return true
+        }
+    }
+
     /// What becomes of the grant of a ticket that nobody spends. A provider's revocation ends the person's whole
     /// authorization, so it is revoked only if nothing else of the person lives here. If something does and has no grant of
     /// the client, it gets this one, and otherwise the grant is erased.
+    ///
+    /// - Parameter key: whose tickets are locked.
     func release(
         _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
     ) async throws {
-        try await LinkStore.lock(key, in: transaction)
+        // As whoever keeps a grant does, so that the identity gets no second one of the client.
+        _ = try await transaction.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
         let toIdentity = try await transaction.execute(
             """
             UPDATE provider_grants g
@@ -166,8 +176,8 @@ extension LinkStore {
         """
     }
 
-    /// Whoever decides over what a person's tickets hold decides alone: two who see each other's ticket alive would both
-    /// erase their own.
+    /// Whoever decides over a person's tickets, and what they hold, decides alone: two who see each other's ticket alive
+    /// would both erase their own.
     static func lock(_ key: IdentityKey, in transaction: Transaction) async throws(PostgresError) {
         _ = try await transaction.query(
             """
@@ -177,6 +187,7 @@ extension LinkStore {
         ) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 
+    /// Consumes the ticket, if it can still be spent, and locks its person's tickets.
     func consume(
         _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> LinkTicket? {
@@ -188,7 +199,9 @@ extension LinkStore {
             RETURNING \(LinkStore.columns)
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first ?? nil
+        guard let ticket = rows.first ?? nil else { return nil }
+        try await LinkStore.lock(ticket.identity.key, in: transaction)
+        return ticket
     }
 
     static let columns: SQL = """

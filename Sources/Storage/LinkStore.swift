@@ -46,9 +46,10 @@ package struct LinkStore: Sendable {
                 if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
                 var holder: EmailHolder?
                 if let email = identity.email, email.isVerified {
+                    try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
                     holder = try await AccountStore.holder(
                         of: email.address, provider: identity.key.provider, realm: identity.key.realm,
-                        in: transaction, locked: true)
+                        in: transaction)
                 }
                 let decision = Linking.decideCreate(identity.email, holder: holder)
                 let (email, isVerified) = try await execute(decision, at: now, from: origin, in: transaction)
@@ -144,7 +145,6 @@ package struct LinkStore: Sendable {
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                 \(email?.isPrivateRelay ?? false), \(now), \(now))
             """)
-        try await LinkStore.lock(identity.key, in: transaction)
         // Also what other tickets of the person hold: Google gives a refresh token for the first code alone, and its
         // ticket need not be the one that is spent.
         let granted = try await transaction.execute(

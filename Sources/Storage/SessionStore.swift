@@ -66,7 +66,8 @@ package struct SessionStore: Sendable {
             case .reused:
                 let accountID = live.session.accountID
                 let event = AuditEvent(.refreshReused, from: origin, accountID: accountID, sessionID: id)
-                try await end("s.session_id = \(id)", reason: .refreshReused, recording: event, at: now)
+                try await SessionStore.end(
+                    "s.session_id = \(id)", reason: .refreshReused, recording: event, at: now, in: database)
                 return .reused(accountID)
             case .renewed(live.lineage):
                 return .renewed(live.session)
@@ -90,7 +91,7 @@ package struct SessionStore: Sendable {
     /// Ends sessions of the account that `session` belongs to.
     package func end(
         _ scope: RevocationScope, of session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws(PostgresError) {
+    ) async throws {
         let condition: SQL =
             switch scope {
             case .current: "s.session_id = \(session.id)"
@@ -99,14 +100,19 @@ package struct SessionStore: Sendable {
             }
         let event = AuditEvent(
             .signedOut, from: origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
-        try await end(condition, reason: .signedOut, recording: event, at: now)
+        try await database.transaction(retries: 2) { transaction in
+            // Whoever changes the account holds one of its sessions, and goes on to end others.
+            try await AccountStore.lock("a.account_id = \(session.accountID)", in: transaction)
+            try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
+        }
     }
 
     /// Ends sessions and records it, if any lived, in one statement.
-    func end(
-        _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp
+    private static func end(
+        _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp,
+        in session: some PostgresSession
     ) async throws(PostgresError) {
-        _ = try await database.execute(
+        _ = try await session.execute(
             """
             WITH ended AS (
                 \(SessionStore.ending(condition, reason: reason, at: now))

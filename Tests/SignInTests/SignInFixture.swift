@@ -131,9 +131,12 @@ struct SignInFixture: Sendable {
     }
 
     /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
+    ///
+    /// - Parameter check: is run before, while the call waits.
     func interleave<Value: Sendable>(
         _ change: @escaping @Sendable (Transaction) async throws -> Void,
-        with call: @escaping @Sendable () async throws -> Value
+        with call: @escaping @Sendable () async throws -> Value,
+        then check: @escaping @Sendable (Transaction) async throws -> Void = { _ in }
     ) async throws -> Task<Value, any Error> {
         try await database.transaction { transaction in
             try await change(transaction)
@@ -148,6 +151,7 @@ struct SignInFixture: Sendable {
                     """
                 ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
             }
+            try await check(transaction)
             return task
         }
     }

@@ -1,0 +1,165 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+/// That all who change the same rows take them in one order, so that nobody waits for who waits for them.
+@Suite struct LockOrderTests {
+    @Test func `an account is deleted without waiting for whoever spends another ticket of its identity`() async throws
+    {
+        try await SignInFixture.run { fixture in
+            let spent = try await fixture.ticket(.google, try fixture.google("kim"))
+            let other = try await fixture.ticket(.google, try fixture.google("kim"))
+            let kim = try await fixture.service.session(of: try await fixture.create(spent).session.bearer)
+            let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
+            try await fixture.database.transaction { transaction in
+                _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR UPDATE")
+                try await fixture.service.deleteAccount(of: kim, client: fixture.client)
+            }
+            #expect(try await fixture.count("accounts") == 0)
+            // Theirs to spend, or to let expire.
+            #expect(try await fixture.count("link_tickets") == 1)
+        }
+    }
+
+    @Test func `the grant of a cancelled ticket is erased when the identity is just being given one`() async throws {
+        try await SignInFixture.run { fixture in
+            let spent = try await fixture.ticket(.google, try fixture.google("kim"))
+            let other = try await fixture.ticket(.google, try fixture.google("kim"))
+            _ = try await fixture.create(spent)
+            let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
+            try await Self.grant(to: "NULL, \(hash)", from: "identities", in: fixture.database)
+            let cancelling = try await fixture.interleave { transaction in
+                _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
+                try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
+            } with: {
+                try await fixture.service.cancel(linkTicket: other.linkTicket)
+            }
+            try await cancelling.value
+            #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
+            #expect(try await fixture.count("provider_grants") == 1)
+        }
+    }
+
+    private static func grant(to holder: SQL, from source: SQL, in session: some PostgresSession) async throws {
+        _ = try await session.execute(
+            """
+            INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
+                prefix_fingerprint, digest_fingerprint, created_at, identity_id, ticket_hash)
+            SELECT gen_random_uuid(), provider, realm, subject, 'lamp', '', '', '', created_at, \(holder)
+            FROM \(source)
+            """)
+    }
+
+    @Test func `signing out everywhere waits for whoever changes the account`() async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
+            let phone = try await fixture.session(.google, try fixture.google("kim"))
+            let session = try await fixture.service.session(of: kim.session.bearer)
+            let ending = try await fixture.interleave { transaction in
+                // As a change of the password on the phone goes about it: all other sessions end at last.
+                _ = try await transaction.execute(
+                    "SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
+                _ = try await transaction.execute(
+                    "SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
+            } with: {
+                try await fixture.service.revoke(.all, of: session, client: fixture.client)
+            } then: { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM sessions WHERE session_id = \(kim.session.id) FOR UPDATE NOWAIT")
+            }
+            try await ending.value
+            #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 0)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a bind that moves an identity locks both accounts in the order of their ids`(isStrayOlder: Bool) async throws
+    {
+        let merging: (inout SignInService.Configuration) -> Void = { $0.strayAccountPolicy = .merge }
+        try await SignInFixture.run(configure: merging) { fixture in
+            func make(_ provider: Provider, _ token: String) async throws -> SignedIn {
+                // Ids begin with the time.
+                fixture.clock.advance(by: 1)
+                return try await fixture.create(try await fixture.ticket(provider, token))
+            }
+            // Of before there was an account to move from.
+            let ticket = try await fixture.ticket(.google, try fixture.google("kim"))
+            var stray: SignedIn?
+            if isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
+            let proven = try await make(.apple, try fixture.apple("kim"))
+            if !isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
+            let ids = [proven.account.id, try #require(stray).account.id]
+            let (older, younger) = isStrayOlder ? (ids[1], ids[0]) : (ids[0], ids[1])
+            try await Self.bind(ticket, to: proven, in: fixture, findsLocked: older, andLeaves: younger)
+            #expect(try await fixture.count("accounts") == 1)
+        }
+    }
+
+    private static func bind(
+        _ ticket: LinkRequired, to proven: SignedIn, in fixture: SignInFixture, findsLocked older: AccountID,
+        andLeaves younger: AccountID
+    ) async throws {
+        let binding = try await fixture.interleave { transaction in
+            _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(older) FOR UPDATE")
+        } with: {
+            try await fixture.bind(ticket, proven.session.credential)
+        } then: { transaction in
+            _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(younger) FOR UPDATE NOWAIT")
+        }
+        #expect(try await binding.value.account.id == proven.account.id)
+    }
+
+    @Test func `proving an address that another account claims locks both accounts in the order of their ids`()
+        async throws
+    {
+        let mailing: (inout SignInService.Configuration) -> Void = { $0.mailLanguages = ["en"] }
+        try await SignInFixture.run(configure: mailing) { fixture in
+            func register(_ email: String) async throws -> SignedIn {
+                fixture.clock.advance(by: 1)
+                return try await fixture.service.register(
+                    email: email, password: "a horse of iron and tin", displayName: nil, client: fixture.client)
+            }
+            let claiming = try await register("kim@example.com")
+            let proving = try await register("other@example.com")
+            let session = try await fixture.service.session(of: proving.session.bearer)
+            try await fixture.service.requestEmail("kim@example.com", of: session, client: fixture.client)
+            let mailed = try await MailedCode.read(
+                .verifyEmail, to: "kim@example.com", at: fixture.clock.now(), from: fixture.database,
+                keyRing: fixture.keyRing)
+            let digits = try #require(mailed).digits
+            let verifying = try await fixture.interleave { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM accounts WHERE account_id = \(claiming.account.id) FOR UPDATE")
+            } with: {
+                try await fixture.service.verifyEmail(code: digits, of: session, client: fixture.client)
+            } then: { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM accounts WHERE account_id = \(proving.account.id) FOR UPDATE NOWAIT")
+            }
+            try await verifying.value
+            #expect(try await fixture.service.account(of: session).email?.text == "kim@example.com")
+        }
+    }
+
+    @Test func `what a provider ends while it is being linked is refused as expired`() async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("kim")))
+            let session = try await fixture.service.session(of: kim.session.bearer)
+            // As an event does that comes between the two transactions of a link.
+            _ = try await fixture.database.execute(
+                """
+                CREATE FUNCTION end_ticket() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN NEW.consumed_at := NEW.created_at; RETURN NEW; END $$
+                """)
+            _ = try await fixture.database.execute(
+                "CREATE TRIGGER ends BEFORE INSERT ON link_tickets FOR EACH ROW EXECUTE FUNCTION end_ticket()")
+            let credential = ProviderCredential(
+                token: try fixture.google("kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            try await expectFailure("expired") {
+                try await fixture.service.link(.google, credential, to: session, client: fixture.client)
+            }
+        }
+    }
+}

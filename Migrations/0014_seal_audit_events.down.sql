@@ -3,7 +3,11 @@ DROP TABLE audit_head;
 
 DROP TABLE audit_seals;
 
-DROP INDEX audit_events_transaction_idx;
+DROP INDEX audit_events_type_idx;
+
+CREATE INDEX audit_events_type_idx ON audit_events (type, created_at);
+
+DROP INDEX audit_events_sealing_idx;
 
 ALTER TABLE audit_events
     DROP COLUMN chain,

@@ -3,12 +3,15 @@ import Postgres
 /// The role that the service runs as. It reads and writes rows, and owns nothing.
 package struct ServiceRole: Sendable {
     package let name: String
-    /// Tables to which it may add and which it may read, so that not even a stolen service can rewrite them.
-    package let appendOnlyTables: Set<String>
 
-    package init(name: String, appendOnlyTables: Set<String> = ["audit_events"]) {
+    /// What it may do with tables that not even a stolen service may rewrite.
+    private static let guardedTables = [
+        "schema_migrations": "SELECT", "audit_events": "SELECT, INSERT", "audit_seals": "SELECT, INSERT",
+        "audit_head": "SELECT, INSERT, UPDATE",
+    ]
+
+    package init(name: String) {
         self.name = name
-        self.appendOnlyTables = appendOnlyTables
     }
 
     /// What the role may do with a relation; nothing at all with a partition, which is reached through its parent.
@@ -17,9 +20,7 @@ package struct ServiceRole: Sendable {
         case "S": "USAGE"
         case "v", "m": "SELECT"
         case _ where relation.isPartition: nil
-        case _ where relation.name == "schema_migrations": "SELECT"
-        case _ where appendOnlyTables.contains(relation.name): "SELECT, INSERT"
-        default: "SELECT, INSERT, UPDATE, DELETE"
+        default: ServiceRole.guardedTables[relation.name] ?? "SELECT, INSERT, UPDATE, DELETE"
         }
     }
 }

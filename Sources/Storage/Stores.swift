@@ -11,6 +11,7 @@ package struct Stores: Sendable {
     package let transfers: TransferStore
     package let providerEvents: ProviderEventStore
     package let audit: AuditTrail
+    package let seals: AuditSeals
     package let emailCodes: EmailCodeStore
     package let mails: MailStore
     package let nonces: NonceStore
@@ -27,6 +28,7 @@ package struct Stores: Sendable {
         self.transfers = TransferStore(database: database)
         self.providerEvents = ProviderEventStore(database: database, keyRing: keyRing)
         self.audit = AuditTrail(database: database)
+        self.seals = AuditSeals(database: database, keyRing: keyRing)
         self.emailCodes = EmailCodeStore(database: database)
         self.mails = MailStore(database: database)
         self.nonces = NonceStore(database: database)

@@ -2,6 +2,10 @@
 /// for each, with what to do about it.
 enum HelpTexts {
     static let all: [String: String] = [
+        "countersign_audit_seal_failures_total":
+            "Rounds of sealing the audit trail that failed.",
+        "countersign_audit_unsealed_seconds":
+            "Age of the oldest row of the audit trail that no seal covers yet.",
         "countersign_code_exchanges_total":
             "Authorization codes that were posted, by provider and outcome.",
         "countersign_grant_checks_total":

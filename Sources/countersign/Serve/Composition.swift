@@ -71,7 +71,7 @@ enum Composition {
                 mailing: Mailing(
                     configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock,
                     logger: logger),
-                clock: clock, logger: logger)
+                journal: signIn.journal, clock: clock, logger: logger)
             services += listeners(
                 configuration,
                 routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes

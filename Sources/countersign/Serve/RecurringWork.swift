@@ -15,6 +15,8 @@ struct RecurringWork: Service, CustomStringConvertible {
     var lanes = 1
     /// One round. Returns whether there may be more to do at once.
     let round: @Sendable () async throws -> Bool
+    /// What is left to do when nothing is answered any more.
+    var ending: @Sendable () async throws -> Void = {}
 
     /// What the log calls it.
     var description: String { "recurring work: \(name)" }
@@ -28,13 +30,20 @@ struct RecurringWork: Service, CustomStringConvertible {
 
     private func rounds() async {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            do {
-                if try await round() { continue }
-            } catch {
-                logger.warning(
-                    "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
-            }
+            if await attempt(round) == true { continue }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
+        }
+        await attempt(ending)
+    }
+
+    @discardableResult
+    private func attempt<Value>(_ work: () async throws -> Value) async -> Value? {
+        do {
+            return try await work()
+        } catch {
+            logger.warning(
+                "recurring work failed", metadata: ["work": "\(name)", "error": "\(String(reflecting: error))"])
+            return nil
         }
     }
 }
@@ -42,11 +51,12 @@ struct RecurringWork: Service, CustomStringConvertible {
 extension RecurringWork {
     static func all(
         stores: Stores, refreshLifetime: Int64, endpoints: TokenEndpoints, events: ProviderEvents,
-        mailing: Mailing?, clock: any WallClock, logger: Logger
+        mailing: Mailing?, journal: RefusalJournal, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         let checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
         let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock)
         // A revocation is first tried within a second of the commit that promised it.
         let revoking = Provider.allCases.map { provider in
@@ -70,6 +80,17 @@ extension RecurringWork {
                 _ = try await checks.checkDue()
                 return false
             },
+            // Whoever changes the trail after that is noticed.
+            RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
+                try await sealing.round()
+            },
+            RecurringWork(
+                name: "refusal journal", pause: .seconds(1), logger: logger,
+                round: {
+                    try await journal.flush()
+                    return false
+                },
+                ending: { try await journal.flush() }),
             RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
                 try await revocations.report()
                 try await mailing?.report()

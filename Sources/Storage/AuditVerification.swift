@@ -39,6 +39,15 @@ package struct AuditFinding: Sendable, Equatable {
     }
 }
 
+/// How far the trail goes: its last seal.
+package struct AuditHead: Sendable, Equatable {
+    package let number: Int64
+    /// How many rows this seal and all before it cover.
+    package let totalCount: Int64
+    /// The seal's code, over everything before it.
+    package let code: [UInt8]
+}
+
 /// What one look at the whole trail came to.
 package struct AuditReport: Sendable {
     package var findings: [AuditFinding] = []
@@ -46,8 +55,7 @@ package struct AuditReport: Sendable {
     package var isCutShort = false
     package var sealCount: Int64 = 0
     package var rowCount: Int64 = 0
-    /// The last seal: its number, how many rows it and all before it cover, and its code.
-    package var head: (number: Int64, totalCount: Int64, code: [UInt8])?
+    package var head: AuditHead?
     /// Rows that no seal covers yet.
     package var unsealedCount: Int64 = 0
     /// Whether the role that looked may change or delete rows, which none but the owner should.
@@ -58,6 +66,8 @@ package struct AuditReport: Sendable {
 package struct AuditVerification: Sendable {
     /// How many findings are told.
     package static let findingLimit = 100
+    /// The columns of `audit_events` that are checked.
+    package static var coveredColumns: [String] { AuditRow.columnNames }
     private static let page = 2000
 
     private let database: Database
@@ -80,7 +90,7 @@ package struct AuditVerification: Sendable {
             report.add(AuditFinding(fault: .notAsNoted, sealNumber: noted.number))
         }
         if let last {
-            report.head = (last.seal.number, last.seal.totalCount, last.code)
+            report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
             try await walk(to: last.seal, since: since, &report)
         }
         report.unsealedCount = try await count(after: last?.seal.position ?? .start)

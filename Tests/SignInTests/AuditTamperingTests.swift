@@ -1,0 +1,253 @@
+import Accounts
+import Postgres
+import Storage
+import TestSupport
+import Testing
+
+/// Whoever owns the database can change anything in it, and can't hide that.
+@Suite(.timeLimit(.minutes(5))) struct AuditTamperingTests {
+    typealias Found = AuditSealFixture.Found
+
+    /// The first row of the second seal.
+    private static let victim: SQL = """
+        event_id = (
+            SELECT event_id
+            FROM audit_events
+            WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
+            ORDER BY transaction_id
+            LIMIT 1)
+        """
+
+    @Test func `a trail that nobody has touched is as it was sealed`() async throws {
+        try await AuditSealFixture.run { fixture in
+            #expect(try await fixture.verify().head == nil)
+            try await fixture.grow(seals: 3)
+            let report = try await fixture.verify()
+            #expect(report.findings.isEmpty)
+            #expect(report.sealCount == 3)
+            #expect(report.rowCount == 6)
+            #expect(report.unsealedCount == 0)
+            #expect(report.head?.number == 3)
+            #expect(report.head?.totalCount == 6)
+            #expect(report.isRewritable)
+        }
+    }
+
+    /// A value that was there, one that was not, and one that is taken away.
+    @Test(arguments: [
+        ("type", "'signed_out'"), ("actor", "'operator'"), ("account_id", "NULL"), ("account_id", "gen_random_uuid()"),
+        ("identity_id", "gen_random_uuid()"), ("revocation_id", "gen_random_uuid()"),
+        ("session_id", "gen_random_uuid()"), ("provider", "'google'"), ("jti", "''"), ("reason", "'apple '"),
+        ("request_id", "NULL"), ("network", "'192.0.2.0/24'"), ("occurrences", "2"),
+        ("created_at", "created_at + interval '1 microsecond'"),
+    ])
+    func `a changed value is found where it is`(_ column: String, _ value: String) async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper(
+                "UPDATE audit_events SET \(unsafeSQL: column) = \(unsafeSQL: value) WHERE \(Self.victim)")
+            #expect(try await fixture.faults() == [Found(2, .changed)])
+        }
+    }
+
+    @Test func `no column is left out`() async throws {
+        try await AuditSealFixture.run { fixture in
+            let columns = try await fixture.database.query(
+                """
+                SELECT attname::text FROM pg_attribute
+                WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
+                """
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(columns.sorted() == AuditVerification.coveredColumns.sorted())
+        }
+    }
+
+    @Test func `a deleted row is missed`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper("DELETE FROM audit_events WHERE \(Self.victim)")
+            let finding = try #require(try await fixture.verify().findings.first)
+            #expect(Found(finding.sealNumber, finding.fault) == Found(2, .missing(1)))
+            #expect(finding.from == Timestamp(seconds: SignInFixture.start + 2))
+            #expect(finding.to == Timestamp(seconds: SignInFixture.start + 4))
+        }
+    }
+
+    @Test func `a row that is slipped in among old ones is found`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+                SELECT gen_random_uuid(), 'account_deleted', 'person', transaction_id, created_at
+                FROM audit_events
+                WHERE \(Self.victim)
+                """)
+            #expect(try await fixture.faults() == [Found(2, .added(1))])
+        }
+    }
+
+    @Test func `a row that is moved is missed here and found there`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper("UPDATE audit_events SET transaction_id = 1 WHERE \(Self.victim)")
+            #expect(try await fixture.faults() == [Found(1, .added(1)), Found(2, .missing(1))])
+            try await fixture.tamper("UPDATE audit_events SET chain = 0 WHERE transaction_id = 1")
+            #expect(try await fixture.faults() == [Found(1, .added(1)), Found(2, .missing(1))])
+        }
+    }
+
+    /// A row of which only the time differs could hide between two pages.
+    @Test func `a copy of a row is found at the end of a page too`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, created_at)
+                SELECT ('01890000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'signed_in', 'person', '2026-12-01Z'
+                FROM generate_series(1, 4500) n
+                """)
+            try await fixture.seal()
+            #expect(try await fixture.verify().sealCount == 5)
+            #expect(try await fixture.faults() == [])
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+                SELECT event_id, type, actor, transaction_id, created_at + interval '1 microsecond'
+                FROM audit_events
+                WHERE event_id::text LIKE '%000000002000' OR event_id::text LIKE '%000000004001'
+                """)
+            #expect(try await fixture.faults() == [Found(2, .added(1)), Found(5, .added(1))])
+        }
+    }
+
+    @Test func `rows that are cut off are missed`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper(
+                """
+                DELETE FROM audit_events
+                WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
+                """)
+            #expect(try await fixture.faults() == [Found(2, .missing(2)), Found(3, .missing(2))])
+        }
+    }
+
+    @Test func `rows that are cut off with their seals are missed, and nothing is sealed over it`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper(
+                """
+                DELETE FROM audit_events
+                WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
+                """,
+                "DELETE FROM audit_seals WHERE seal_number > 1")
+            #expect(try await fixture.faults() == [Found(3, .cutOff(seals: 2, rows: 4))])
+            try await fixture.record(1)
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+            try await fixture.tamper("DELETE FROM audit_seals")
+            #expect(try await fixture.faults() == [Found(3, .cutOff(seals: 3, rows: 6))])
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+        }
+    }
+
+    /// The whole state of an earlier moment holds in itself. Only who has noted a later head can tell.
+    @Test func `a trail that is rolled back with its head is known by the head that was noted`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 1)
+            let early = try #require(try await fixture.verify().head)
+            try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
+            try await fixture.grow(seals: 2)
+            let late = try #require(try await fixture.verify().head)
+            let noted = (number: late.number, code: Array(late.code.prefix(8)))
+            #expect(try await fixture.verify(noted: noted).findings.isEmpty)
+            try await fixture.tamper(
+                """
+                DELETE FROM audit_events
+                WHERE transaction_id > (SELECT transaction_id FROM audit_seals WHERE seal_number = 1)
+                """,
+                "DELETE FROM audit_seals WHERE seal_number > 1",
+                "DELETE FROM audit_head", "INSERT INTO audit_head SELECT * FROM old_head")
+            #expect(try await fixture.faults() == [])
+            let expected = [AuditFinding(fault: .notAsNoted, sealNumber: 3)]
+            #expect(try await fixture.verify(noted: noted).findings == expected)
+            // Also when the trail has grown to the same length again.
+            try await fixture.grow(seals: 2)
+            #expect(try await fixture.faults() == [])
+            #expect(try await fixture.verify(noted: noted).findings == expected)
+            #expect(try await fixture.verify(noted: (early.number, early.code)).findings.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["1", "2"])
+    func `a seal that is taken out is missed`(_ number: String) async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 4)
+            try await fixture.tamper("DELETE FROM audit_seals WHERE seal_number = \(unsafeSQL: number)")
+            let next = try #require(Int64(number)) + 1
+            #expect(try await fixture.faults() == [Found(next, .sealsMissing(1))])
+            // With its rows, these too.
+            try await fixture.tamper(
+                """
+                DELETE FROM audit_events
+                WHERE transaction_id <= (SELECT transaction_id FROM audit_seals WHERE seal_number = \(next))
+                """)
+            #expect(try await fixture.faults().contains(Found(next, .sealsMissing(1))))
+            #expect(try await fixture.faults().contains(Found(next, .missing(4))))
+        }
+    }
+
+    @Test(arguments: [
+        ("created_at = created_at + interval '1 second'", [2]), ("total_count = total_count + 1", [2]),
+        // The seal that follows closes over it.
+        ("mac = sha256(mac)", [2, 3]),
+    ])
+    func `a changed seal is found`(_ change: String, _ seals: [Int64]) async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 4)
+            try await fixture.tamper("UPDATE audit_seals SET \(unsafeSQL: change) WHERE seal_number = 2")
+            #expect(try await fixture.faults() == seals.map { Found($0, .changed) })
+        }
+    }
+
+    /// The seal's own code is no code of a head.
+    @Test(arguments: [
+        "mac = sha256(mac)", "mac = (SELECT mac FROM audit_seals WHERE seal_number = 3)",
+        "total_count = total_count + 1", "seal_number = 2, total_count = 4",
+    ])
+    func `a changed head is found, and nothing is sealed over it`(_ change: String) async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 3)
+            try await fixture.tamper("UPDATE audit_head SET \(unsafeSQL: change)")
+            #expect(try await fixture.verify().findings.map(\.fault) == [.headChanged])
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+        }
+    }
+
+    @Test func `a head that is taken away is missed`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 2)
+            try await fixture.tamper("DELETE FROM audit_head")
+            #expect(try await fixture.faults() == [Found(2, .headMissing)])
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+        }
+    }
+
+    @Test func `a trail that somebody else has sealed is not ours`() async throws {
+        try await AuditSealFixture.run { fixture in
+            let theirs = fixture.with(try SignInFixture.makeKeyRing(octet: 8))
+            try await theirs.grow(seals: 2)
+            #expect(
+                try await fixture.faults() == [Found(2, .headChanged), Found(1, .changed), Found(2, .changed)])
+        }
+    }
+
+    @Test func `no more is told than somebody can read`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: AuditVerification.findingLimit + 1, of: 1)
+            try await fixture.tamper("UPDATE audit_events SET reason = 'x'")
+            let report = try await fixture.verify()
+            #expect(report.findings.count == AuditVerification.findingLimit)
+            #expect(report.isCutShort)
+        }
+    }
+}

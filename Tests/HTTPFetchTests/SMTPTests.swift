@@ -103,6 +103,17 @@ struct SMTPTests {
         }
     }
 
+    @Test func `a certificate for another name proves nothing`() async throws {
+        try await MailServer.run(.startTLS, login: Self.login) { peer in
+            // Trusted, and for 127.0.0.1.
+            var server = try #require(SMTPServer("smtp://\(Self.credentials)@localhost:\(peer.port)"))
+            server.security = .startTLS
+            let transport = SMTPTransport(server: server, configuration: .patient(trusting: peer.authority))
+            #expect(await transport.failure(.sample()) == MailTransportError(.tls))
+            #expect(peer.messages.isEmpty)
+        }
+    }
+
     @Test func `a wrong password is this service's fault and not the mail's`() async throws {
         try await MailServer.run(.startTLS, login: Self.login) { peer in
             let transport = SMTPTransport(

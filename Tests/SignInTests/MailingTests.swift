@@ -273,25 +273,36 @@ import Testing
         try await MailFixture.run { fixture in
             let start = fixture.clock.now()
             for _ in 0..<2 { try await fixture.promise("password_changed", to: "rcpt-550@example.com") }
+            _ = try await fixture.database.execute(
+                """
+                INSERT INTO outbox (message_id, kind, provider, realm, subject, next_attempt_at, created_at)
+                VALUES (\(RevocationID(now: start)), 'revocation', 'apple', 'main', '001.a', \(start), \(start))
+                """)
             let backlog = try await fixture.stores.mails.backlog()
             #expect(backlog.count == 2)
             #expect(backlog.oldest == start)
-            #expect(try await fixture.stores.revocations.backlog().count == 0)
-            #expect(
-                try await fixture.stores.revocations.claim(
-                    at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 8
-                ).isEmpty)
+            #expect(try await fixture.stores.revocations.backlog().count == 1)
+            // Each claims its own.
+            let revocations = try await fixture.stores.revocations.claim(
+                at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 8)
+            #expect(revocations.count == 1)
+            for revocation in revocations {
+                try await fixture.stores.revocations.release(revocation, error: "http_503")
+            }
             _ = try await fixture.mailing.sendNext()
             #expect(try await fixture.stores.mails.backlog().count == 1)
+            #expect(try await fixture.work() == 1)
+            #expect(try await fixture.stores.revocations.backlog().count == 1)
+            try await fixture.promise("password_changed", to: "rcpt-550@example.com")
 
-            // One has failed, the other is for nobody to send.
+            // Two have failed, one is for nobody to send.
             let sweeping = Sweeping(stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock)
             fixture.clock.advance(by: Mail.noticeLifetime + 30 * 86_400)
             _ = try await sweeping.sweep()
-            #expect(try await fixture.rows().count == 2)
+            #expect(try await fixture.rows().count == 4)
             fixture.clock.advance(by: 1)
             _ = try await sweeping.sweep()
-            #expect(try await fixture.rows().isEmpty)
+            #expect(try await fixture.rows().map(\.error) == ["http_503"])
         }
     }
 

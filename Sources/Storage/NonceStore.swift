@@ -29,12 +29,12 @@ package struct NonceStore: Sendable {
         try await database.execute(
             """
             DELETE FROM nonces
-            WHERE nonce_hash IN (
+            WHERE nonce_hash = ANY (ARRAY(
                 SELECT nonce_hash
                 FROM nonces
                 WHERE expires_at < \(moment)
                 LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED))
             """)
     }
 }

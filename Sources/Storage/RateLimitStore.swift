@@ -57,12 +57,12 @@ package struct RateLimitStore: Sendable {
         try await database.execute(
             """
             DELETE FROM rate_limits
-            WHERE limit_key IN (
+            WHERE limit_key = ANY (ARRAY(
                 SELECT limit_key
                 FROM rate_limits
                 WHERE full_at < \(moment)
                 LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED))
             """)
     }
 

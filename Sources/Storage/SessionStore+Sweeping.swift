@@ -4,18 +4,21 @@ package import Postgres
 /// Sessions go in two ways: an ended one is found by the index of those, an expired one by looking through the oldest.
 /// No index leads to what has expired, for each refresh would have to move the session in it, and could then no longer
 /// leave all indexes alone as it does now (a heap-only tuple).
+///
+/// The batch is an array, so that it is locked once and its rows are looked up by their ids, whatever the planner thinks
+/// of their number.
 extension SessionStore {
     /// - Returns: how many were deleted.
     package func deleteEnded(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
             DELETE FROM sessions
-            WHERE session_id IN (
+            WHERE session_id = ANY (ARRAY(
                 SELECT session_id
                 FROM sessions
                 WHERE ended_at < \(moment)
                 LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED))
             """)
     }
 
@@ -45,12 +48,12 @@ extension SessionStore {
         let deleted = try await database.execute(
             """
             DELETE FROM sessions
-            WHERE session_id IN (
+            WHERE session_id = ANY (ARRAY(
                 SELECT session_id
                 FROM sessions
                 WHERE session_id > \(start) AND session_id <= \(ends.first ?? bound)
                     AND expires_at < \(moment) AND ended_at IS NULL
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED))
             """)
         return (deleted, ends.first)
     }

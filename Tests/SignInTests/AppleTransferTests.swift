@@ -273,6 +273,25 @@ import Testing
         }
     }
 
+    @Test func `who links the subject of a new team has linked the old one already`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let teams = try await Self.teams(in: fixture)
+            let before = try #require(try await Self.moved(["kim"], in: fixture)["kim"])
+            try await Self.run(.export, teams)
+            let consent = try await fixture.consent(.apple)
+            let other = try await fixture.account(.google, "ada")
+            let credential = ProviderCredential(
+                token: consent.token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+            let session = try await fixture.opened(other)
+            try await expectFailure("identityAlreadyLinked") {
+                try await fixture.service.link(.apple, credential, to: session, client: fixture.client)
+            }
+            // One person, one identity, where it was.
+            #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)
+            #expect(try await fixture.session(consent, .token).account.id == before.account.id)
+        }
+    }
+
     @Test func `a transfer_sub that leads nowhere is somebody unknown`() async throws {
         try await LifeCycleFixture.run { fixture in
             let accounts = try await Self.moved(["kim"], in: fixture)

@@ -69,6 +69,44 @@ import Testing
         }
     }
 
+    @Test func `a password without an address to type is no way in, and a mailed code is none either`() async throws {
+        try await LifeCycleFixture.run {
+            $0.mailLanguages = ["en"]
+        } _: { fixture in
+            let only = try await fixture.account(.apple)
+            #expect(only.account.isEmailVerified)
+            try await expectFailure("lastSignInMethod") {
+                try await Self.unlink(try Self.id(only), by: only, in: fixture)
+            }
+            _ = try await fixture.database.execute(
+                "UPDATE accounts SET email = NULL, email_verified = false, password_hash = 'x'")
+            try await expectFailure("lastSignInMethod") {
+                try await Self.unlink(try Self.id(only), by: only, in: fixture)
+            }
+            _ = try await fixture.database.execute("UPDATE accounts SET email = 'kim@example.com'")
+            try await Self.unlink(try Self.id(only), by: only, in: fixture)
+            #expect(try await fixture.count("identities") == 0)
+        }
+    }
+
+    @Test func `a session that ends while it unlinks unlinks nothing`() async throws {
+        try await SignInFixture.run { fixture in
+            let member = try await fixture.register("kim@example.com")
+            let bound = try await fixture.bind(
+                try await fixture.ticket(.apple, try fixture.apple("a-1")), member.session.credential)
+            let session = try await fixture.opened(member)
+            let id = try Self.id(bound)
+            let unlinking = try await fixture.interleave { transaction in
+                try await transaction.execute("SELECT FROM accounts FOR UPDATE")
+                try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
+            } with: {
+                try await fixture.service.unlink(id, of: session, client: fixture.client)
+            }
+            try await expectFailure("invalidSession") { try await unlinking.value }
+            #expect(try await fixture.count("identities") == 1)
+        }
+    }
+
     @Test func `somebody else's identity is not found, nor one that never was`() async throws {
         try await LifeCycleFixture.run { fixture in
             let (kim, _) = try await Self.both(in: fixture)
@@ -97,6 +135,8 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let (apple, google) = try await Self.both(in: fixture)
             let session = try await fixture.opened(apple)
+            // Opened by neither of them: it stays.
+            _ = try await fixture.database.execute("UPDATE sessions SET identity_id = NULL")
             let outcomes = try await withThrowingTaskGroup(of: String.self) { group in
                 for id in [try Self.id(apple), try Self.id(google)] {
                     group.addTask {

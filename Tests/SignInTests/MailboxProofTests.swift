@@ -1,0 +1,240 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The first proof of an account's mailbox tells who the owner of the address is. What was set up before goes.
+@Suite struct MailboxProofTests {
+    private static let email = "victim@example.com"
+
+    /// What somebody set up on another's address: a password, a session, an identity with its session, a change of address.
+    private struct Squatted {
+        let registered: SignedIn
+        let bound: SignedIn
+    }
+
+    private func squat(_ fixture: SignInFixture) async throws -> Squatted {
+        let registered = try await fixture.register(Self.email)
+        let bound = try await fixture.bind(
+            try await fixture.ticket(.google, try fixture.google("squatter")), registered.session.credential)
+        try await fixture.service.requestEmail(
+            "squatter@example.com", of: try await fixture.opened(registered), client: fixture.client)
+        return Squatted(registered: registered, bound: bound)
+    }
+
+    private enum Proof: String, CaseIterable, Sendable {
+        case signIn, bind, resetPassword
+
+        var purpose: EmailCodePurpose {
+            switch self {
+            case .signIn: .signIn
+            case .bind: .bind
+            case .resetPassword: .resetPassword
+            }
+        }
+    }
+
+    private func prove(
+        _ proof: Proof, _ fixture: SignInFixture, _ code: String, _ ticket: LinkRequired
+    ) async throws {
+        switch proof {
+        case .signIn: _ = try await fixture.signIn(Self.email, code: code)
+        case .bind: _ = try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
+        case .resetPassword: try await fixture.reset(Self.email, code: code, to: "the owner's password")
+        }
+    }
+
+    @Test(arguments: Proof.allCases.map(\.rawValue))
+    func `with the first proof everything goes that was set up before`(proof: String) async throws {
+        let proof = try #require(Proof(rawValue: proof))
+        try await SignInFixture.withMail { fixture in
+            let squatted = try await squat(fixture)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("owner"))
+            let change = try await fixture.digits(.verifyEmail, of: "squatter@example.com")
+            let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
+            let revocations = try await fixture.count("outbox WHERE kind = 'revocation'")
+            try await prove(proof, fixture, code, ticket)
+
+            let account = try await fixture.account(squatted.registered)
+            #expect(account.email?.text == Self.email)
+            #expect(account.isEmailVerified)
+            #expect(account.hasPassword == (proof == .resetPassword))
+            #expect(account.identities.map(\.key.subject.text) == (proof == .bind ? ["owner"] : []))
+            for session in [squatted.registered, squatted.bound] {
+                #expect(try await !fixture.isLive(session))
+                try await expectFailure("invalidRefreshToken") {
+                    try await fixture.service.refresh(session.session.refreshToken, client: fixture.client)
+                }
+            }
+            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == revocations + 1)
+            #expect(try await fixture.texts("SELECT pending_email FROM accounts") == [nil])
+            let recorded = try await fixture.recorded(of: squatted.registered)
+            #expect(recorded.contains("email_proven"))
+            #expect(recorded.contains("identity_unlinked"))
+            // The ways in that there were.
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email) }
+            #expect(try await fixture.ticket(.google, try fixture.google("squatter")).choices == [.create, .bind])
+            // And the change that was under way, whoever proves its address.
+            let owner = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
+            try await expectFailure("invalidCredentials") {
+                try await fixture.service.verifyEmail(
+                    code: change, of: try await fixture.opened(owner), client: fixture.client)
+            }
+        }
+    }
+
+    @Test(arguments: Proof.allCases.map(\.rawValue))
+    func `a second proof takes nothing away`(proof: String) async throws {
+        let proof = try #require(Proof(rawValue: proof))
+        try await SignInFixture.withMail { fixture in
+            let member = try await fixture.member(Self.email)
+            let bound = try await fixture.bind(
+                try await fixture.ticket(.google, try fixture.google("1")), member.session.credential)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("owner"))
+            let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
+            try await prove(proof, fixture, code, ticket)
+            let account = try await fixture.account(member)
+            #expect(account.hasPassword)
+            #expect(account.identities.map(\.key.subject.text).sorted() == (proof == .bind ? ["1", "owner"] : ["1"]))
+            // A reset ends them all.
+            for session in [member, bound] { #expect(try await fixture.isLive(session) == (proof != .resetPassword)) }
+            #expect(try await !fixture.recorded(of: member).contains("email_proven"))
+        }
+    }
+
+    @Test func `who verifies the address in a session of the account keeps what there is`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let registered = try await fixture.register(Self.email)
+            let bound = try await fixture.bind(
+                try await fixture.ticket(.google, try fixture.google("1")), registered.session.credential)
+            let code = try await fixture.code(.verifyEmail, for: Self.email)
+            try await fixture.service.verifyEmail(
+                code: code, of: try await fixture.opened(bound), client: fixture.client)
+            let account = try await fixture.account(registered)
+            #expect(account.isEmailVerified)
+            #expect(account.hasPassword)
+            #expect(account.identities.count == 1)
+            for session in [registered, bound] { #expect(try await fixture.isLive(session)) }
+            #expect(try await fixture.recorded(of: registered).contains("email_verified"))
+            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)
+        }
+    }
+
+    @Test func `a code for verify-email lets nobody in`() async throws {
+        try await SignInFixture.withMail { fixture in
+            _ = try await fixture.register(Self.email)
+            let stranger = try await fixture.register("stranger@example.com")
+            let code = try await fixture.code(.verifyEmail, for: Self.email)
+            try await expectFailure("invalidCredentials") {
+                try await fixture.service.verifyEmail(
+                    code: code, of: try await fixture.opened(stranger), client: fixture.client)
+            }
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
+        }
+    }
+
+    @Test func `a proof that is refused takes nothing away`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let squatted = try await squat(fixture)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("owner"))
+            let code = try await fixture.code(.bind, for: Self.email, ticket: ticket)
+            // Their own account by now.
+            let elsewhere = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("owner")))
+            let before = try await fixture.state()
+            try await expectFailure("identityAlreadyLinked") {
+                try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
+            }
+            #expect(try await fixture.state() == before)
+            #expect(try await fixture.isLive(squatted.registered))
+            #expect(try await fixture.isLive(elsewhere))
+        }
+    }
+
+    @Test func `what is done in a session or by a password while the mailbox is proven comes too late`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let squatted = try await squat(fixture)
+            let session = try await fixture.opened(squatted.registered)
+            let identity = try #require(squatted.bound.identity)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let calls: [(String, @Sendable () async throws -> Void)] = [
+                ("invalidCredentials", { _ = try await fixture.signIn(Self.email) }),
+                (
+                    "invalidCredentials",
+                    {
+                        _ = try await fixture.bind(
+                            ticket, .password(email: Self.email, password: SignInFixture.password))
+                    }
+                ),
+                ("invalidSession", { _ = try await fixture.bind(ticket, squatted.registered.session.credential) }),
+                (
+                    "invalidSession",
+                    {
+                        try await fixture.service.changePassword(
+                            of: session, current: SignInFixture.password, to: "another long password",
+                            client: fixture.client)
+                    }
+                ),
+                (
+                    "invalidSession",
+                    {
+                        try await fixture.service.requestEmail(
+                            "other@example.com", of: session, client: fixture.client)
+                    }
+                ),
+                (
+                    "invalidSession",
+                    { try await fixture.service.unlink(identity.id, of: session, client: fixture.client) }
+                ),
+                ("invalidSession", { try await fixture.service.deleteAccount(of: session, client: fixture.client) }),
+            ]
+            for (expected, call) in calls {
+                // What a proof changes, undone afterwards, so that each meets the same.
+                let pending = try await fixture.interleave { transaction in
+                    try await transaction.execute(
+                        "UPDATE accounts SET email_verified = true, password_hash = 'gone' || password_hash")
+                    try await transaction.execute(
+                        "UPDATE sessions SET ended_at = now(), end_reason = 'email_proven' WHERE ended_at IS NULL")
+                } with: {
+                    try await call()
+                }
+                try await expectFailure(expected) { try await pending.value }
+                try await fixture.database.execute(
+                    "UPDATE accounts SET email_verified = false, password_hash = substr(password_hash, 5)")
+                try await fixture.database.execute("UPDATE sessions SET ended_at = NULL, end_reason = NULL")
+            }
+            #expect(try await fixture.account(squatted.registered).identities.count == 1)
+        }
+    }
+
+    @Test func `proof and sign-ins at once leave nobody in who was there before`() async throws {
+        try await SignInFixture.withMail { fixture in
+            for round in 1...5 {
+                let email = "victim\(round)@example.com"
+                let squatter = try await fixture.register(email)
+                _ = try await fixture.bind(
+                    try await fixture.ticket(.google, try fixture.google("squatter-\(round)")),
+                    squatter.session.credential)
+                let token = try fixture.google("squatter-\(round)")
+                let code = try await fixture.code(.signIn, for: email)
+                let outcomes = try await race(21) { number in
+                    switch number % 3 {
+                    case 0 where number == 9: _ = try await fixture.signIn(email, code: code)
+                    case 1: _ = try await fixture.signIn(.google, token)
+                    default: _ = try await fixture.signIn(email)
+                    }
+                }
+                #expect(outcomes["won", default: 0] >= 1)
+                let live = try await fixture.texts(
+                    """
+                    SELECT array_to_string(amr, ' ')
+                    FROM sessions
+                    WHERE account_id = \(squatter.account.id) AND ended_at IS NULL
+                    """)
+                #expect(live == ["otp"])
+                #expect(try await fixture.account(squatter).identities.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// A mail that was promised.
+struct PromisedMail: Sendable, Hashable {
+    let template: String
+    let recipient: String
+    var language = "en"
+    var provider: String?
+}
+
+extension SignInFixture {
+    static let password = "correct horse battery"
+
+    /// Where mail is sent, in English unless a client wants German.
+    static func withMail(
+        policy: VerifiedEmailPolicy = .prompt, strays: StrayAccountPolicy = .refuse,
+        limits: [LimitKind: RateLimit] = [:], _ body: (SignInFixture) async throws -> Void
+    ) async throws {
+        try await run(policy: policy) { configuration in
+            configuration.mailLanguages = ["en", "de"]
+            configuration.strayAccountPolicy = strays
+            configuration.limits = limits
+        } _: { fixture in
+            try await body(fixture)
+        }
+    }
+
+    // MARK: People
+
+    /// Somebody who has registered an address and not proven it.
+    @discardableResult
+    func register(_ email: String, password: String = password) async throws -> SignedIn {
+        try await service.register(email: email, password: password, displayName: nil, client: client)
+    }
+
+    func signIn(_ email: String, password: String = password) async throws -> SignedIn {
+        try await service.signIn(email: email, password: password, client: client)
+    }
+
+    /// Somebody with a password whose address is proven.
+    func member(_ email: String) async throws -> SignedIn {
+        let registered = try await register(email)
+        let code = try await code(.verifyEmail, for: email)
+        try await service.verifyEmail(code: code, of: try await opened(registered), client: client)
+        return registered
+    }
+
+    func opened(_ signedIn: SignedIn) async throws -> Session {
+        try await service.session(of: signedIn.session.bearer)
+    }
+
+    func isLive(_ signedIn: SignedIn) async throws -> Bool {
+        try await stores.sessions.live(signedIn.session.id, at: clock.now()) != nil
+    }
+
+    func account(_ signedIn: SignedIn) async throws -> Account {
+        try #require(try await stores.accounts.account(signedIn.account.id))
+    }
+
+    func disable(_ signedIn: SignedIn) async throws {
+        try await database.execute(
+            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
+    }
+
+    // MARK: Codes
+
+    func mailCode(_ purpose: EmailCodePurpose, to email: String, for ticket: LinkRequired? = nil) async throws {
+        try await service.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, client: client)
+    }
+
+    /// The digits that the mail says, or would say if somebody had the address.
+    func digits(_ purpose: EmailCodePurpose, of email: String) async throws -> String {
+        let address = try #require(EmailAddress(email))
+        let rows = try await database.query(
+            """
+            SELECT code_id, key_id, expires_at
+            FROM email_codes
+            WHERE email = \(address.text) AND purpose = \(purpose.rawValue)
+            """
+        ) { row throws(PostgresError) in try row.decode(EmailCodeID.self, String.self, Timestamp.self) }
+        let (id, keyID, expiresAt) = try #require(rows.first)
+        let code = EmailCode(id: id, keyID: keyID, email: address, purpose: purpose, expiresAt: expiresAt)
+        return try #require(EmailCodes(keyRing: keyRing).digits(of: code))
+    }
+
+    /// Has a code mailed, and reads it.
+    func code(_ purpose: EmailCodePurpose, for email: String, ticket: LinkRequired? = nil) async throws -> String {
+        try await mailCode(purpose, to: email, for: ticket)
+        return try await digits(purpose, of: email)
+    }
+
+    /// Six digits that are not these.
+    static func wrong(_ digits: String) -> String {
+        String(digits.map { $0 == "9" ? "0" : "9" })
+    }
+
+    func signIn(_ email: String, code: String) async throws -> SignedIn {
+        try await service.signIn(email: email, code: code, client: client)
+    }
+
+    func reset(_ email: String, code: String, to password: String = "another long password") async throws {
+        try await service.resetPassword(email: email, code: code, newPassword: password, client: client)
+    }
+
+    // MARK: What was promised and recorded
+
+    /// Of these templates, or of all but codes.
+    func mails(_ kinds: Mail.Kind...) async throws -> [PromisedMail] {
+        let templates =
+            kinds.isEmpty
+            ? Mail.Kind.allCases.map(\.rawValue).filter { !$0.hasSuffix("_code") } : kinds.map(\.rawValue)
+        return try await database.query(
+            """
+            SELECT template, recipient, language, provider
+            FROM outbox
+            WHERE kind = 'mail' AND template = ANY (\(templates))
+            ORDER BY template, recipient
+            """
+        ) { row throws(PostgresError) in
+            let (template, recipient, language, provider) = try row.decode(
+                String.self, String.self, String.self, String?.self)
+            return PromisedMail(template: template, recipient: recipient, language: language, provider: provider)
+        }
+    }
+
+    func forgetMails() async throws {
+        try await database.execute("DELETE FROM outbox WHERE kind = 'mail'")
+    }
+
+    /// The kinds of what was recorded of an account.
+    func recorded(of signedIn: SignedIn) async throws -> [String] {
+        try await database.query(
+            "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id"
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+    }
+
+    func texts(_ query: SQL) async throws -> [String?] {
+        try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+    }
+
+    /// Everything that stands in the tables that these calls may change.
+    func state() async throws -> [String?] {
+        try await texts(
+            """
+            SELECT to_jsonb(a)::text FROM accounts a
+            UNION ALL SELECT to_jsonb(i)::text FROM identities i
+            UNION ALL SELECT to_jsonb(s)::text FROM sessions s
+            UNION ALL SELECT to_jsonb(o)::text FROM outbox o
+            UNION ALL SELECT to_jsonb(t)::text FROM link_tickets t
+            UNION ALL SELECT to_jsonb(g)::text FROM provider_grants g
+            UNION ALL SELECT to_jsonb(e)::text FROM audit_events e
+            ORDER BY 1
+            """)
+    }
+}

@@ -43,6 +43,25 @@ private struct Call: Sendable {
             Call(
                 path: "/v1/links/bind",
                 members: ["linkTicket": .string(ticket), "email": "a@example.com", "password": "correct horse"]),
+            Call(
+                path: "/v1/links/bind",
+                members: ["linkTicket": .string(ticket), "email": "a@example.com", "emailCode": "123456"]),
+            Call(
+                path: "/v1/email-codes",
+                members: ["email": "a@example.com", "purpose": "bind", "linkTicket": .string(ticket)]),
+            Call(
+                path: "/v1/sign-in/email-code",
+                members: ["email": "a@example.com", "code": "123456", "device": device], nested: deviceMembers),
+            Call(
+                path: "/v1/accounts/password-reset",
+                members: ["email": "a@example.com", "code": "123456", "newPassword": "correct horse"]),
+            Call(path: "/v1/account/verify-email", members: ["code": "123456"], bearer: access),
+            Call(
+                path: "/v1/account/identities/google",
+                members: [
+                    "idToken": .string(google), "serverAuthCode": "c0de", "nonce": "n", "clientId": "c",
+                    "device": device,
+                ], nested: deviceMembers, bearer: access),
             Call(path: "/v1/links/cancel", members: ["linkTicket": .string(ticket)]),
             Call(
                 path: "/v1/accounts",

@@ -6,7 +6,8 @@ import Testing
 @Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
-        "/v1/links/create", "/v1/links/bind",
+        "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
+        "/v1/accounts/password-reset", "/v1/account/password", "/v1/account/email", "/v1/account/identities",
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
     ]
@@ -45,7 +46,10 @@ import Testing
             let allowed: [Substring] =
                 switch path {
                 case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
-                case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions": ["GET", "HEAD"]
+                case "/v1/account/password", "/v1/account/email": ["PUT"]
+                case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
+                    "/v1/account/identities":
+                    ["GET", "HEAD"]
                 default: ["POST"]
                 }
             guard !allowed.contains(method[...]) else { continue }

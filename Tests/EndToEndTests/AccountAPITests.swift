@@ -1,0 +1,283 @@
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// The calls by which an owner changes an account, and what they refuse.
+@Suite(.inTurn, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
+    private func bearer(_ name: String) async throws -> String {
+        try await World.shared.newAccount(name).text("session.accessToken")
+    }
+
+    /// Its authentication is eleven minutes old from now on.
+    private func age(_ bearer: String) async throws {
+        let world = try World.shared
+        let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
+        try await world.scratch.execute(
+            "UPDATE sessions SET auth_time = auth_time - interval '11 minutes' WHERE account_id = \(id)::uuid")
+    }
+
+    // MARK: PATCH /v1/account
+
+    @Test func `a name is changed, and nothing else can be`() async throws {
+        let service = try World.shared.service
+        let bearer = try await bearer("renamer")
+        let renamed = try await service.send("PATCH", "/v1/account", ["displayName": "Kim"], bearer: bearer)
+        #expect(renamed.status == 200)
+        #expect(renamed.json?["displayName"]?.string == "Kim")
+        let before = try await service.get("/v1/account", bearer: bearer).body
+        #expect(try await service.send("PATCH", "/v1/account", [:], bearer: bearer).body.utf8.elementsEqual(before))
+        let bodies: [TokenMint.Members] = [
+            ["displayName": .null], ["displayName": 1], ["displayName": ""], ["displayName": "\u{200B}"],
+            ["displayName": .string(String(repeating: "a", count: 1025))], ["displayName": "Kim", "role": "admin"],
+            ["createdAt": .null], ["status": "disabled"], ["accountId": "x"], ["email": "ada@example.com"],
+            ["emailVerified": true], ["hasPassword": false],
+        ]
+        for body in bodies {
+            let refused = try await service.send("PATCH", "/v1/account", body, bearer: bearer)
+            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
+            #expect(refused.code == "invalid_request")
+        }
+        #expect(try await service.get("/v1/account", bearer: bearer).body == before)
+    }
+
+    // MARK: Who is not signed in
+
+    @Test func `without a session there is nothing to change`() async throws {
+        let service = try World.shared.service
+        for bearer in [nil, "a.b.c", ""] {
+            for (method, path, members) in [
+                ("PATCH", "/v1/account", ["displayName": "Kim"]),
+                ("PUT", "/v1/account/password", ["newPassword": "correct horse battery"]),
+                ("PUT", "/v1/account/email", ["email": "ada@example.com"]),
+                ("POST", "/v1/account/verify-email", ["code": "123456"]),
+                ("POST", "/v1/account/identities/google", ["idToken": "x"]),
+            ] as [(String, String, TokenMint.Members)] {
+                // Also before the body is looked at.
+                for members in [members, ["nothing": "of the kind"]] {
+                    let refused = try await service.send(method, path, members, bearer: bearer)
+                    #expect(refused.status == 401, "\(method) \(path)")
+                    #expect(refused.code == "invalid_session")
+                    #expect(refused["WWW-Authenticate"] == "Bearer")
+                }
+            }
+        }
+    }
+
+    // MARK: Password
+
+    @Test func `a password is set with fresh authentication, and changed with the one that there is`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let bearer = try await bearer("setter")
+        func put(_ members: TokenMint.Members) async throws -> RawAnswer {
+            try await service.send("PUT", "/v1/account/password", members, bearer: bearer)
+        }
+        for (body, code) in [
+            ([:], "invalid_request"), (["newPassword": .null], "invalid_request"),
+            (["newPassword": "correct horse battery", "email": "x"], "invalid_request"),
+            (["newPassword": "short"], "weak_password"), (["newPassword": "password"], "weak_password"),
+            (["newPassword": .string(String(repeating: "ab", count: 1000))], "weak_password"),
+        ] as [(TokenMint.Members, String)] {
+            let refused = try await put(body)
+            #expect(refused.status == 400)
+            #expect(refused.code == code, "\(String(decoding: body.bytes, as: UTF8.self))")
+        }
+        try await age(bearer)
+        let stale = try await put(["newPassword": "correct horse battery"])
+        #expect(stale.status == 403)
+        #expect(stale.code == "reauthentication_required")
+        try await world.scratch.execute("UPDATE sessions SET auth_time = now()")
+        let set = try await put(["newPassword": "correct horse battery"])
+        #expect(set.status == 204)
+        #expect(set.body.isEmpty)
+
+        let missing = try await put(["newPassword": "another horse battery"])
+        #expect(missing.status == 400)
+        #expect(missing.json?["errors"]?.elements?.first?["field"]?.string == "currentPassword")
+        let wrong = try await put(["newPassword": "another horse battery", "currentPassword": "wrong password"])
+        #expect(wrong.status == 401)
+        #expect(wrong.code == "invalid_credentials")
+        let changed = try await put(
+            ["newPassword": "another horse battery", "currentPassword": "correct horse battery"])
+        #expect(changed.status == 204)
+        let signedIn = try await service.post(
+            "/v1/sign-in/password", ["email": "setter@example.com", "password": "another horse battery"])
+        #expect(signedIn.status == 200)
+    }
+
+    // MARK: Email
+
+    @Test func `an address is changed with fresh authentication, and shows as taken when it is proven`() async throws {
+        let world = try World.shared
+        let service = world.service
+        _ = try await bearer("holder")
+        let bearer = try await bearer("mover")
+        for body in [[:], ["email": .null], ["email": "no address"], ["email": 1]] as [TokenMint.Members] {
+            let refused = try await service.send("PUT", "/v1/account/email", body, bearer: bearer)
+            #expect(refused.status == 400)
+            #expect(refused.code == "invalid_request")
+        }
+        let requested = try await service.send(
+            "PUT", "/v1/account/email", ["email": "holder@example.com"], bearer: bearer)
+        #expect(requested.status == 202)
+        let code = try World.code(in: try await world.mail(1, to: "holder@example.com"))
+        let wrong = try await service.post("/v1/account/verify-email", ["code": "x"], bearer: bearer)
+        #expect(wrong.status == 401)
+        #expect(wrong.code == "invalid_credentials")
+        let taken = try await service.post("/v1/account/verify-email", ["code": .string(code)], bearer: bearer)
+        #expect(taken.status == 409)
+        #expect(taken.code == "email_taken")
+        try await age(bearer)
+        let stale = try await service.send("PUT", "/v1/account/email", ["email": "x@example.com"], bearer: bearer)
+        #expect(stale.status == 403)
+        #expect(stale.code == "reauthentication_required")
+    }
+
+    // MARK: Identities
+
+    @Test func `an identity is linked to the account that is signed in`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let bearer = try await bearer("linker")
+        let token = try await world.googleToken("linker")
+        let linked = try await service.post(
+            "/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
+        #expect(linked.status == 201)
+        #expect(try linked.text("provider") == "google")
+        #expect(try linked.text("authorization") == "none")
+        let items = try await service.get("/v1/account/identities", bearer: bearer).json?["items"]?.elements ?? []
+        #expect(items.map { $0["provider"]?.string } == ["apple", "google"])
+        #expect(items.last?["identityId"]?.string == (try linked.text("identityId")))
+
+        let again = try await service.post(
+            "/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
+        #expect(again.status == 409)
+        #expect(again.code == "identity_already_linked")
+        try await world.newPerson("linker-2")
+        let second = try await service.post(
+            "/v1/account/identities/google", ["idToken": .string(try await world.googleToken("linker-2"))],
+            bearer: bearer)
+        #expect(second.status == 409)
+        #expect(second.code == "provider_already_linked")
+        #expect(second.json?["existing"]?["email"]?.string == "l***@example.com")
+        #expect(second.texts("resolutions") == ["keep", "replace"])
+
+        let rejected = try await service.post(
+            "/v1/account/identities/google", ["idToken": "a.b.c"], bearer: bearer)
+        #expect(rejected.status == 401)
+        #expect(rejected.code == "invalid_token")
+        for body in [
+            [:], ["identityToken": .string(token)], ["idToken": .null], ["idToken": .string(token), "sub": "x"],
+        ]
+            as [TokenMint.Members]
+        {
+            let refused = try await service.post("/v1/account/identities/google", body, bearer: bearer)
+            #expect(refused.status == 400)
+        }
+        for provider in ["facebook", "Google", "%67oogle", "main"] {
+            let refused = try await service.post(
+                "/v1/account/identities/\(provider)", ["idToken": .string(token)], bearer: bearer)
+            #expect(refused.status == 404, "\(provider)")
+        }
+        try await age(bearer)
+        let stale = try await service.post(
+            "/v1/account/identities/google", ["idToken": .string(token)], bearer: bearer)
+        #expect(stale.status == 403)
+        #expect(stale.code == "reauthentication_required")
+    }
+
+    // MARK: Codes
+
+    @Test func `what a code can't be asked for is refused`() async throws {
+        let world = try World.shared
+        let ticket = try await world.ticket("asker")
+        let bodies: [TokenMint.Members] = [
+            [:], ["email": "a@example.com"], ["purpose": "signIn"], ["email": "a@example.com", "purpose": "login"],
+            ["email": "a@example.com", "purpose": "SignIn"], ["email": "a@example.com", "purpose": .null],
+            ["email": "no address", "purpose": "signIn"], ["email": .null, "purpose": "signIn"],
+            ["email": "a@example.com\r\nBcc: b@example.com", "purpose": "signIn"],
+            ["email": "a@example.com", "purpose": "bind"],
+            ["email": "a@example.com", "purpose": "signIn", "linkTicket": .string(ticket)],
+            ["email": "a@example.com", "purpose": "resetPassword", "linkTicket": .string(ticket)],
+            ["email": "a@example.com", "purpose": "verifyEmail", "linkTicket": .string(ticket)],
+            ["email": "a@example.com", "purpose": "signIn", "accountId": "x"],
+        ]
+        for body in bodies {
+            let refused = try await world.service.post("/v1/email-codes", body)
+            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
+            #expect(refused.code == "invalid_request")
+        }
+        for ticket in ["", "invented", String(ticket.dropLast()) + "A"] {
+            let refused = try await world.askForCode("bind", "a@example.com", ticket: ticket)
+            #expect(refused.status == 410, "\(ticket)")
+            #expect(refused.code == "link_ticket_expired")
+        }
+        #expect(try await world.count("SELECT count(*) FROM email_codes WHERE email = 'a@example.com'") == 0)
+    }
+
+    @Test func `a bind has one proof`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let bearer = try await bearer("prover")
+        let ticket = try await world.ticket("prover-google", email: "prover-google@gmail.com")
+        let bodies: [(TokenMint.Members, String?)] = [
+            (["email": "a@example.com"], nil), (["password": "correct horse"], nil), (["emailCode": "123456"], nil),
+            (["email": "a@example.com", "password": "correct horse", "emailCode": "123456"], nil),
+            (["email": "a@example.com", "password": .null, "emailCode": "123456"], nil),
+            (["email": "a@example.com", "emailCode": .null], nil),
+            (["email": "prover@example.com", "password": "correct horse"], bearer),
+            (["email": "prover@example.com", "emailCode": "123456"], bearer),
+            (["emailCode": "123456"], bearer),
+        ]
+        for (members, bearer) in bodies {
+            let body = members.with("linkTicket", .string(ticket))
+            let refused = try await service.post("/v1/links/bind", body, bearer: bearer)
+            #expect(refused.status == 400, "\(String(decoding: body.bytes, as: UTF8.self))")
+            #expect(refused.code == "invalid_request")
+        }
+        let bound = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)], bearer: bearer)
+        #expect(bound.status == 200)
+    }
+
+    @Test func `an address is mailed five codes, and then says when to come again`() async throws {
+        let world = try World.shared
+        for email in ["flooded@example.com", "nobody@example.com"] {
+            if email.hasPrefix("flooded") { _ = try await bearer("flooded") }
+            for _ in 0..<5 { #expect(try await world.askForCode("signIn", email).status == 202) }
+            let refused = try await world.askForCode("resetPassword", email.uppercased())
+            #expect(refused.status == 429)
+            #expect(refused.code == "rate_limited")
+            let wait = refused.retryAfter ?? 0
+            #expect(wait > 0 && wait <= 720)
+        }
+    }
+
+    @Test func `a weak password is refused before the code is looked at`() async throws {
+        let service = try World.shared.service
+        for password in ["short", "password", "reset@example.com"] {
+            let refused = try await service.post(
+                "/v1/accounts/password-reset",
+                ["email": "reset@example.com", "code": "123456", "newPassword": .string(password)])
+            #expect(refused.status == 400)
+            #expect(refused.code == "weak_password")
+        }
+    }
+
+    @Test func `the owner of a disabled account is told so by the right code alone`() async throws {
+        let world = try World.shared
+        _ = try await bearer("locked")
+        let email = "locked@example.com"
+        let code = try await world.mailedCode("signIn", to: email)
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = \(email)")
+        func signIn(_ code: String) async throws -> Answer {
+            try await world.service.post("/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+        }
+        #expect(try await signIn("wrong").code == "invalid_credentials")
+        let refused = try await signIn(code)
+        #expect(refused.status == 403)
+        #expect(refused.code == "account_disabled")
+        try await world.scratch.execute("UPDATE accounts SET status = 'active' WHERE email = \(email)")
+        #expect(try await signIn(code).status == 200)
+    }
+}

@@ -1,0 +1,119 @@
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// No answer tells whether somebody has an address: status, fields and bytes are the same. That the time is the same as
+/// well is measured by `Scripts/bench oracle`.
+@Suite(
+    .inTurn,
+    .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
+    .timeLimit(.minutes(5)))
+struct AddressSecrecyTests {
+    /// Addresses of which each is held in another way, or not at all.
+    private static func addresses(_ world: World, _ name: String) async throws -> [String] {
+        for kind in ["proven", "disabled", "mover"] { _ = try await world.newAccount("\(name)-\(kind)") }
+        let registered = try await world.service.post(
+            "/v1/accounts", ["email": .string("\(name)-unproven@example.com"), "password": "correct horse battery"])
+        #expect(registered.status == 201)
+        try await world.scratch.execute(
+            "UPDATE accounts SET status = 'disabled' WHERE email = \("\(name)-disabled@example.com")",
+            """
+            UPDATE accounts SET pending_email = \("\(name)-pending@example.com")
+            WHERE email = \("\(name)-mover@example.com")
+            """)
+        return ["proven", "disabled", "unproven", "pending", "unknown"].map { "\(name)-\($0)@example.com" }
+    }
+
+    /// Expects the same answer for each address, and returns how it begins.
+    private static func same(
+        _ addresses: [String], sourceLocation: SourceLocation = #_sourceLocation,
+        _ call: (String) async throws -> Answer
+    ) async throws -> Int {
+        var answers: Set<String> = []
+        var status = 0
+        for address in addresses {
+            let answer = try await call(address)
+            status = answer.status
+            answers.insert(answer.withoutRequestID)
+        }
+        #expect(answers.count == 1, "\(answers)", sourceLocation: sourceLocation)
+        return status
+    }
+
+    @Test func `asking for a code tells nothing`() async throws {
+        let world = try World.shared
+        let addresses = try await Self.addresses(world, "ask")
+        let ticket = try await world.ticket("ask-google", email: "ask-google@gmail.com")
+        for purpose in ["signIn", "resetPassword", "verifyEmail", "bind"] {
+            let status = try await Self.same(addresses) {
+                try await world.askForCode(purpose, $0, ticket: purpose == "bind" ? ticket : nil)
+            }
+            #expect(status == 202)
+        }
+        #expect(try await world.count("SELECT count(*) FROM email_codes WHERE email LIKE 'ask-%'") == 20)
+    }
+
+    @Test(arguments: [false, true]) func `a wrong code tells nothing`(hasBeenMailed: Bool) async throws {
+        let world = try World.shared
+        let name = hasBeenMailed ? "mailed" : "unasked"
+        let addresses = try await Self.addresses(world, name)
+        let ticket = try await world.ticket("\(name)-google", email: "\(name)-google@gmail.com")
+        if hasBeenMailed {
+            for purpose in ["signIn", "resetPassword", "bind"] {
+                for address in addresses {
+                    let answer = try await world.askForCode(
+                        purpose, address, ticket: purpose == "bind" ? ticket : nil)
+                    #expect(answer.status == 202)
+                }
+            }
+        }
+        let calls: [(String) async throws -> Answer] = [
+            { try await world.service.post("/v1/sign-in/email-code", ["email": .string($0), "code": "x23456"]) },
+            {
+                try await world.service.post(
+                    "/v1/accounts/password-reset",
+                    ["email": .string($0), "code": "x23456", "newPassword": "another horse battery"])
+            },
+            {
+                try await world.service.post(
+                    "/v1/links/bind",
+                    ["linkTicket": .string(ticket), "email": .string($0), "emailCode": "x23456"])
+            },
+        ]
+        for call in calls {
+            // Through the tries that a code has, and beyond.
+            for _ in 0..<6 { #expect(try await Self.same(addresses + ["no address"], call) == 401) }
+        }
+    }
+
+    @Test func `a wrong password tells nothing, to who signs in and to who binds`() async throws {
+        let world = try World.shared
+        let addresses = try await Self.addresses(world, "guess")
+        let ticket = try await world.ticket("guess-google", email: "guess-google@gmail.com")
+        let signIn = try await Self.same(addresses) {
+            try await world.service.post(
+                "/v1/sign-in/password", ["email": .string($0), "password": "a wrong password"])
+        }
+        let bind = try await Self.same(addresses) {
+            try await world.service.post(
+                "/v1/links/bind",
+                ["linkTicket": .string(ticket), "email": .string($0), "password": "a wrong password"])
+        }
+        #expect([signIn, bind] == [401, 401])
+    }
+
+    @Test func `only who holds an address is mailed`() async throws {
+        let world = try World.shared
+        let addresses = try await Self.addresses(world, "heard")
+        for address in addresses {
+            for purpose in ["signIn", "verifyEmail"] { _ = try await world.askForCode(purpose, address) }
+        }
+        try await until("an empty outbox") {
+            try await world.count("SELECT count(*) FROM outbox WHERE recipient LIKE 'heard-%'") == 0
+        }
+        let heard = try addresses.map { try world.mailbox($0).count }
+        // The unproven one may prove itself, the pending one too.
+        #expect(heard == [1, 1, 2, 1, 0])
+    }
+}

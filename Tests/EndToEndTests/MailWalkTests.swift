@@ -1,0 +1,118 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// What a person does with codes, from the request through a mail server and back.
+@Suite(.inTurn, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailWalkTests {
+    private static let password = "correct horse battery"
+
+    @Test func `somebody registers, proves the address, signs in, binds, resets and moves to another address`()
+        async throws
+    {
+        let world = try World.shared
+        let service = world.service
+        let (old, new) = ("walker@example.com", "walker@new.example")
+        let registered = try await service.post(
+            "/v1/accounts", ["email": .string(old), "password": .string(Self.password)])
+        #expect(registered.status == 201)
+        #expect(registered.json?["account"]?["emailVerified"]?.bool == false)
+        let id = try registered.text("account.accountId")
+        let first = try registered.text("session.accessToken")
+
+        // The address.
+        let verify = try await world.mailedCode("verifyEmail", to: old)
+        let verified = try await service.post("/v1/account/verify-email", ["code": .string(verify)], bearer: first)
+        #expect(verified.status == 204)
+        #expect(verified.body.isEmpty)
+        #expect(try await service.get("/v1/account", bearer: first).json?["emailVerified"]?.bool == true)
+
+        // A session by a code.
+        let code = try await world.mailedCode("signIn", to: old)
+        let members: TokenMint.Members = [
+            "email": .string("WALKER@example.com"), "code": .string(code),
+            "device": .raw(#"{"name":"Kim's tablet","platform":"android"}"#),
+        ]
+        let signedIn = try await service.post("/v1/sign-in/email-code", members)
+        #expect(signedIn.status == 200)
+        #expect(signedIn.json?.members?.map(\.name) == ["status", "session", "account"])
+        #expect(try signedIn.text("account.accountId") == id)
+        #expect(try await service.post("/v1/sign-in/email-code", members).code == "invalid_credentials")
+        let sessions = try await service.get("/v1/sessions", bearer: first).json?["items"]?.elements ?? []
+        #expect(sessions.map { $0["amr"]?.elements?.compactMap(\.string) } == [["otp"], ["pwd"]])
+        #expect(sessions.first?["device"]?["name"]?.string == "Kim's tablet")
+
+        // An identity by a code.
+        let ticket = try await world.ticket("walker", email: "walker@gmail.com")
+        let bind = try await world.mailedCode("bind", to: old, ticket: ticket)
+        let bound = try await service.post(
+            "/v1/links/bind", ["linkTicket": .string(ticket), "email": .string(old), "emailCode": .string(bind)])
+        #expect(bound.status == 200)
+        #expect(try bound.text("account.accountId") == id)
+        #expect(try bound.text("identity.provider") == "google")
+        let linked = try await world.mail(4, to: old)
+        #expect(linked.header("Subject")?.contains("Google was linked") == true)
+
+        // Another password, by a code; every session ends.
+        let reset = try await world.mailedCode("resetPassword", to: old)
+        let answer = try await service.post(
+            "/v1/accounts/password-reset",
+            ["email": .string(old), "code": .string(reset), "newPassword": "another horse battery"])
+        #expect(answer.status == 204)
+        for session in [first, try signedIn.text("session.accessToken"), try bound.text("session.accessToken")] {
+            #expect(try await service.get("/v1/account", bearer: session).code == "invalid_session")
+        }
+        let again = try await service.post(
+            "/v1/sign-in/password", ["email": .string(old), "password": "another horse battery"])
+        let bearer = try again.text("session.accessToken")
+
+        // Another address, told to both.
+        let before = try world.mailbox(old).count
+        let requested = try await service.send("PUT", "/v1/account/email", ["email": .string(new)], bearer: bearer)
+        #expect(requested.status == 202)
+        #expect(requested.body == "{}")
+        let change = try World.code(in: try await world.mail(1, to: new))
+        #expect(try await service.get("/v1/account", bearer: bearer).text("email") == old)
+        let changed = try await service.post("/v1/account/verify-email", ["code": .string(change)], bearer: bearer)
+        #expect(changed.status == 204)
+        #expect(try await service.get("/v1/account", bearer: bearer).text("email") == new)
+        let subjects = try [await world.mail(before + 1, to: old), await world.mail(before + 2, to: old)]
+            .compactMap { $0.header("Subject") }
+        #expect(subjects.contains { $0.contains("was changed") })
+        #expect(try await world.service.signInWithGoogle(try await world.googleToken("walker")).status == 200)
+    }
+
+    @Test func `an identity is replaced over HTTP, and every address is told once`() async throws {
+        let world = try World.shared
+        let service = world.service
+        try await world.newPerson("replacer", email: "replacer-old@example.com")
+        let ticket = try await service.signInWithGoogle(try await world.googleToken("replacer")).text("linkTicket")
+        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        let bearer = try created.text("session.accessToken")
+        let other = try await world.ticket("replacer-new")
+        let members: TokenMint.Members = ["linkTicket": .string(other)]
+
+        let conflict = try await service.post("/v1/links/bind", members, bearer: bearer)
+        #expect(conflict.status == 409)
+        #expect(conflict.code == "provider_already_linked")
+        #expect(conflict.json?["existing"]?["email"]?.string == "r***@example.com")
+        #expect(conflict.json?["existing"]?["linkedAt"]?.string?.hasSuffix("Z") == true)
+        #expect(conflict.texts("resolutions") == ["keep", "replace"])
+        for resolution in ["keep", "Replace", ""] {
+            let refused = try await service.post(
+                "/v1/links/bind", members.with("onConflict", .string(resolution)), bearer: bearer)
+            #expect(refused.status == 400, "\(resolution)")
+        }
+        let replaced = try await service.post(
+            "/v1/links/bind", members.with("onConflict", "replace"), bearer: bearer)
+        #expect(replaced.status == 200)
+        // The old identity opened the proving session.
+        #expect(try await service.get("/v1/account", bearer: bearer).code == "invalid_session")
+        for email in ["replacer-old@example.com", "replacer-new@example.com"] {
+            #expect(try await world.mail(1, to: email).header("Subject")?.contains("Another Google") == true)
+        }
+        let gone = try await service.signInWithGoogle(try await world.googleToken("replacer"))
+        #expect(try gone.text("status") == "linkRequired")
+        #expect(try world.mailbox("replacer-old@example.com").count == 1)
+        #expect(try world.mailbox("replacer-new@example.com").count == 1)
+    }
+}

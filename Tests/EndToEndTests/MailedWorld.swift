@@ -1,0 +1,87 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// One world for all tests of a suite, which sends its mail to a real server.
+struct MailedWorld: SuiteTrait, TestScoping {
+    @TaskLocal static var server: MailServer?
+
+    var settings: Countersign.Settings = [:]
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await MailServer.run { server in
+            let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
+            try await World.run(mail.merging(settings) { _, own in own }) { world in
+                try await World.$current.withValue(world) {
+                    try await MailedWorld.$server.withValue(server) { try await function() }
+                }
+            }
+        }
+    }
+}
+
+extension Trait where Self == MailedWorld {
+    static func mailedWorld(_ settings: Countersign.Settings = [:]) -> MailedWorld { MailedWorld(settings: settings) }
+}
+
+extension World {
+    /// What has arrived at an address.
+    func mailbox(_ email: String) throws -> [MailServer.Message] {
+        try #require(MailedWorld.server).messages.filter { $0.recipients == [email] }
+    }
+
+    /// Waits for the mail of that number to an address.
+    func mail(_ number: Int, to email: String) async throws -> MailServer.Message {
+        try await until("mail \(number) to \(email)") { try mailbox(email).count >= number }
+        return try mailbox(email)[number - 1]
+    }
+
+    /// Asks for a code, and reads it in the mail.
+    func mailedCode(_ purpose: String, to email: String, ticket: String? = nil) async throws -> String {
+        let before = try mailbox(email).count
+        let answer = try await askForCode(purpose, email, ticket: ticket)
+        #expect(answer.status == 202)
+        #expect(answer.text == "{}")
+        return try Self.code(in: try await mail(before + 1, to: email))
+    }
+
+    func askForCode(_ purpose: String, _ email: String, ticket: String? = nil) async throws -> Answer {
+        let members: TokenMint.Members = ["email": .string(email), "purpose": .string(purpose)]
+        return try await service.post("/v1/email-codes", members.with("linkTicket", ticket.map { .string($0) }))
+    }
+
+    static func code(in message: MailServer.Message) throws -> String {
+        let match = try #require(message.text?.firstMatch(of: /(?m)^    (\d{6})$/), "\(message.text ?? "")")
+        return String(match.1)
+    }
+
+    /// The ticket of a person whom nobody has linked.
+    func ticket(_ name: String, email: String? = nil) async throws -> String {
+        try await newPerson(name, email: email)
+        return try await service.signInWithGoogle(try await googleToken(name)).text("linkTicket")
+    }
+}
+
+extension Countersign {
+    /// A request with a body by a method of which the fetcher has no need.
+    func send(
+        _ method: String, _ path: String, _ members: TokenMint.Members, bearer: String? = nil
+    ) async throws -> RawAnswer {
+        let body = String(decoding: members.bytes, as: UTF8.self)
+        let authorization = bearer.map { "Authorization: Bearer \($0)\r\n" } ?? ""
+        return try await RawConnection.exchange(
+            port,
+            """
+            \(method) \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\n\
+            \(authorization)Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+            """)
+    }
+}
+
+extension RawAnswer {
+    var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) }
+    /// Of a refusal.
+    var code: String? { json?["code"]?.string }
+}

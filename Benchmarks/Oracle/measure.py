@@ -1,0 +1,151 @@
+"""Whether the time of an answer tells who has an account: see run.sh."""
+
+import argparse
+import http.client
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Soak"))
+from timing import mann_whitney  # noqa: E402  (one test, wherever times are compared)
+from world import CLIENT_ID, SIGN_IN, World, call, median  # noqa: E402
+
+MAIL_SERVER = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "MailServer" / "mail-server.py"
+WRONG = "x23456"
+
+
+class MailServer:
+    """Takes every mail."""
+
+    def __init__(self):
+        self._process = subprocess.Popen(
+            ["/usr/bin/python3", MAIL_SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.port = int(self._process.stdout.readline())
+        # Somebody has to read what it says of each mail.
+        self._reader = subprocess.Popen(["cat"], stdin=self._process.stdout, stdout=subprocess.DEVNULL)
+
+    def stop(self):
+        self._process.stdin.close()
+        self._process.wait()
+        self._reader.wait()
+
+
+def prepare(world, mail, count):
+    """Accounts of every kind, as many of each as there are samples; their addresses are of one length."""
+    world.service.stop()
+    world.service.configure(
+        COUNTERSIGN_MAIL_SMTP_URL=f"smtp://127.0.0.1:{mail.port}", COUNTERSIGN_MAIL_FROM="bench@example.com",
+        COUNTERSIGN_LIMITS_MAIL_PER_ADDRESS="0", COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0",
+        COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_REGISTRATION_PER_NETWORK="0")
+    world.service.start()
+    world.register("template@example.com", "correct horse battery")
+    world.execute(
+        f"""
+        INSERT INTO accounts (account_id, email, email_verified, password_hash, status, created_at)
+        SELECT gen_random_uuid(), kind.name || to_char(number, 'FM00000') || '@example.com', kind.name <> 'fresh',
+            CASE WHEN kind.name <> 'plain' THEN template.password_hash END,
+            CASE WHEN kind.name = 'ended' THEN 'disabled' ELSE 'active' END, now()
+        FROM accounts template, generate_series(1, {count}) number, (VALUES ('known'), ('plain'), ('ended'), ('fresh'))
+            AS kind (name)
+        """)
+    world.execute("VACUUM ANALYZE accounts")
+
+
+def ticket(world):
+    """Of somebody whom nobody has linked; good for ten minutes."""
+    name = f"stranger{random.getrandbits(48)}"
+    world.control("google/persons", {"name": name, "email": f"{name}@example.org"})
+    token = world.control("google/authorize", {"person": name, "clientId": CLIENT_ID})["idToken"]
+    _, _, answer = world.post(SIGN_IN, {"idToken": token})
+    return json.loads(answer)["linkTicket"]
+
+
+class Call:
+    """One call, and the kinds of address that it is made for: the first is what the others are compared with."""
+
+    def __init__(self, name, path, members, kinds, status=401):
+        self.name, self.path, self.members, self.kinds, self.status = name, path, members, kinds, status
+
+
+def calls(world):
+    bind = ticket(world)
+    held = ("known", "nobdy", "plain", "ended", "fresh")
+    asked = [("signIn", {}), ("resetPassword", {}), ("verifyEmail", {}), ("bind", {"linkTicket": bind})]
+    for purpose, more in asked:
+        yield Call(f"email-codes {purpose}", "/v1/email-codes", {"purpose": purpose} | more, held, status=202)
+    # With the live codes that those have left.
+    yield Call("sign-in/email-code", "/v1/sign-in/email-code", {"code": WRONG}, held)
+    yield Call(
+        "password-reset", "/v1/accounts/password-reset", {"code": WRONG, "newPassword": "another horse battery"}, held)
+    yield Call("bind, a code", "/v1/links/bind", {"linkTicket": bind, "emailCode": WRONG}, held)
+
+
+def password_calls(world):
+    held = ("known", "nobdy", "plain", "ended")
+    yield Call("sign-in/password", "/v1/sign-in/password", {"password": "a wrong password"}, held)
+    yield Call(
+        "bind, a password", "/v1/links/bind", {"linkTicket": ticket(world), "password": "a wrong password"}, held[:2])
+
+
+def measure(world, one, count):
+    """Seconds by kind, and the answers without what belongs to one request alone."""
+    connection = http.client.HTTPConnection("127.0.0.1", world.service.port, timeout=120)
+    seconds = {kind: [] for kind in one.kinds}
+    answers = set()
+    for number in range(1, count + 1):
+        for kind in random.sample(one.kinds, len(one.kinds)):
+            body = json.dumps(one.members | {"email": f"{kind}{number:05}@example.com"})
+            start = time.perf_counter()
+            status, _, answer = call(0, "POST", one.path, body, connection=connection)
+            seconds[kind].append(time.perf_counter() - start)
+            members = json.loads(answer)
+            members.pop("requestId", None)
+            answers.add((status, json.dumps(members)))
+    connection.close()
+    return seconds, answers
+
+
+def judge(one, seconds, answers):
+    """Whether nothing tells the kinds apart."""
+    reference = seconds[one.kinds[0]]
+    holds = [status for status, _ in answers] == [one.status]
+    if not holds:
+        print(f"BROKEN {one.name}: {answers}", flush=True)
+    for kind in one.kinds[1:]:
+        p = mann_whitney(reference, seconds[kind])
+        gap = (median(seconds[kind]) - median(reference)) / median(reference)
+        is_same = p > 0.01 or abs(gap) < 0.02
+        holds = holds and is_same
+        print(
+            f"{'same' if is_same else 'BROKEN':<7}{one.name:<27}{one.kinds[0]} {1000 * median(reference):8.3f} ms  "
+            f"{kind} {1000 * median(seconds[kind]):8.3f} ms  {100 * gap:+6.2f} %  p = {p:.3f}  "
+            f"(2 x {len(reference)})", flush=True)
+    return holds
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, required=True)
+    parser.add_argument("--password-samples", type=int, required=True)
+    parser.add_argument("executables")
+    parser.add_argument("directory")
+    parser.add_argument("database_url")
+    options = parser.parse_args()
+    world = World(options.executables, options.directory, options.database_url)
+    mail = MailServer()
+    try:
+        prepare(world, mail, max(options.samples, options.password_samples))
+        broken = 0
+        for make, count in ((calls, options.samples), (password_calls, options.password_samples)):
+            for one in make(world):
+                broken += not judge(one, *measure(world, one, count))
+    finally:
+        world.stop()
+        mail.stop()
+    sys.exit(1 if broken else 0)
+
+
+main()

@@ -1,6 +1,6 @@
 /// A local account.
 package struct Account: Hashable, Sendable {
-    package enum Status: String, Sendable {
+    package enum Status: String, CaseIterable, Sendable {
         case active
         case disabled
     }
@@ -62,7 +62,7 @@ package struct Account: Hashable, Sendable {
 /// A provider identity that is linked to an account.
 package struct Identity: Hashable, Sendable {
     /// What is known of the person's authorization at the provider.
-    package enum Authorization: String, Sendable {
+    package enum Authorization: String, CaseIterable, Sendable {
         case none
         case active
         case revoking

@@ -54,6 +54,9 @@ package struct IdentityStore: Sendable {
         let keys = attempts.map(\.identity.key)
         let emails = attempts.map(\.identity.email)
         let openings = attempts.map(\.opening)
+        // Several would wait with accounts in their hands that somebody else wants. They are refused together instead, and
+        // each is tried alone: then it waits.
+        let patience: SQL = attempts.count > 1 ? "NOWAIT" : ""
         let rows = try await database.query(
             """
             WITH posted AS MATERIALIZED (
@@ -92,7 +95,7 @@ package struct IdentityStore: Sendable {
                     -- Whoever is ending what the identity has opened is waited for, and what they wrote counts. The
                     -- session's references would take the same locks a moment later. The account's comes first, as with
                     -- everybody who locks both.
-                    FOR KEY SHARE OF a, i
+                    FOR KEY SHARE OF a, i \(patience)
                 ) a
             ), touched AS (
                 UPDATE identities i

@@ -124,7 +124,7 @@ package struct SessionStore: Sendable {
     }
 
     /// Why a session ended.
-    enum EndReason: String {
+    package enum EndReason: String, CaseIterable {
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
         case emailReclaimed = "email_reclaimed"

@@ -1,0 +1,65 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+
+/// Walkers on one database, who stop together from time to time, so that what always has to hold can be looked at.
+struct RandomWalk {
+    let world: WalkWorld
+    let seed: UInt64
+    private(set) var walkers: [RandomWalker]
+
+    init(
+        _ world: WalkWorld, seed: UInt64, walkers: Int = 1, operations: [WalkOperation] = WalkOperation.allCases,
+        keepsTrace: Bool = false
+    ) {
+        self.world = world
+        self.seed = seed
+        self.walkers = (0..<walkers).map {
+            RandomWalker(world, number: $0, seed: seed, operations: operations, keepsTrace: keepsTrace)
+        }
+    }
+
+    /// What must not be: after which step, and with which seed it happens again.
+    struct Fault: Error, CustomStringConvertible {
+        let seed: UInt64
+        let step: Int
+        let faults: [String]
+
+        var description: String { "seed \(seed), step \(step): \(faults.joined(separator: "; "))" }
+    }
+
+    /// Walks on until so many steps have been gone, all walkers together.
+    ///
+    /// - Parameter pause: after how many steps everybody stops. After each step it means only with one walker.
+    mutating func go(_ steps: Int, pause: Int) async throws {
+        var remaining = steps
+        while remaining > 0 {
+            let since = world.clock.now()
+            let round = max(1, min(pause, remaining) / walkers.count)
+            walkers = await withTaskGroup(of: RandomWalker.self) { group in
+                for walker in walkers {
+                    group.addTask {
+                        var walker = walker
+                        for _ in 0..<round { await walker.step() }
+                        return walker
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }.sorted { $0.number < $1.number }
+            }
+            remaining -= round * walkers.count
+            try await look(since: since)
+        }
+    }
+
+    /// How many steps have been gone.
+    var steps: Int { walkers.reduce(0) { $0 + $1.steps } }
+
+    private func look(since: Timestamp) async throws {
+        var (changes, faults) = world.memory.takeReport()
+        let broken = try await WalkInvariant.broken(in: world.database, at: world.clock.now())
+        faults += broken.map { "\($0.rawValue): \($1)" }.sorted()
+        faults += try await WalkRecord.missing(changes, in: world.database, since: since)
+        guard faults.isEmpty else { throw Fault(seed: seed, step: steps, faults: faults) }
+    }
+}

@@ -1,0 +1,131 @@
+import Accounts
+import Postgres
+import TestSupport
+
+/// What holds whenever nobody is just changing anything, by the rows alone.
+enum WalkInvariant: String, CaseIterable, Sendable {
+    case oneIdentityOfAProvider = "an account has two identities of a provider and realm"
+    case sessionOfLinkedIdentity = "a session lives whose identity is not linked to its account"
+    case sessionOfActiveAccount = "a session lives of an account that is not active"
+    case wayIn = "there is no way into an active account"
+    case passwordWithAddress = "a password has no address to sign in with"
+    case grantOfItsHolder = "a grant is held by what is not its person's"
+    case grantInForce = "an identity has a grant and is not authorized"
+    case revocationUnderWay = "an identity's revocation is under way, and nobody has promised it"
+    case doneHoldsNothing = "a revocation is done and holds a grant"
+    case oneOwnerOfAnAddress = "two accounts have one address"
+    case sessionLineage = "a session's generations are out of order"
+
+    /// The rows that break it.
+    fileprivate func breaches(at now: Timestamp) -> SQL {
+        switch self {
+        case .oneIdentityOfAProvider:
+            """
+            SELECT account_id::text FROM identities
+            GROUP BY account_id, provider, realm HAVING count(*) > 1
+            """
+        case .sessionOfLinkedIdentity:
+            // With the link goes the reference: a session that a provider opened has none then, but the time at which
+            // its person was there.
+            """
+            SELECT s.session_id::text
+            FROM sessions s
+            LEFT JOIN identities i ON i.identity_id = s.identity_id
+            WHERE s.ended_at IS NULL AND s.expires_at > \(now) AND s.provider_auth_time IS NOT NULL
+                AND i.account_id IS DISTINCT FROM s.account_id
+            """
+        case .sessionOfActiveAccount:
+            """
+            SELECT s.session_id::text
+            FROM sessions s
+            JOIN accounts a ON a.account_id = s.account_id
+            WHERE s.ended_at IS NULL AND s.expires_at > \(now) AND a.status <> 'active'
+            """
+        case .wayIn:
+            // A password together with its address; a linked identity; or a proven address, to which a code is mailed.
+            // One of a provider that has disabled the person's account there is still one: it is the provider that keeps
+            // them out, and lets them in again. An address that was never proven is none: it may be anybody's.
+            """
+            SELECT a.account_id::text
+            FROM accounts a
+            WHERE a.status = 'active' AND NOT a.email_verified
+                AND (a.password_hash IS NULL OR a.email IS NULL)
+                AND NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id)
+            """
+        case .passwordWithAddress:
+            "SELECT account_id::text FROM accounts WHERE password_hash IS NOT NULL AND email IS NULL"
+        case .grantOfItsHolder:
+            """
+            SELECT g.grant_id::text
+            FROM provider_grants g
+            LEFT JOIN identities i ON i.identity_id = g.identity_id
+            LEFT JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
+            LEFT JOIN outbox o ON o.message_id = g.revocation_id
+            WHERE num_nonnulls(g.identity_id, g.ticket_hash, g.revocation_id) <> 1
+                OR (g.provider, g.realm, g.subject) IS DISTINCT FROM (
+                    COALESCE(i.provider, t.provider, o.provider), COALESCE(i.realm, t.realm, o.realm),
+                    COALESCE(i.subject, t.subject, o.subject))
+            """
+        case .grantInForce:
+            """
+            SELECT g.grant_id::text
+            FROM provider_grants g
+            JOIN identities i ON i.identity_id = g.identity_id
+            WHERE i.authorization_status <> 'active'
+            """
+        case .revocationUnderWay:
+            """
+            SELECT i.identity_id::text
+            FROM identities i
+            WHERE i.authorization_status = 'revoking' AND NOT EXISTS (
+                SELECT FROM outbox o
+                WHERE o.status <> 'done' AND o.provider = i.provider AND o.realm = i.realm AND o.subject = i.subject)
+            """
+        case .doneHoldsNothing:
+            """
+            SELECT g.grant_id::text
+            FROM provider_grants g
+            JOIN outbox o ON o.message_id = g.revocation_id
+            WHERE o.status = 'done'
+            """
+        case .oneOwnerOfAnAddress:
+            "SELECT email FROM accounts WHERE email IS NOT NULL GROUP BY email HAVING count(*) > 1"
+        case .sessionLineage:
+            "SELECT session_id::text FROM sessions WHERE parent_generation >= generation"
+        }
+    }
+
+    /// Those that do not hold, each with one of the rows that break it.
+    static func broken(in database: Database, at now: Timestamp) async throws -> [WalkInvariant: String] {
+        let parts: [SQL] = allCases.map { invariant in
+            "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(invariant.breaches(at: now))) b (row) LIMIT 1)"
+        }
+        let all = parts.dropFirst().reduce(parts[0]) { "\($0) UNION ALL \($1)" as SQL }
+        let rows = try await database.query(all) { row throws(PostgresError) in
+            try row.decode(String.self, String.self)
+        }
+        return Dictionary(
+            rows.compactMap { name, row in WalkInvariant(rawValue: name).map { ($0, row) } }
+        ) { first, _ in first }
+    }
+}
+
+/// What holds between the rows and what people were told.
+enum WalkRecord {
+    /// The changes that somebody was told of and that nobody has written down.
+    static func missing(_ changes: [WalkChange], in database: Database, since: Timestamp) async throws -> [String] {
+        let kinds = Set(changes.flatMap(\.kinds))
+        guard !kinds.isEmpty else { return [] }
+        let rows = try await database.query(
+            """
+            SELECT type, request_id
+            FROM audit_events
+            WHERE type = ANY (\(kinds.map(\.rawValue))) AND created_at >= \(since) AND request_id IS NOT NULL
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
+        let recorded = Set(rows.map { "\($0.0) \($0.1)" })
+        return changes.filter { change in
+            !change.kinds.contains { recorded.contains("\($0.rawValue) \(change.requestID)") }
+        }.map { "nothing is written down of \($0.kinds[0].rawValue) by \($0.requestID)" }
+    }
+}

@@ -1,0 +1,142 @@
+import Accounts
+import SignIn
+import Synchronization
+
+/// A session as its phone knows it.
+struct WalkSession: Sendable {
+    let id: SessionID
+    let accountID: AccountID
+    let bearer: [UInt8]
+    /// The newest last; some of the older ones too, for who presents them once more.
+    var refreshTokens: [String]
+}
+
+/// A change that somebody was told of as done, and what the audit trail has to say of that call.
+struct WalkChange: Sendable {
+    let requestID: String
+    /// One of them.
+    let kinds: [AuditEvent.Kind]
+}
+
+/// What the walkers hold in their hands, and what they have been told: shared, because anybody may try anything.
+final class WalkMemory: Sendable {
+    struct State: Sendable {
+        var sessions: [WalkSession] = []
+        var tickets: [String] = []
+        /// Accounts that an operator has disabled.
+        var disabled: [AccountID] = []
+        /// Provider tokens to post once more.
+        var tokens: [(provider: Provider, token: String)] = []
+        /// How often each ticket and code led to a success. More than once is never right.
+        var ticketSuccesses: [String: Int] = [:]
+        var codeSuccesses: [EmailCodeID: Int] = [:]
+        /// What the audit trail has not been asked about yet.
+        var changes: [WalkChange] = []
+        /// What must not have happened.
+        var faults: [String] = []
+        var outcomes: [String: Int] = [:]
+        var events = 0
+    }
+
+    private let state = Mutex(State())
+
+    func read<Value: Sendable>(_ body: (State) -> Value) -> Value {
+        state.withLock { body($0) }
+    }
+
+    func note(fault: String) {
+        state.withLock { $0.faults.append(fault) }
+    }
+
+    func note(outcome: String) {
+        state.withLock { $0.outcomes[outcome, default: 0] += 1 }
+    }
+
+    func note(_ kinds: AuditEvent.Kind..., by requestID: String) {
+        state.withLock { $0.changes.append(WalkChange(requestID: requestID, kinds: kinds)) }
+    }
+
+    /// Each is kept until so many others came: most of what is tried should have a chance.
+    private static let kept = 24
+
+    func remember(_ signedIn: SignedIn) {
+        state.withLock {
+            $0.sessions.append(
+                WalkSession(
+                    id: signedIn.session.id, accountID: signedIn.account.id, bearer: signedIn.session.bearer,
+                    refreshTokens: [signedIn.session.refreshToken]))
+            if $0.sessions.count > WalkMemory.kept { $0.sessions.removeFirst() }
+        }
+    }
+
+    func remember(ticket: String) {
+        state.withLock {
+            $0.tickets.append(ticket)
+            if $0.tickets.count > WalkMemory.kept / 2 { $0.tickets.removeFirst() }
+        }
+    }
+
+    func remember(_ token: String, of provider: Provider) {
+        state.withLock {
+            $0.tokens.append((provider, token))
+            if $0.tokens.count > WalkMemory.kept / 2 { $0.tokens.removeFirst() }
+        }
+    }
+
+    func remember(disabled id: AccountID) {
+        state.withLock { $0.disabled.append(id) }
+    }
+
+    func forget(disabled id: AccountID) {
+        state.withLock { $0.disabled.removeAll { $0 == id } }
+    }
+
+    func forget(session id: SessionID) {
+        state.withLock { $0.sessions.removeAll { $0.id == id } }
+    }
+
+    func forget(ticket: String) {
+        state.withLock { $0.tickets.removeAll { $0 == ticket } }
+    }
+
+    func remember(refreshToken: String, of id: SessionID) {
+        state.withLock { state in
+            guard let index = state.sessions.firstIndex(where: { $0.id == id }) else { return }
+            state.sessions[index].refreshTokens.append(refreshToken)
+            if state.sessions[index].refreshTokens.count > 4 { state.sessions[index].refreshTokens.removeFirst() }
+        }
+    }
+
+    /// A create or bind by the ticket has succeeded.
+    func spent(ticket: String) {
+        state.withLock {
+            $0.ticketSuccesses[ticket, default: 0] += 1
+            if $0.ticketSuccesses[ticket] == 2 { $0.faults.append("a ticket was used twice") }
+        }
+    }
+
+    func used(code id: EmailCodeID) {
+        state.withLock {
+            $0.codeSuccesses[id, default: 0] += 1
+            if $0.codeSuccesses[id] == 2 { $0.faults.append("a mailed code was accepted twice") }
+        }
+    }
+
+    func nextEventNumber() -> Int {
+        state.withLock {
+            $0.events += 1
+            return $0.events
+        }
+    }
+
+    /// What was told since the last time, and what went wrong.
+    func takeReport() -> (changes: [WalkChange], faults: [String]) {
+        state.withLock { state in
+            defer {
+                state.changes = []
+                state.faults = []
+            }
+            return (state.changes, state.faults)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+/// What a walker may do next.
+enum WalkOperation: String, CaseIterable, Sendable {
+    // With a provider
+    case signIn
+    case signInWithCode
+    case repostToken
+    // With a ticket
+    case create
+    case bindBySession
+    case bindByPassword
+    case bindByCode
+    case cancel
+    // Without one
+    case register
+    case signInByPassword
+    case signInByCode
+    case resetPassword
+    // In a session
+    case changePassword
+    case requestEmail
+    case verifyEmail
+    case rename
+    case link
+    case unlink
+    case deleteAccount
+    case refresh
+    case refreshStale
+    case revokeSessions
+    case endSession
+    // Whoever runs the service, and the providers
+    case disable
+    case enable
+    case revokeByOperator
+    case tellEvent
+    case withdraw
+    case revokeDue
+    case sweep
+    case passTime
+
+    /// How often it is chosen, beside the others: so that accounts live long enough to get into every state.
+    var weight: Int {
+        switch self {
+        case .signIn: 14
+        case .signInWithCode: 10
+        case .repostToken: 3
+        case .create, .bindBySession: 8
+        case .bindByPassword, .bindByCode: 5
+        case .cancel: 2
+        case .register: 4
+        case .signInByPassword: 6
+        case .signInByCode: 4
+        case .resetPassword, .changePassword, .requestEmail, .verifyEmail: 4
+        case .rename: 1
+        case .link: 6
+        case .unlink: 8
+        case .deleteAccount: 4
+        case .refresh: 6
+        case .refreshStale: 2
+        case .revokeSessions, .endSession: 2
+        case .disable: 1
+        case .enable: 3
+        case .revokeByOperator: 2
+        case .tellEvent: 5
+        case .withdraw: 2
+        case .revokeDue: 3
+        case .sweep: 2
+        case .passTime: 5
+        }
+    }
+
+    /// What takes identities from accounts and gives them to others, and what leads there.
+    static let contended: [WalkOperation] = [
+        .signIn, .signInWithCode, .create, .bindBySession, .cancel, .link, .unlink, .deleteAccount, .revokeSessions,
+        .refresh, .tellEvent, .revokeDue, .sweep,
+    ]
+
+    /// The failures, by the names of their cases, that its documentation allows. Every other one is a fault, and so is
+    /// each that says that the database or we had one: a deadlock shows as `storageUnavailable`.
+    var allowedFailures: Set<String> {
+        switch self {
+        case .signIn, .signInWithCode, .repostToken:
+            ["credentialRejected", "accountDisabled"]
+        case .create:
+            ["linkTicketExpired", "emailTaken", "identityAlreadyLinked"]
+        case .bindBySession:
+            [
+                "linkTicketExpired", "invalidSession", "reauthenticationRequired", "identityAlreadyLinked",
+                "providerAlreadyLinked",
+            ]
+        case .bindByPassword, .bindByCode:
+            [
+                "linkTicketExpired", "invalidCredentials", "accountDisabled", "identityAlreadyLinked",
+                "providerAlreadyLinked",
+            ]
+        case .register:
+            ["emailTaken"]
+        case .signInByPassword, .signInByCode, .resetPassword:
+            ["invalidCredentials", "accountDisabled"]
+        case .changePassword:
+            [
+                "invalidSession", "reauthenticationRequired", "invalidCredentials", "missingCredential",
+                "emailRequired",
+            ]
+        case .requestEmail:
+            ["invalidSession", "reauthenticationRequired"]
+        case .verifyEmail:
+            ["invalidSession", "invalidCredentials", "emailTaken"]
+        case .link:
+            [
+                "invalidSession", "reauthenticationRequired", "credentialRejected", "identityAlreadyLinked",
+                "providerAlreadyLinked",
+            ]
+        case .unlink:
+            ["invalidSession", "reauthenticationRequired", "identityNotFound", "lastSignInMethod"]
+        case .deleteAccount:
+            ["invalidSession", "reauthenticationRequired"]
+        case .refresh, .refreshStale:
+            ["invalidRefreshToken", "refreshTokenReused"]
+        case .rename, .revokeSessions:
+            ["invalidSession"]
+        case .endSession:
+            ["invalidSession", "sessionNotFound"]
+        case .cancel, .disable, .enable, .revokeByOperator, .tellEvent, .withdraw, .revokeDue, .sweep, .passTime:
+            []
+        }
+    }
+}

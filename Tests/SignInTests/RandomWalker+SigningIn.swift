@@ -1,0 +1,175 @@
+import Accounts
+import JOSE
+import SignIn
+import TestSupport
+import Testing
+
+/// Ways in, and what tickets lead to.
+extension RandomWalker {
+    mutating func perform(_ operation: WalkOperation) async throws {
+        switch operation {
+        case .signIn, .signInWithCode: try await signIn(withCode: operation == .signInWithCode)
+        case .repostToken: try await repostToken()
+        case .create: try await create()
+        case .bindBySession: try await bind(.session(try anySession().bearer))
+        case .bindByPassword:
+            try await bind(.password(email: try anyAddress(), password: try one(of: WalkPerson.passwords)))
+        case .bindByCode: try await bindByCode()
+        case .cancel: try await world.service.cancel(linkTicket: try anyTicket())
+        case .register: try await register()
+        case .signInByPassword: try await signInByPassword()
+        case .signInByCode: try await signInByCode()
+        case .resetPassword: try await resetPassword()
+        case .changePassword: try await changePassword()
+        case .requestEmail: try await requestEmail()
+        case .verifyEmail: try await verifyEmail()
+        case .rename: try await rename()
+        case .link: try await link()
+        case .unlink: try await unlink()
+        case .deleteAccount:
+            try await world.service.deleteAccount(of: try await liveSession(), client: client)
+            world.memory.note(.accountDeleted, by: client.requestID)
+        case .refresh, .refreshStale: try await refresh(isStale: operation == .refreshStale)
+        case .revokeSessions:
+            try await world.service.revoke(
+                try one(of: RevocationScope.allCases), of: try await liveSession(), client: client)
+        case .endSession: try await endSession()
+        case .disable: try await disable()
+        case .enable: try await enable()
+        case .revokeByOperator: try await revokeByOperator()
+        case .tellEvent: try await tellEvent()
+        case .withdraw: try await withdraw()
+        case .revokeDue:
+            for provider in Provider.allCases { _ = try await world.revocations.attemptDue(at: provider) }
+        case .sweep: try await sweep()
+        case .passTime: try passTime()
+        }
+    }
+
+    // MARK: With a provider
+
+    private mutating func signIn(withCode: Bool) async throws {
+        let (provider, credential) = try credential(withCode: withCode)
+        try await enter(provider, credential)
+    }
+
+    private mutating func repostToken() async throws {
+        let (provider, token) = try one(of: world.memory.read(\.tokens))
+        try await enter(
+            provider, ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil))
+    }
+
+    private func enter(_ provider: Provider, _ credential: ProviderCredential) async throws {
+        switch try await world.service.signIn(with: provider, credential, client: client) {
+        case .signedIn(let signedIn):
+            if signedIn.identity?.key.provider != provider { world.memory.note(fault: "signed in as somebody else") }
+            world.memory.remember(signedIn)
+            world.memory.note(.signedIn, by: client.requestID)
+        case .linkRequired(let required):
+            world.memory.remember(ticket: required.linkTicket)
+            world.memory.note(.linkRequired, by: client.requestID)
+        }
+    }
+
+    /// What the provider's SDK gives a person.
+    mutating func credential(withCode: Bool) throws -> (Provider, ProviderCredential) {
+        let person = try anyPerson()
+        let provider = try one(of: Provider.allCases)
+        let subject = person.subject(provider, Int.random(in: 1...2, using: &random))
+        let email = try one(of: WalkEmail.allCases)
+        let claims = email.claims(of: person, besides: try anyPerson(), at: provider)
+        let token = try WalkWorld.token(provider, subject, claims, at: world.clock.now())
+        let isAlone = withCode && chance(1, of: 4)
+        if !isAlone { world.memory.remember(token, of: provider) }
+        return (
+            provider,
+            ProviderCredential(
+                token: isAlone ? nil : token, code: withCode ? world.providers.code(provider, subject) : nil,
+                nonce: nil, clientID: nil, fullName: chance(1, of: 4) ? DisplayName(person.name) : nil)
+        )
+    }
+
+    // MARK: With a ticket
+
+    private mutating func create() async throws {
+        let ticket = try anyTicket()
+        try await spend(ticket) { walker in
+            let created = try await walker.world.service.create(
+                linkTicket: ticket, displayName: nil, client: walker.client)
+            walker.world.memory.remember(created)
+        }
+        world.memory.note(.accountCreated, by: client.requestID)
+        world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    private mutating func bind(_ credential: BindCredential) async throws {
+        try await bind(try anyTicket(), credential)
+    }
+
+    private mutating func bindByCode() async throws {
+        let ticket = try anyTicket()
+        let address = try anyAddress()
+        let code = try await code(.bind, to: address, linkTicket: ticket)
+        try await bind(ticket, .emailCode(email: address, code: code.digits))
+        world.memory.used(code: code.id)
+    }
+
+    private mutating func bind(_ ticket: String, _ credential: BindCredential) async throws {
+        let isReplacing = chance(1, of: 2)
+        try await spend(ticket) { walker in
+            let bound = try await walker.world.service.bind(
+                linkTicket: ticket, credential: credential, replacing: isReplacing, client: walker.client)
+            walker.world.memory.remember(bound)
+        }
+        world.memory.note(.identityLinked, by: client.requestID)
+        world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    // MARK: With a password or a mailed code
+
+    private mutating func register() async throws {
+        let registered = try await world.service.register(
+            email: try anyAddress(), password: try one(of: WalkPerson.passwords), displayName: nil, client: client)
+        world.memory.note(.accountCreated, by: client.requestID)
+        world.memory.note(.signedIn, by: client.requestID)
+        world.memory.remember(registered)
+    }
+
+    private mutating func signInByPassword() async throws {
+        world.memory.remember(
+            try await world.service.signIn(
+                email: try anyAddress(), password: try one(of: WalkPerson.passwords), client: client))
+        world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    private mutating func signInByCode() async throws {
+        let address = try anyAddress()
+        let code = try await code(.signIn, to: address)
+        world.memory.remember(
+            try await world.service.signIn(email: address, code: code.digits, client: client))
+        world.memory.used(code: code.id)
+        world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    private mutating func resetPassword() async throws {
+        let address = try anyAddress()
+        let code = try await code(.resetPassword, to: address)
+        try await world.service.resetPassword(
+            email: address, code: code.digits, newPassword: try one(of: WalkPerson.passwords), client: client)
+        world.memory.used(code: code.id)
+        world.memory.note(.passwordReset, by: client.requestID)
+    }
+
+    /// A code that is in the mailbox, mailed just now or before; at times mistyped, which is good for nothing.
+    mutating func code(
+        _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil
+    ) async throws -> MailedCode {
+        if chance(2, of: 3) {
+            try await world.service.mailCode(to: address, for: purpose, linkTicket: linkTicket, client: client)
+        }
+        let mailed = try await MailedCode.read(
+            purpose, to: address, at: world.clock.now(), from: world.database, keyRing: world.keyRing)
+        guard let mailed else { throw Idle() }
+        return chance(1, of: 8) ? MailedCode(id: mailed.id, digits: String(mailed.digits.reversed())) : mailed
+    }
+}

@@ -1,0 +1,123 @@
+import Accounts
+import SignIn
+import TestSupport
+
+/// One who walks: chooses what to do, does it, and notes what came of it.
+struct RandomWalker: Sendable {
+    let world: WalkWorld
+    let number: Int
+    let operations: [WalkOperation]
+    /// Whether each step's outcome is kept, in their order.
+    let keepsTrace: Bool
+    var random: SplitMix64
+    private(set) var steps = 0
+    private(set) var trace: [String] = []
+
+    init(
+        _ world: WalkWorld, number: Int = 0, seed: UInt64, operations: [WalkOperation] = WalkOperation.allCases,
+        keepsTrace: Bool = false
+    ) {
+        self.world = world
+        self.number = number
+        self.operations = operations
+        self.keepsTrace = keepsTrace
+        // Far apart, so that the walkers of neighbouring seeds have nothing in common.
+        random = SplitMix64(seed: seed &* 1_000 &+ UInt64(number))
+    }
+
+    /// There was nothing to do it with.
+    struct Idle: Error {}
+
+    /// Who calls: each call can be told from every other in the audit trail.
+    var client: Client {
+        Client(
+            requestID: "walk-\(number)-\(steps)", address: "192.0.2.1", network: "192.0.2.0/24",
+            device: Device(name: "Walker \(number)", platform: nil))
+    }
+
+    mutating func step() async {
+        steps += 1
+        let operation = nextOperation()
+        var outcome = "\(operation.rawValue) "
+        do {
+            try await perform(operation)
+            outcome += "done"
+        } catch is Idle {
+            outcome += "idle"
+        } catch let failure as SignInFailure {
+            let name = RandomWalker.name(of: failure)
+            outcome += name
+            if !operation.allowedFailures.contains(name) {
+                world.memory.note(fault: "\(operation.rawValue) failed: \(failure)")
+            }
+        } catch {
+            outcome += "fault"
+            world.memory.note(fault: "\(operation.rawValue) failed: \(String(reflecting: error))")
+        }
+        world.memory.note(outcome: outcome)
+        if keepsTrace { trace.append(outcome) }
+    }
+
+    private static func name(of failure: SignInFailure) -> String {
+        String(describing: failure).split(separator: "(").first.map(String.init) ?? ""
+    }
+
+    private mutating func nextOperation() -> WalkOperation {
+        var remaining = Int.random(in: 0..<operations.reduce(0) { $0 + $1.weight }, using: &random)
+        for operation in operations {
+            remaining -= operation.weight
+            if remaining < 0 { return operation }
+        }
+        return operations[0]
+    }
+
+    // MARK: Choices
+
+    mutating func chance(_ part: Int, of whole: Int) -> Bool {
+        Int.random(in: 0..<whole, using: &random) < part
+    }
+
+    mutating func one<Element>(of elements: [Element]) throws -> Element {
+        guard let element = elements.randomElement(using: &random) else { throw Idle() }
+        return element
+    }
+
+    mutating func anyPerson() throws -> WalkPerson { try one(of: world.people) }
+
+    mutating func anyAddress() throws -> String { try one(of: try anyPerson().addresses) }
+
+    mutating func anyTicket() throws -> String { try one(of: world.memory.read(\.tickets)) }
+
+    mutating func anySession() throws -> WalkSession { try one(of: world.memory.read(\.sessions)) }
+
+    /// Their order is by chance, where one moment linked several.
+    mutating func anyIdentity(of identities: [Identity]) throws -> Identity {
+        try one(of: identities.sorted { $0.key.subject.text < $1.key.subject.text })
+    }
+
+    /// Of the sessions that phones know one that lives, or, now and then, one that has ended.
+    mutating func liveSession() async throws -> Session {
+        let known = try anySession()
+        do {
+            return try await world.service.session(of: known.bearer)
+        } catch SignInFailure.invalidSession where chance(3, of: 4) {
+            world.memory.forget(session: known.id)
+            return try await liveSession()
+        }
+    }
+
+    /// Does something with a ticket. Most that are good for nothing are thrown away; the others are tried again.
+    mutating func spend(
+        _ ticket: String, _ use: (inout RandomWalker) async throws -> Void
+    ) async throws {
+        let isThrownAway = chance(3, of: 4)
+        do {
+            try await use(&self)
+        } catch SignInFailure.linkTicketExpired {
+            if isThrownAway { world.memory.forget(ticket: ticket) }
+            throw SignInFailure.linkTicketExpired
+        }
+        world.memory.spent(ticket: ticket)
+        if isThrownAway { world.memory.forget(ticket: ticket) }
+    }
+}

@@ -1,0 +1,47 @@
+import Accounts
+import Foundation
+import Storage
+import Testing
+
+/// That the page of states has each state that a row can be in, and no reason that no session ends for.
+@Suite struct StatesPageTests {
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
+    private static func page() throws -> String {
+        try String(contentsOf: root.appending(path: "docs/states.md"), encoding: .utf8)
+    }
+
+    /// The first column of the table under a heading, where it is code.
+    private static func rows(under heading: String) throws -> [String] {
+        let section = try #require(try page().components(separatedBy: "\n## \(heading)\n").dropFirst().first)
+        let end = section.range(of: "\n## ")?.lowerBound ?? section.endIndex
+        return section[..<end].matches(of: /(?m)^\| `(\w+)` \|/).map { String($0.1) }
+    }
+
+    @Test func `each reason for which sessions end has a row`() throws {
+        #expect(try Self.rows(under: "Session").sorted() == SessionStore.EndReason.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `each status of an account has a row`() throws {
+        #expect(try Self.rows(under: "Account").sorted() == Account.Status.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `each state of an authorization has a row`() throws {
+        #expect(
+            try Self.rows(under: "Identity").sorted() == Identity.Authorization.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `each state of a ticket has a row`() throws {
+        #expect(try Self.rows(under: "Link ticket") == ["open", "spent", "cancelled", "ended", "expired"])
+    }
+
+    @Test func `each policy for stray accounts and each failure of linking is told of`() throws {
+        let page = try Self.page()
+        let words =
+            StrayAccountPolicy.allCases.map(\.rawValue) + [
+                "email_taken", "identity_already_linked", "provider_already_linked", "last_sign_in_method",
+                "account_disabled", "invalid_session", "invalid_credentials", "reauthentication_required",
+            ]
+        for word in words { #expect(page.contains("`\(word)`"), "\(word)") }
+    }
+}

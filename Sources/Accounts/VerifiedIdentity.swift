@@ -4,7 +4,7 @@ package struct ProviderEmail: Hashable, Sendable {
     package let isVerified: Bool
     /// Apple's relay: it forwards mail but proves nothing about who owns a local account.
     package let isPrivateRelay: Bool
-    /// Whether the provider itself runs the mailbox's domain (see `contract` of automatic binding): Google for
+    /// Whether the provider itself runs the mailbox's domain (docs/linking.md, automatic linking): Google for
     /// `@gmail.com` and hosted domains, Apple for its own domains when the address is stated not to be a relay.
     package let isAuthoritative: Bool
 

@@ -14,7 +14,7 @@ import Testing
         .registrationPerNetwork: .limit(count: 30, seconds: 3600),
     ]
 
-    /// Somebody with a password and an Apple identity, and a service that has the contract's limits.
+    /// Somebody with a password and an Apple identity, and a service that has the default limits.
     private static func run(
         _ limits: [LimitKind: RateLimit] = limits, _ body: (SignInFixture, SignInService) async throws -> Void
     ) async throws {

@@ -18,6 +18,8 @@ import Testing
         let text = String(decoding: bytes, as: UTF8.self)
         let lines = text.components(separatedBy: "\r\n")
         #expect(!lines.contains { $0.utf8.contains(0x0D) || $0.utf8.contains(0x0A) })
+        // Such a space may be lost on the way (RFC 2045 §6.7, rule 3).
+        #expect(!lines.contains { $0.utf8.last == 0x20 || $0.utf8.last == 0x09 })
         let long = lines.filter { $0.utf8.count > 76 }
         #expect(long.allSatisfy { $0.hasPrefix("Content-Type: multipart") || $0.hasPrefix("Message-ID") }, "\(long)")
         #expect(message.defects.isEmpty, "\(message.defects)")

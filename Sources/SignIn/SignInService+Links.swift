@@ -70,10 +70,11 @@ extension SignInService {
         }
     }
 
-    package func cancel(linkTicket: String) async throws(SignInFailure) {
+    package func cancel(linkTicket: String, client: Client) async throws(SignInFailure) {
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket) else { return }
         let now = clock.now()
-        try await stored { try await stores.links.cancel(hash, at: now) }
+        let event = AuditEvent(.linkCancelled, from: origin(client))
+        try await stored { try await stores.links.cancel(hash, at: now, recording: event) }
     }
 
     func bind(

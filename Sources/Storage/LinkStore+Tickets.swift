@@ -55,10 +55,15 @@ extension LinkStore {
     }
 
     /// Consumes the ticket without using it.
-    package func cancel(_ hash: [UInt8], at now: Timestamp) async throws {
+    ///
+    /// - Parameter event: of somebody who wants that.
+    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws {
         try await database.transaction(retries: 2) { transaction in
             guard let ticket = try await consume(hash, at: now, in: transaction) else { return }
             try await release(hash, of: ticket.identity.key, at: now, in: transaction)
+            guard var event else { return }
+            event.provider = ticket.identity.key.provider
+            try await AuditTrail.record(event, at: now, in: transaction)
         }
     }
 

@@ -381,7 +381,7 @@ import Testing
     @Test func `a code for bind needs a ticket that is open`() async throws {
         try await SignInFixture.withMail { fixture in
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            try await fixture.service.cancel(linkTicket: ticket.linkTicket)
+            try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
             let old = try await fixture.ticket(.google, try fixture.google("1"))
             try await expectFailure("linkTicketExpired") {
                 try await fixture.mailCode(.bind, to: Self.email, for: ticket)

@@ -78,7 +78,10 @@ import Testing
                 let works: [@Sendable () async throws -> Void] = (0..<18).map { number in
                     let ticket = shared[number % 6]
                     switch number % 3 {
-                    case 0: return { try await fixture.service.cancel(linkTicket: ticket.linkTicket) }
+                    case 0:
+                        return {
+                            try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+                        }
                     case 1: return { _ = try await fixture.sweeping.sweep() }
                     default:
                         return {

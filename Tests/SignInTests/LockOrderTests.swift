@@ -34,7 +34,7 @@ import Testing
                 _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
                 try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
             } with: {
-                try await fixture.service.cancel(linkTicket: other.linkTicket)
+                try await fixture.service.cancel(linkTicket: other.linkTicket, client: fixture.client)
             }
             try await cancelling.value
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)

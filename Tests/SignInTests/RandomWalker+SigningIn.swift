@@ -15,7 +15,7 @@ extension RandomWalker {
         case .bindByPassword:
             try await bind(.password(email: try anyAddress(), password: try one(of: WalkPerson.passwords)))
         case .bindByCode: try await bindByCode()
-        case .cancel: try await world.service.cancel(linkTicket: try anyTicket())
+        case .cancel: try await world.service.cancel(linkTicket: try anyTicket(), client: client)
         case .register: try await register()
         case .signInByPassword: try await signInByPassword()
         case .signInByCode: try await signInByCode()

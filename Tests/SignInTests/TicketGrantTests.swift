@@ -54,7 +54,7 @@ import Testing
     private static func end(_ ticket: LinkRequired, _ end: End, in fixture: LifeCycleFixture) async throws {
         switch end {
         case .cancelled:
-            try await fixture.service.cancel(linkTicket: ticket.linkTicket)
+            try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
         case .expired:
             try await fixture.advance(by: SignInService.ticketLifetime)
         }

@@ -30,7 +30,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             for text in [ticket.linkTicket, ticket.linkTicket, "unknown", ""] {
-                try await fixture.service.cancel(linkTicket: text)
+                try await fixture.service.cancel(linkTicket: text, client: fixture.client)
             }
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         }

@@ -32,7 +32,7 @@ extension MobileAPI {
             },
             Route(.post, "/v1/links/cancel") { request in
                 let ticket = try request.fields { $0.string("linkTicket") }
-                try await service.cancel(linkTicket: ticket)
+                try await service.cancel(linkTicket: ticket, client: request.caller(device: nil))
                 return .empty()
             },
         ]

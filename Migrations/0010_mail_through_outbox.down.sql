@@ -1,6 +1,16 @@
 -- why: takes back the promise of mails by rows of the outbox.
 DELETE FROM outbox WHERE kind = 'mail';
 
+DROP INDEX outbox_recipient_idx;
+
+DROP INDEX outbox_done_idx;
+
+DROP INDEX outbox_expiry_idx;
+
+DROP INDEX outbox_due_idx;
+
+CREATE INDEX outbox_due_idx ON outbox (next_attempt_at) WHERE status = 'pending';
+
 ALTER TABLE outbox
     DROP CONSTRAINT outbox_recipient_bounded,
     DROP CONSTRAINT outbox_mail_complete,

@@ -18,3 +18,15 @@ ALTER TABLE outbox
     ADD CONSTRAINT outbox_mail_complete
         CHECK (kind <> 'mail' OR (template IS NOT NULL AND language IS NOT NULL AND expires_at IS NOT NULL)),
     ADD CONSTRAINT outbox_recipient_bounded CHECK (octet_length(recipient) <= 254);
+
+-- Each kind is worked off by itself; a pile of the one must not stand in the other's way.
+DROP INDEX outbox_due_idx;
+
+CREATE INDEX outbox_due_idx ON outbox (kind, next_attempt_at) WHERE status = 'pending';
+
+-- What is swept: mails that have expired, revocations that were done, and who was mailed when an account is deleted.
+CREATE INDEX outbox_expiry_idx ON outbox (expires_at) WHERE kind = 'mail';
+
+CREATE INDEX outbox_done_idx ON outbox (finished_at) WHERE status = 'done';
+
+CREATE INDEX outbox_recipient_idx ON outbox (recipient) WHERE recipient IS NOT NULL;

@@ -20,8 +20,10 @@ CREATE TABLE email_codes (
 CREATE INDEX email_codes_expiry_idx ON email_codes (expires_at);
 
 ALTER TABLE accounts
-    -- The address that takes the place of the account's when its mailbox is proven.
+    -- The address that takes the place of the account's when its mailbox is proven, and until when it may.
     ADD COLUMN pending_email text COLLATE "C",
-    ADD CONSTRAINT accounts_pending_email_bounded CHECK (octet_length(pending_email) <= 254);
-
-CREATE INDEX accounts_pending_email_idx ON accounts (pending_email) WHERE pending_email IS NOT NULL;
+    ADD COLUMN pending_email_expires_at timestamptz,
+    -- True of every row there is; to look would hold up everybody who signs in.
+    ADD CONSTRAINT accounts_pending_email_bounded CHECK (octet_length(pending_email) <= 254) NOT VALID,
+    ADD CONSTRAINT accounts_pending_email_expires
+        CHECK ((pending_email IS NULL) = (pending_email_expires_at IS NULL)) NOT VALID;

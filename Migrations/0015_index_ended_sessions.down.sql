@@ -1,2 +1,4 @@
--- why: takes back the index of ended sessions.
-DROP INDEX sessions_ended_idx;
+-- no-transaction: takes back the two indexes while people go on signing in.
+DROP INDEX CONCURRENTLY IF EXISTS accounts_pending_email_idx;
+
+DROP INDEX CONCURRENTLY IF EXISTS sessions_ended_idx;

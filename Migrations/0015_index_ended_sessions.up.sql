@@ -1,2 +1,11 @@
--- why: sessions that have ended are swept by it. A refresh changes no column of it, so it stays as cheap as it was.
-CREATE INDEX sessions_ended_idx ON sessions (ended_at) WHERE ended_at IS NOT NULL;
+-- no-transaction: indexes are built, and constraints looked at, while people go on signing in. Why: ended sessions are swept
+-- by theirs; a refresh changes no column of it, so it stays as cheap as it was. A mailed code finds who awaits it by the
+-- other.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS sessions_ended_idx ON sessions (ended_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX CONCURRENTLY IF NOT EXISTS accounts_pending_email_idx ON accounts (pending_email)
+    WHERE pending_email IS NOT NULL;
+
+ALTER TABLE accounts VALIDATE CONSTRAINT accounts_pending_email_bounded;
+
+ALTER TABLE accounts VALIDATE CONSTRAINT accounts_pending_email_expires;

@@ -12,6 +12,8 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case guessPerNetwork
     /// New accounts from one network.
     case registrationPerNetwork
+    /// Codes that one network asks for.
+    case mailPerNetwork
     /// Codes mailed to one address, and changes of its address that one account asks for.
     case mailPerAddress
 }

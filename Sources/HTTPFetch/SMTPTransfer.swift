@@ -146,6 +146,8 @@ final class SMTPTransfer {
             CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return .tls
         // Said of a refused command of the envelope, and of a connection that is gone.
+        // A server that wants to be told who sends first (RFC 4954 §6) has nothing against the mail.
+        case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
         // Said of a refused message, and of a greeting that isn't one.
         case CURLE_WEIRD_SERVER_REPLY where reply >= 400:

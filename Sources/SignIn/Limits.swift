@@ -10,12 +10,20 @@ struct Limits: Sendable {
     private let store: RateLimitStore
     /// The keys in the database are keyed digests: a dump of it names no address and no network.
     private let subkey: KeyRing.Subkey
+    private let journal: RefusalJournal
     private let clock: any WallClock
 
-    init(_ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, clock: any WallClock) {
+    init(
+        _ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, journal: RefusalJournal,
+        clock: any WallClock
+    ) {
         self.limits = limits
         self.store = store
-        self.subkey = keyRing.current(for: .codes)
+        // Not the one that writes: while that changes, processes differ in it, and would count by themselves.
+        self.subkey =
+            keyRing.all(for: .codes).min { $0.keyID.utf8.lexicographicallyPrecedes($1.keyID.utf8) }
+            ?? keyRing.current(for: .codes)
+        self.journal = journal
         self.clock = clock
     }
 
@@ -23,7 +31,7 @@ struct Limits: Sendable {
     ///
     /// - Parameter subject: whose allowance it is; nobody's is not limited.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when it is used up.
-    func draw(_ kind: LimitKind, of subject: String?) async throws(SignInFailure) {
+    func draw(_ kind: LimitKind, of subject: String?, by client: Client) async throws(SignInFailure) {
         guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
         let key = try key(kind, subject)
         let wait: Int64?
@@ -32,7 +40,9 @@ struct Limits: Sendable {
         } catch {
             throw SignInFailure(StorageFailure(error))
         }
-        if let wait { throw .rateLimited(kind, retryAfter: wait) }
+        guard let wait else { return }
+        journal.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
+        throw .rateLimited(kind, retryAfter: wait)
     }
 
     /// Uncounts one. When that fails, it stays counted for as long as any other.
@@ -47,11 +57,11 @@ struct Limits: Sendable {
     ///
     /// - Parameter account: what stands for the account whose password is guessed at; `nil` when no password is.
     func guessing<Proven: Sendable>(
-        atPasswordOf account: String? = nil, by client: Client, _ guess: () async throws(SignInFailure) -> Proven
+        atPasswordOf account: String?, by client: Client, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
-        try await draw(.guessPerNetwork, of: client.network)
+        try await draw(.guessPerNetwork, of: client.network, by: client)
         do throws(SignInFailure) {
-            try await draw(.passwordPerAccount, of: account)
+            try await draw(.passwordPerAccount, of: account, by: client)
         } catch {
             await putBack(.guessPerNetwork, of: client.network)
             throw error
@@ -60,7 +70,12 @@ struct Limits: Sendable {
         do throws(SignInFailure) {
             outcome = .success(try await guess())
         } catch {
-            if case .invalidCredentials = error { throw error }
+            if case .invalidCredentials = error {
+                journal.note(
+                    .guessRejected, reason: account == nil ? "email_code" : "password", network: client.network,
+                    requestID: client.requestID)
+                throw error
+            }
             outcome = .failure(error)
         }
         await putBack(.passwordPerAccount, of: account)

@@ -10,7 +10,7 @@ import Synchronization
 package final class RefusalJournal: Sendable {
     /// How many sums are kept apart by network between two flushes. Beyond it a sum is over all networks; there are no
     /// more of those than there are reasons.
-    package static let limit = 256
+    package static let limit = 32
 
     private struct Refusal: Hashable {
         let kind: AuditEvent.Kind

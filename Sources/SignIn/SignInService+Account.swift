@@ -55,8 +55,13 @@ extension SignInService {
         // Whoever reads the account's mailbox can set its password.
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         // Of the account too: its owner has mail sent to whomever they name.
-        try await limits.draw(.mailPerAddress, of: "\(session.accountID)")
-        try await limits.draw(.mailPerAddress, of: address.text)
+        try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: client)
+        do throws(SignInFailure) {
+            try await limits.draw(.mailPerAddress, of: address.text, by: client)
+        } catch {
+            await limits.putBack(.mailPerAddress, of: "\(session.accountID)")
+            throw error
+        }
         let code = emailCodes.new(for: address, purpose: .verifyEmail, at: now)
         let change = try await stored {
             try await stores.accounts.requestEmail(

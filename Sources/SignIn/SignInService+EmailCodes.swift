@@ -20,11 +20,13 @@ extension SignInService {
             else { throw .linkTicketExpired }
             ticketHash = hash
         }
-        try await limits.draw(.mailPerAddress, of: address.text)
+        try await limits.draw(.mailPerNetwork, of: client.network, by: client)
+        try await limits.draw(.mailPerAddress, of: address.text, by: client)
         let code = emailCodes.new(for: address, purpose: purpose, at: now)
         try await stored {
             try await stores.emailCodes.issue(code, ticketHash: ticketHash, language: language, at: now)
         }
+        journal.note(.codeMailed, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
     }
 
     package func signIn(
@@ -58,7 +60,9 @@ extension SignInService {
     package func verifyEmail(
         code typed: String, of session: Session, client: Client
     ) async throws(SignInFailure) {
-        let address = try await stored { try await stores.accounts.unprovenEmail(of: session.accountID) }
+        let address = try await stored {
+            try await stores.accounts.unprovenEmail(of: session.accountID, at: clock.now())
+        }
         let code = try await proveCode(typed, for: .verifyEmail, of: address, by: client)
         let now = clock.now()
         let outcome = try await stored {
@@ -77,7 +81,7 @@ extension SignInService {
         _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: [UInt8]? = nil,
         by client: Client
     ) async throws(SignInFailure) -> EmailCode {
-        try await limits.guessing(by: client) { () throws(SignInFailure) in
+        try await limits.guessing(atPasswordOf: nil, by: client) { () throws(SignInFailure) in
             guard let address else { throw .invalidCredentials }
             let now = clock.now()
             let code = try await stored {

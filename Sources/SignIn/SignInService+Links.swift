@@ -81,10 +81,11 @@ extension SignInService {
         _ ticket: LinkTicket, hash: [UInt8], proof: BindProof, replacing: Bool = false, client: Client,
         at now: Timestamp
     ) async throws(SignInFailure) -> SignedIn {
+        let provider = AuthenticationMethod(ticket.identity.key.provider)
         let opening = try opening(
             authenticatedAt: max(proof.authenticatedAt, ticket.identity.authenticatedAt),
             atProvider: ticket.identity.authenticatedAt,
-            methods: proof.methods + [AuthenticationMethod(ticket.identity.key.provider)],
+            methods: proof.methods.filter { $0 != provider } + [provider],
             client: client.with(ticket.device), now: now)
         // An account ends only for somebody who has proven the one that it goes up in.
         let strayAccountPolicy: StrayAccountPolicy =
@@ -118,7 +119,7 @@ extension SignInService {
             guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
             return BindProof(
                 ground: .session(session.id, of: session.accountID), authenticatedAt: session.authenticatedAt,
-                methods: [])
+                methods: session.methods)
         case .password(let email, let password):
             let proven = try await provePassword(email: email, password: password, client: client)
             return BindProof(

@@ -32,6 +32,13 @@ extension SignInService {
         return nonce
     }
 
+    /// Refuses a nonce that is spent already, and spends none.
+    func requireUnspent(_ nonce: IssuedNonce) async throws(SignInFailure) {
+        guard try await !stored({ try await stores.nonces.isSpent(nonce.hash) }) else {
+            throw .credentialRejected(.nonceSpent, retryAfter: nil)
+        }
+    }
+
     /// Of all who spend one nonce at once, one does.
     func spend(_ nonce: IssuedNonce, at now: Timestamp) async throws(SignInFailure) {
         guard try await stored({ try await stores.nonces.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) })

@@ -9,7 +9,7 @@ extension SignInService {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
         // Before anybody looks: here alone an answer tells whether somebody has an account.
-        try await limits.draw(.registrationPerNetwork, of: client.network)
+        try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
         guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
         let hash = try await passwordHasher.hash(password)
         let now = clock.now()

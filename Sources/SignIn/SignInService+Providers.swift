@@ -114,6 +114,8 @@ extension SignInService {
             let posted = try await verify(credential, of: provider, at: now)
             let nonce = try nonceToSpend(credential.nonce, for: provider, at: now)
             if posted != nil, let nonce { try await spend(nonce, at: now) }
+            // A code is traded in but once: not for somebody whose nonce is no good.
+            if posted == nil, let nonce { try await requireUnspent(nonce) }
             let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
             let evidence = try SignInEvidence(posted, code, of: provider)
             if posted == nil, let nonce { try await spend(nonce, at: now) }
@@ -261,6 +263,8 @@ extension SignInService {
         } catch {
             switch error {
             case .groundGone, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
+            // Since the token was verified, the provider has told that what it vouched for is over.
+            case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }
         }

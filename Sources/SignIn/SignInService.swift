@@ -63,12 +63,13 @@ package struct SignInService: Sendable {
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
-        self.limits = Limits(configuration.limits, store: stores.limits, keyRing: keyRing, clock: clock)
+        self.journal = RefusalJournal(trail: stores.audit, clock: clock)
+        self.limits = Limits(
+            configuration.limits, store: stores.limits, keyRing: keyRing, journal: journal, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)
         self.issuedNonces = IssuedNonces(keyRing: keyRing)
         self.clock = clock
         self.logger = logger
-        self.journal = RefusalJournal(trail: stores.audit, clock: clock)
     }
 }
 

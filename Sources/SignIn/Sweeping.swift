@@ -11,7 +11,7 @@ package final class Sweeping: Sendable {
     static let sessionRetention: Int64 = 7 * 86_400
     /// Seconds for which revocations are kept that are done.
     static let revocationRetention: Int64 = 90 * 86_400
-    /// How many rows of a kind go at a time. Where a sweep has dealt with fewer in all, it has left nothing behind.
+    /// How many rows of a kind go at a time. Where a sweep has dealt with fewer in all, the next one can wait.
     package static let batch = 200
     /// How many sessions are looked through at a time for those that have expired.
     private static let page = 2_000
@@ -29,24 +29,48 @@ package final class Sweeping: Sendable {
         self.clock = clock
     }
 
+    /// Clears each kind by itself: what can't be cleared holds up nothing else.
+    ///
     /// - Returns: how many rows it dealt with.
     package func sweep() async throws -> Int {
         let now = clock.now()
         let old = now.advanced(bySeconds: -Sweeping.retention)
         let batch = Sweeping.batch
-        try await stores.revocations.eraseSubjects(endedBefore: old, limit: batch)
-        var swept = try await stores.links.sweep(at: now, endedBefore: old, limit: batch)
-        swept += try await stores.nonces.deleteExpired(before: old, limit: batch)
-        swept += try await stores.emailCodes.deleteExpired(before: old, limit: batch)
-        // At once: guesses from everywhere leave many of them.
-        swept += try await stores.limits.deleteFull(before: now, limit: batch)
-        swept += try await sweepSessions(at: now)
-        swept += try await stores.revocations.deleteDone(
-            before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: batch)
-        swept += try await stores.mails.deleteExpired(
-            before: now.advanced(bySeconds: -Mailing.retention), limit: batch)
-        swept += try await stores.providerEvents.deleteProcessed(
-            before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
+        let steps: [() async throws -> Int] = [
+            {
+                try await self.stores.revocations.eraseSubjects(endedBefore: old, limit: batch)
+                return 0
+            },
+            { try await self.stores.links.sweep(at: now, endedBefore: old, limit: batch) },
+            { try await self.stores.nonces.deleteExpired(before: old, limit: batch) },
+            { try await self.stores.emailCodes.deleteExpired(before: old, limit: batch) },
+            { try await self.stores.accounts.forgetPendingEmails(before: old, limit: batch) },
+            // At once: guesses from everywhere leave many of them.
+            { try await self.stores.limits.deleteFull(before: now, limit: batch) },
+            { try await self.sweepSessions(at: now) },
+            {
+                try await self.stores.revocations.deleteDone(
+                    before: now.advanced(bySeconds: -Sweeping.revocationRetention), limit: batch)
+            },
+            {
+                try await self.stores.mails.deleteExpired(
+                    before: now.advanced(bySeconds: -Mailing.retention), limit: batch)
+            },
+            {
+                try await self.stores.providerEvents.deleteProcessed(
+                    before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
+            },
+        ]
+        var swept = 0
+        var failure: (any Error)?
+        for step in steps {
+            do {
+                swept += try await step()
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
         return swept
     }
 

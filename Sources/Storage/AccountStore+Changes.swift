@@ -21,6 +21,26 @@ package enum EmailVerification: Sendable {
 
 /// What the owner of an account changes in it.
 extension AccountStore {
+    /// Seconds for which an address waits to take the place of the account's.
+    static let pendingLifetime: Int64 = 86_400
+
+    /// Forgets addresses that were never proven.
+    ///
+    /// - Returns: how many.
+    package func forgetPendingEmails(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            UPDATE accounts
+            SET pending_email = NULL, pending_email_expires_at = NULL
+            WHERE account_id = ANY (ARRAY(
+                SELECT account_id
+                FROM accounts
+                WHERE pending_email IS NOT NULL AND pending_email_expires_at < \(moment)
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED))
+            """)
+    }
+
     package func rename(
         _ id: AccountID, to name: DisplayName, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> Account? {
@@ -42,7 +62,8 @@ extension AccountStore {
         return rows.first ?? nil
     }
 
-    /// Sets the password, and ends all sessions but this.
+    /// Sets the password, and ends all sessions but this. A change of address that is under way ends too: whoever began it
+    /// may be the one because of whom the password is changed.
     ///
     /// - Parameter old: what the account's password was compared with, or that it had none.
     package func changePassword(
@@ -56,7 +77,7 @@ extension AccountStore {
             let changed = try await transaction.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash)
+                SET password_hash = \(passwordHash), pending_email = NULL, pending_email_expires_at = NULL
                 WHERE account_id = \(id) AND password_hash IS NOT DISTINCT FROM \(old)
                 """)
             guard changed == 1 else { return .outdated }
@@ -85,7 +106,8 @@ extension AccountStore {
             _ = try await transaction.execute(
                 """
                 UPDATE accounts
-                SET pending_email = \(isOther ? code.email.text : nil)
+                SET pending_email = \(isOther ? code.email.text : nil),
+                    pending_email_expires_at = \(isOther ? now.advanced(bySeconds: AccountStore.pendingLifetime) : nil)
                 WHERE account_id = \(id)
                 """)
             try await EmailCodeStore.issue(code, language: language, at: now, in: transaction)
@@ -101,16 +123,18 @@ extension AccountStore {
 
     /// The address that a code for *verify-email* is mailed to: the one that is to become the account's, else the one that
     /// was never proven.
-    package func unprovenEmail(of id: AccountID) async throws(PostgresError) -> EmailAddress? {
-        try await AccountStore.unprovenEmail(of: id, in: database)
+    package func unprovenEmail(of id: AccountID, at now: Timestamp) async throws(PostgresError) -> EmailAddress? {
+        try await AccountStore.unprovenEmail(of: id, at: now, in: database)
     }
 
     private static func unprovenEmail(
-        of id: AccountID, in session: some PostgresSession
+        of id: AccountID, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) -> EmailAddress? {
         let rows = try await session.query(
             """
-            SELECT COALESCE(pending_email, CASE WHEN NOT email_verified THEN email END)
+            SELECT COALESCE(
+                CASE WHEN pending_email_expires_at > \(now) THEN pending_email END,
+                CASE WHEN NOT email_verified THEN email END)
             FROM accounts
             WHERE account_id = \(id)
             """
@@ -156,7 +180,7 @@ extension AccountStore {
         guard let account = try await lock(of: session, at: now, in: transaction) else {
             throw EmailRefusal(outcome: .sessionGone)
         }
-        guard try await unprovenEmail(of: account.id, in: transaction) == code.email,
+        guard try await unprovenEmail(of: account.id, at: now, in: transaction) == code.email,
             try await EmailCodeStore.consume(code, at: now, in: transaction)
         else { throw EmailRefusal(outcome: .codeGone) }
         if account.email != code.email {
@@ -166,7 +190,7 @@ extension AccountStore {
         _ = try await transaction.execute(
             """
             UPDATE accounts
-            SET email = \(code.email.text), email_verified = true, pending_email = NULL
+            SET email = \(code.email.text), email_verified = true, pending_email = NULL, pending_email_expires_at = NULL
             WHERE account_id = \(account.id)
             """)
         let kind: AuditEvent.Kind = account.email == code.email ? .emailVerified : .emailChanged

@@ -36,7 +36,7 @@ extension AccountStore {
             _ = try await transaction.execute(
                 """
                 UPDATE accounts
-                SET password_hash = \(passwordHash), pending_email = NULL
+                SET password_hash = \(passwordHash), pending_email = NULL, pending_email_expires_at = NULL
                 WHERE account_id = \(account.id)
                 """)
             try await SessionStore.end(
@@ -95,7 +95,7 @@ extension AccountStore {
         _ = try await transaction.execute(
             """
             UPDATE accounts
-            SET email_verified = true, password_hash = NULL, pending_email = NULL
+            SET email_verified = true, password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL
             WHERE account_id = \(id)
             """)
         try await AuditTrail.record(AuditEvent(.emailProven, from: origin, accountID: id), at: now, in: transaction)
@@ -112,7 +112,7 @@ extension AccountStore {
         _ = try await transaction.execute(
             """
             UPDATE accounts
-            SET email = NULL, password_hash = NULL, pending_email = NULL,
+            SET email = NULL, password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL,
                 status = CASE WHEN \(disabling) THEN 'disabled' ELSE status END,
                 disabled_reason = CASE
                     WHEN \(disabling) AND status = 'active' THEN 'email_reclaimed' ELSE disabled_reason END

@@ -113,6 +113,13 @@ extension AccountStore {
             WHERE a.account_id = \(account.id)
                 AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
             """)
+        // Whoever hasn't been mailed yet won't be: the address goes.
+        _ = try await transaction.execute(
+            """
+            DELETE FROM outbox o
+            USING accounts a
+            WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient = a.email
+            """)
         _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
         var event = event
         event.accountID = account.id

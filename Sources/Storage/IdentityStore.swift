@@ -99,7 +99,7 @@ package struct IdentityStore: Sendable {
                 ) a
             ), touched AS (
                 UPDATE identities i
-                SET last_sign_in_at = f.now,
+                SET last_sign_in_at = f.now, proven_at = GREATEST(i.proven_at, f.auth_time),
                     email = COALESCE(f.stated_email, i.email),
                     email_verified =
                         CASE WHEN f.stated_email IS NULL THEN i.email_verified ELSE f.stated_email_verified END,

@@ -199,7 +199,14 @@ extension LinkStore {
     ) async throws {
         try await SessionStore.end("s.account_id = \(stray)", reason: .accountMerged, at: now, in: transaction)
         _ = try await transaction.execute(
-            "UPDATE identities SET account_id = \(accountID), created_at = \(now) WHERE identity_id = \(identityID)")
+            """
+            UPDATE identities
+            SET account_id = \(accountID), created_at = \(now),
+                proven_at = GREATEST(proven_at, \(identity.authenticatedAt),
+                    (SELECT max(COALESCE(s.provider_auth_time, s.auth_time)) FROM sessions s
+                        WHERE s.identity_id = \(identityID)))
+            WHERE identity_id = \(identityID)
+            """)
         try await release(hash, of: identity.key, at: now, in: transaction)
         _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(stray)")
         try await AuditTrail.record(

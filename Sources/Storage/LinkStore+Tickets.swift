@@ -100,7 +100,6 @@ extension LinkStore {
                 JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
                 WHERE t.expires_at <= \(now)
                 LIMIT 1
-                FOR UPDATE OF t SKIP LOCKED
                 """
             ) { row throws(PostgresError) in
                 try row.decode([UInt8].self, String.self, String.self, String.self)
@@ -109,6 +108,7 @@ extension LinkStore {
                 let subject = ProviderSubject(subject)
             else { return false }
             let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+            // If somebody has dealt with it meanwhile, there is nothing to release.
             try await LinkStore.lock(key, in: transaction)
             try await release(hash, of: key, at: now, in: transaction)
             return true
@@ -184,18 +184,27 @@ extension LinkStore {
     /// Whoever decides over a person's tickets, and what they hold, decides alone: two who see each other's ticket alive
     /// would both erase their own.
     static func lock(_ key: IdentityKey, in transaction: Transaction) async throws(PostgresError) {
+        try await lockTickets(
+            of:
+                "(VALUES (\(key.provider.rawValue), \(key.realm.text), \(key.subject.text))) p (provider, realm, subject)",
+            in: transaction)
+    }
+
+    /// - Parameter person: has their provider, realm and subject.
+    private static func lockTickets(of person: SQL, in transaction: Transaction) async throws(PostgresError) {
         _ = try await transaction.query(
             """
-            SELECT pg_advisory_xact_lock(hashtextextended(
-                concat_ws(' ', 'tickets', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text)), 0))::text
+            SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'tickets', provider, realm, subject), 0))::text
+            FROM \(person)
             """
         ) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 
-    /// Consumes the ticket, if it can still be spent, and locks its person's tickets.
+    /// Locks the tickets of the ticket's person, and consumes it if it can still be spent.
     func consume(
         _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> LinkTicket? {
+        try await LinkStore.lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)", in: transaction)
         let rows = try await transaction.query(
             """
             UPDATE link_tickets
@@ -204,9 +213,7 @@ extension LinkStore {
             RETURNING \(LinkStore.columns)
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        guard let ticket = rows.first ?? nil else { return nil }
-        try await LinkStore.lock(ticket.identity.key, in: transaction)
-        return ticket
+        return rows.first ?? nil
     }
 
     static let columns: SQL = """

@@ -11,8 +11,8 @@ package enum CreateOutcome: Sendable {
 
 /// `link_tickets`, and the two transactions that spend one.
 ///
-/// A ticket is consumed by the first statement of the transaction that uses it up; whatever refuses later rolls that
-/// back, so a refused create or bind leaves the ticket good, and what its sign-in was granted with it.
+/// A ticket is consumed before anything else by the transaction that uses it up; whatever refuses later rolls that back,
+/// so a refused create or bind leaves the ticket good, and what its sign-in was granted with it.
 package struct LinkStore: Sendable {
     let database: Database
     let keyRing: KeyRing
@@ -46,10 +46,12 @@ package struct LinkStore: Sendable {
                 if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
                 var holder: EmailHolder?
                 if let email = identity.email, email.isVerified {
-                    try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
+                    let locked = try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
                     holder = try await AccountStore.holder(
                         of: email.address, provider: identity.key.provider, realm: identity.key.realm,
                         in: transaction)
+                    // Somebody took it in between: what is decided over has to stay as it is.
+                    if let holder, !locked.contains(holder.accountID) { throw Refusal.holderChanged }
                 }
                 let decision = Linking.decideCreate(identity.email, holder: holder)
                 let (email, isVerified) = try await execute(decision, at: now, from: origin, in: transaction)
@@ -74,6 +76,10 @@ package struct LinkStore: Sendable {
             return .ticketExpired
         } catch Refusal.identityAlreadyLinked {
             return .identityAlreadyLinked
+        } catch Refusal.holderChanged where remainingTries > 0 {
+            return try await create(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, opening: opening,
+                from: origin, remainingTries: remainingTries - 1)
         } catch Refusal.emailTaken {
             return try await conflict(over: hash, at: now)
         } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
@@ -98,6 +104,7 @@ package struct LinkStore: Sendable {
     private enum Refusal: Error {
         case ticketExpired
         case emailTaken
+        case holderChanged
         case identityAlreadyLinked
     }
 
@@ -140,10 +147,10 @@ package struct LinkStore: Sendable {
         _ = try await transaction.execute(
             """
             INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
-                is_private_email, last_sign_in_at, created_at)
+                is_private_email, last_sign_in_at, proven_at, created_at)
             VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
-                \(email?.isPrivateRelay ?? false), \(now), \(now))
+                \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now))
             """)
         // Also what other tickets of the person hold: Google gives a refresh token for the first code alone, and its
         // ticket need not be the one that is spent.

@@ -57,7 +57,9 @@ extension MailStore {
                 e.code_id, e.key_id, e.purpose, e.expires_at,
                 EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient),
                 EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient AND NOT a.email_verified)
-                    OR EXISTS (SELECT FROM accounts a WHERE a.pending_email = c.recipient)
+                    OR EXISTS (
+                        SELECT FROM accounts a
+                        WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(now))
             FROM claimed c
             LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(now)
             """
@@ -83,7 +85,28 @@ extension MailStore {
             code: code, isHeld: isHeld, isUnproven: isUnproven)
     }
 
-    /// It is sent, or there is nobody to send it to.
+    /// It is sent. That a code was mailed is recorded with the account that awaits it.
+    package func finish(_ mail: ClaimedMail, at now: Timestamp) async throws(PostgresError) {
+        guard let code = mail.code else { return try await delete(mail) }
+        let id = Identifier<AuditEvent>(now: now)
+        _ = try await database.execute(
+            """
+            WITH sent AS (
+                DELETE FROM outbox
+                WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
+                RETURNING recipient
+            )
+            INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+            SELECT \(id), \(AuditEvent.Kind.codeMailed.rawValue), 'service',
+                COALESCE(
+                    (SELECT a.account_id FROM accounts a WHERE a.email = sent.recipient),
+                    (SELECT a.account_id FROM accounts a WHERE a.pending_email = sent.recipient LIMIT 1)),
+                \(code.purpose.rawValue), \(now)
+            FROM sent
+            """)
+    }
+
+    /// There is nobody to send it to.
     package func delete(_ mail: ClaimedMail) async throws(PostgresError) {
         _ = try await database.execute(
             """

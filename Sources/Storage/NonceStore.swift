@@ -22,6 +22,13 @@ package struct NonceStore: Sendable {
             """) == 1
     }
 
+    package func isSpent(_ hash: [UInt8]) async throws(PostgresError) -> Bool {
+        let rows = try await database.query("SELECT EXISTS (SELECT FROM nonces WHERE nonce_hash = \(hash))") {
+            row throws(PostgresError) in try row.decode(Bool.self)
+        }
+        return rows == [true]
+    }
+
     /// Forgets spent nonces. To be called long after they have expired, by every process's clock.
     ///
     /// - Returns: how many.

@@ -50,6 +50,8 @@ extension ProviderEventStore {
                 FOR UPDATE OF e
                 """
             ) { row throws(PostgresError) in try PendingEvent(row) }
+            // Before any account: whoever spends a ticket of the person may be waiting for theirs.
+            if let key = events.first?.key { try await LinkStore.lock(key, in: transaction) }
             var processed: [ProcessedEvent] = []
             for event in events {
                 let outcome = try await apply(event, policy: policy, at: now, in: transaction)
@@ -194,14 +196,17 @@ extension ProviderEventStore {
         }
     }
 
-    /// Whether the person has signed in with the provider, or a code was exchanged, since the event happened: then they
-    /// have consented anew.
+    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened: then
+    /// they have consented anew.
     private func hasNewerConsent(
         _ identity: Identity, than event: PendingEvent, in transaction: Transaction
     ) async throws -> Bool {
         let rows = try await transaction.query(
             """
             SELECT EXISTS (
+                    SELECT FROM identities
+                    WHERE identity_id = \(identity.id) AND proven_at > \(event.occurredAt))
+                OR EXISTS (
                     SELECT FROM sessions
                     WHERE identity_id = \(identity.id)
                         AND COALESCE(provider_auth_time, auth_time) > \(event.occurredAt))

@@ -19,7 +19,8 @@ struct AddressSecrecyTests {
         try await world.scratch.execute(
             "UPDATE accounts SET status = 'disabled' WHERE email = \("\(name)-disabled@example.com")",
             """
-            UPDATE accounts SET pending_email = \("\(name)-pending@example.com")
+            UPDATE accounts
+            SET pending_email = \("\(name)-pending@example.com"), pending_email_expires_at = '2100-01-01Z'
             WHERE email = \("\(name)-mover@example.com")
             """)
         return ["proven", "disabled", "unproven", "pending", "unknown"].map { "\(name)-\($0)@example.com" }

@@ -109,7 +109,8 @@ import Testing
             let member = try await fixture.member(Self.email)
             let session = try await fixture.opened(member)
             // So that there is something to prove.
-            try await fixture.database.execute("UPDATE accounts SET pending_email = 'kim@new.example'")
+            try await fixture.database.execute(
+                "UPDATE accounts SET pending_email = 'kim@new.example', pending_email_expires_at = '2100-01-01Z'")
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             let address = purpose == .verifyEmail ? "kim@new.example" : Self.email
             let code = try await fixture.code(purpose, for: address, ticket: purpose == .bind ? ticket : nil)
@@ -222,7 +223,8 @@ import Testing
                 "pending@example.com",
             ]
             try await fixture.database.execute(
-                "UPDATE accounts SET pending_email = 'pending@example.com' WHERE email = 'known@example.com'")
+                "UPDATE accounts SET pending_email = 'pending@example.com', pending_email_expires_at = '2100-01-01Z' WHERE email = 'known@example.com'"
+            )
             var written: Set<[Int64]> = []
             for purpose in [EmailCodePurpose.signIn, .resetPassword, .verifyEmail] {
                 for email in classes {
@@ -276,7 +278,8 @@ import Testing
             let member = try await fixture.member(Self.email)
             let code = try await fixture.code(.signIn, for: Self.email)
             try await fixture.database.execute(
-                "UPDATE accounts SET pending_email = 'ada@example.com' WHERE account_id = \(member.account.id)")
+                "UPDATE accounts SET pending_email = 'ada@example.com', pending_email_expires_at = '2100-01-01Z' WHERE account_id = \(member.account.id)"
+            )
             // Hers are her own, whoever names her address.
             _ = try await fixture.member("ada@example.com")
             let hers = try await fixture.code(.signIn, for: "ada@example.com")

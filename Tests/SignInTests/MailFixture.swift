@@ -76,8 +76,9 @@ struct MailFixture: Sendable {
     func addAccount(_ email: String?, isVerified: Bool = true, pending: String? = nil) async throws {
         _ = try await database.execute(
             """
-            INSERT INTO accounts (account_id, email, email_verified, pending_email, created_at)
-            VALUES (\(AccountID(now: clock.now())), \(email), \(isVerified), \(pending), \(clock.now()))
+            INSERT INTO accounts (account_id, email, email_verified, pending_email, pending_email_expires_at, created_at)
+            VALUES (\(AccountID(now: clock.now())), \(email), \(isVerified), \(pending),
+                \(pending.map { _ in clock.now().advanced(bySeconds: 86_400) }), \(clock.now()))
             """)
     }
 

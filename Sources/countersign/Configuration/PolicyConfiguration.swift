@@ -18,12 +18,14 @@ struct LimitsConfiguration: Sendable {
     let guessPerNetwork: RateLimit
     let registrationPerNetwork: RateLimit
     let mailPerAddress: RateLimit
+    let mailPerNetwork: RateLimit
 
     init(from reader: inout ConfigurationReader) {
         passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
         guessPerNetwork = reader.value(Settings.Limits.guessPerNetwork)
         registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
+        mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
     }
 }
 

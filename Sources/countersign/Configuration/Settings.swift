@@ -141,6 +141,8 @@ enum Settings {
         static let registrationPerNetwork = Setting(
             "limits.registrationPerNetwork", .rate, default: "30/h", "New accounts from one network")
         static let mailPerAddress = Setting("limits.mailPerAddress", .rate, default: "5/h", "Mails to one address")
+        static let mailPerNetwork = Setting(
+            "limits.mailPerNetwork", .rate, default: "3000/h", "Codes that one network asks for")
     }
 
     enum Tokens {
@@ -194,7 +196,8 @@ enum Settings {
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount,
-            Limits.guessPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Tokens.issuer,
+            Limits.guessPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress,
+            Limits.mailPerNetwork, Tokens.issuer,
             Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath, Mail.smtpURL, Mail.from,
             Mail.serviceName,
             Mail.templatesPath,

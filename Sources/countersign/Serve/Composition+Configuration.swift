@@ -80,6 +80,7 @@ extension SignInService.Configuration {
             .guessPerNetwork: configuration.limits.guessPerNetwork,
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
+            .mailPerNetwork: configuration.limits.mailPerNetwork,
         ]
         mailLanguages = configuration.mail?.templates.languages ?? []
     }

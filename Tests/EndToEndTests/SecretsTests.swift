@@ -44,6 +44,18 @@ import Testing
                 let ending = await service.stop()
                 #expect(ending.status == 0)
                 #expect(canaries.found(in: ending.output + ending.error) == [])
+                // The trail is for others' eyes too: what came from the network is cut to its prefix.
+                let trail = try await world.scratch.withPool { database in
+                    try await database.query("SELECT e::text FROM audit_events e") { row throws(PostgresError) in
+                        try row.decode(String.self)
+                    }
+                }
+                for kind in ["signed_in", "link_required", "credential_rejected", "guess_rejected", "signed_out"] {
+                    #expect(trail.contains { $0.contains(kind) }, "\(kind)")
+                }
+                #expect(canaries.found(in: trail.joined(separator: "\n")) == [])
+                #expect(trail.contains { $0.contains("127.0.0.0/24") })
+                #expect(!trail.contains { $0.contains("127.0.0.1") })
                 let lines = try service.logLines()
                 #expect(
                     lines.contains { $0["status"]?.string == "500" && $0["reason"]?.string?.contains("42P01") == true })

@@ -73,6 +73,56 @@ import Testing
         }
     }
 
+    /// With the real tables, the partitions among them.
+    @Test func `the service can add to the audit trail and change nothing of it`() async throws {
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
+            let id = "'01890000-0000-7000-8000-000000000001'"
+            for allowed in [
+                "INSERT INTO audit_events (event_id, type, actor, created_at) VALUES (\(id), 'x', 'person', '2026-12-01Z')",
+                """
+                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                    created_at)
+                VALUES (1, 1, 1, \(id), 1, 1, 'k', sha256(''), '2026-12-01Z')
+                """,
+                """
+                INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
+                VALUES (1, 1, 'k', sha256(''), '2026-12-01Z')
+                """,
+                "UPDATE audit_head SET seal_number = 2", "SELECT type FROM audit_events", "SELECT mac FROM audit_seals",
+            ] {
+                try await service.execute(SQL(unsafeSQL: allowed))
+            }
+            let partitions = try await owner.query(
+                "SELECT relid::regclass::text FROM pg_partition_tree('audit_events') WHERE isleaf"
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(partitions.count == 25)
+            for table in ["audit_events", "audit_seals"] + partitions {
+                for refused in [
+                    "UPDATE \(table) SET created_at = now()", "DELETE FROM \(table)", "TRUNCATE \(table)",
+                    "ALTER TABLE \(table) DISABLE TRIGGER ALL", "DROP TABLE \(table)",
+                ] {
+                    await expectRefusal(refused, by: service)
+                }
+            }
+            for refused in [
+                "DELETE FROM audit_head", "TRUNCATE audit_head",
+                "ALTER TABLE audit_events DETACH PARTITION audit_events_2026_11",
+                "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2",
+                "INSERT INTO audit_events_2026_12 (event_id, type, actor, created_at) VALUES (\(id), 'x', 'person', now())",
+            ] {
+                await expectRefusal(refused, by: service)
+            }
+        }
+    }
+
+    private func expectRefusal(_ statement: String, by service: Database) async {
+        let error = await #expect(throws: PostgresError.self) {
+            try await service.execute(SQL(unsafeSQL: statement))
+        }
+        #expect(error?.sqlState == "42501", "\(statement)")
+    }
+
     @Test func `up puts privileges right that somebody changed, also when nothing is pending`() async throws {
         try await withRole { owner, service, role in
             _ = try await owner.migrator(Self.migrations).up()

@@ -85,14 +85,6 @@ struct AuditSealFixture: Sendable {
         }
     }
 
-    /// A ring that writes with the first of two keys.
-    static func keyRing(_ first: (id: String, octet: UInt8), _ second: (id: String, octet: UInt8)) throws -> KeyRing {
-        let lines = [first, second].map { key in
-            "\(key.id) \(Data(repeating: key.octet, count: 32).base64EncodedString())"
-        }
-        return try KeyRing(parsing: lines.joined(separator: "\n"))
-    }
-
     /// What an intruder with the owner's rights does.
     func tamper(_ statements: SQL...) async throws {
         for statement in statements { _ = try await database.execute(statement) }

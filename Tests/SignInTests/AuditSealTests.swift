@@ -120,7 +120,7 @@ import Testing
         try await AuditSealFixture.run { fixture in
             try await fixture.grow(seals: 2)
             let old = try SignInFixture.makeKeyRing(id: "k1", octet: 7)
-            let both = try AuditSealFixture.keyRing(("k2", 8), ("k1", 7))
+            let both = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
             let new = try SignInFixture.makeKeyRing(id: "k2", octet: 8)
 
             // Nothing says that the head is genuine.

@@ -14,8 +14,8 @@ import Testing
 
     enum Proof: CaseIterable, Sendable {
         case issuedAt, authTime, authTimeAhead, created
-        case registered, password
-        case boundByFreshSession, boundByPassword
+        case registered, password, mailedCode
+        case boundByFreshSession, boundByPassword, boundByCode
         case automaticallyBound
     }
 
@@ -23,7 +23,7 @@ import Testing
     func `a session says when its person proved to be there, and how, and no refresh changes it`(
         proof: Proof
     ) async throws {
-        try await SignInFixture.run(policy: proof == .automaticallyBound ? .automatic : .prompt) { fixture in
+        try await SignInFixture.withMail(policy: proof == .automaticallyBound ? .automatic : .prompt) { fixture in
             let (signedIn, authTime, methods) = try await Self.signIn(proof, fixture)
             var issued = signedIn.session
             for _ in 0..<3 {
@@ -80,6 +80,11 @@ import Testing
             pass()
             let signedIn = try await fixture.service.signIn(email: email, password: password, client: fixture.client)
             return (signedIn, start + 120, [.password])
+        case .mailedCode:
+            _ = try await register()
+            let code = try await fixture.code(.signIn, for: email)
+            pass()
+            return (try await fixture.signIn(email, code: code), start + 120, [.oneTimeCode])
         case .boundByFreshSession:
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             pass()
@@ -92,6 +97,13 @@ import Testing
             pass()
             let bound = try await fixture.bind(ticket, .password(email: email, password: password))
             return (bound, start + 120, [.password, .apple])
+        case .boundByCode:
+            _ = try await register()
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let code = try await fixture.code(.bind, for: email, ticket: ticket)
+            pass()
+            let bound = try await fixture.bind(ticket, .emailCode(email: email, code: code))
+            return (bound, start + 120, [.oneTimeCode, .apple])
         case .automaticallyBound:
             let claims = SignInFixture.email("kim@gmail.com")
             _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", claims)))

@@ -128,12 +128,13 @@ import Testing
         case .passwordReset:
             try await service.mailCode(to: email, for: .resetPassword, client: client)
             try await service.resetPassword(
-                email: email, code: try await people.mailedCode(.resetPassword), newPassword: "another good password",
+                email: email, code: try await people.digits(.resetPassword, of: email),
+                newPassword: "another good password",
                 client: client)
         case .mailboxProven:
             try await service.mailCode(to: email, for: .signIn, client: client)
             let owner = try await service.signIn(
-                email: email, code: try await people.mailedCode(.signIn), client: client)
+                email: email, code: try await people.digits(.signIn, of: email), client: client)
             _ = try await service.session(of: owner.session.bearer)
         case .emailReclaimed:
             _ = try await people.create(
@@ -164,20 +165,5 @@ import Testing
         }
         // What opened the account's other session is still there.
         _ = try await people.service.session(of: account.session.bearer)
-    }
-}
-
-extension SignInFixture {
-    /// The digits that the one code of this purpose was mailed as.
-    fileprivate func mailedCode(_ purpose: EmailCodePurpose) async throws -> String {
-        let codes = try await database.query(
-            "SELECT code_id, key_id, email, expires_at FROM email_codes WHERE purpose = \(purpose.rawValue)"
-        ) { row throws(PostgresError) in
-            try row.decode(EmailCodeID.self, String.self, String.self, Timestamp.self)
-        }
-        let (id, keyID, email, expiresAt) = try #require(codes.first)
-        let code = EmailCode(
-            id: id, keyID: keyID, email: try #require(EmailAddress(email)), purpose: purpose, expiresAt: expiresAt)
-        return try #require(EmailCodes(keyRing: keyRing).digits(of: code))
     }
 }

@@ -58,7 +58,9 @@ package final class RefusalJournal: Sendable {
             try await trail.record(taken.map { RefusalJournal.event($0, $1) }, at: clock.now())
         } catch {
             sums.withLock { sums in
-                for (refusal, sum) in taken { RefusalJournal.add(sum, of: refusal, to: &sums) }
+                let newer = sums
+                sums = taken
+                for (refusal, sum) in newer { RefusalJournal.add(sum, of: refusal, to: &sums) }
             }
             throw error
         }

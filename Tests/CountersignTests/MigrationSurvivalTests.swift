@@ -177,12 +177,7 @@ import Testing
         OldRows(
             version: 14,
             insert: """
-                WITH event AS (
-                    INSERT INTO audit_events (event_id, type, actor, session_id, network, occurrences, chain,
-                        transaction_id, created_at)
-                    VALUES ('01890000-0000-7000-8000-000000000012', 'guess_rejected', 'person', NULL, '192.0.2.0/24', 7, 1,
-                        12, '2026-12-01Z')
-                ), seal AS (
+                WITH seal AS (
                     INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id,
                         mac, created_at)
                     VALUES (1, 1, 12, '01890000-0000-7000-8000-000000000012', 1, 1, 'k1',
@@ -192,10 +187,8 @@ import Testing
                 VALUES (1, 1, 'k1', decode(repeat('0d', 32), 'hex'), '2026-12-01Z')
                 """,
             digest: """
-                SELECT concat_ws('|', e.network, e.occurrences, e.chain, e.transaction_id, s.event_id, s.row_count, s.mac,
-                    h.seal_number, h.mac)
-                FROM audit_events e
-                JOIN audit_seals s ON s.event_id = e.event_id
+                SELECT concat_ws('|', s.chain, s.transaction_id, s.event_id, s.row_count, s.mac, h.seal_number, h.mac)
+                FROM audit_seals s
                 CROSS JOIN audit_head h
                 """),
     ]

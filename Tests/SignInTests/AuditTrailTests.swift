@@ -55,6 +55,7 @@ import Testing
                     "signed_in - pwd 192.0.2.0/24 r1 1 A S", "signed_in - pwd 192.0.2.0/24 r1 1 A S",
                     "signed_in - pwd apple 192.0.2.0/24 r1 1 A I S", "signed_in apple apple 192.0.2.0/24 r1 1 A I S",
                 ])
+            #expect(try await Self.rows(fixture, of: "account_created") == ["account_created - - 192.0.2.0/24 r1 1 A"])
             #expect(try await Self.rows(fixture, of: "link_required") == ["link_required apple - 192.0.2.0/24 r1 1"])
             #expect(
                 try await fixture.count(
@@ -180,6 +181,20 @@ import Testing
             }
             #expect(
                 try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
+        }
+    }
+
+    @Test func `a new name is recorded, and not which`() async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await fixture.service.register(
+                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
+            let session = try await fixture.service.session(of: kim.session.bearer)
+            _ = try await fixture.service.rename(
+                accountOf: session, to: DisplayName("Kim"), client: Self.client)
+            #expect(
+                try await Self.rows(fixture, of: "display_name_changed") == [
+                    "display_name_changed - - 192.0.2.0/24 r1 1 A"
+                ])
         }
     }
 

@@ -265,8 +265,6 @@ extension SignInService {
             case .groundGone, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
             // Since the token was verified, the provider has told that what it vouched for is over.
             case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
-            // Since the token was verified, the provider has told that what it vouched for is over.
-            case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }
         }

@@ -108,7 +108,7 @@ import Testing
         // The old identity opened the proving session.
         #expect(try await service.get("/v1/account", bearer: bearer).code == "invalid_session")
         for email in ["replacer-old@example.com", "replacer-new@example.com"] {
-            #expect(try await world.mail(1, to: email).header("Subject")?.contains("Another Google") == true)
+            #expect(try await world.mail(1, to: email).header("Subject")?.contains("another Google account") == true)
         }
         let gone = try await service.signInWithGoogle(try await world.googleToken("replacer"))
         #expect(try gone.text("status") == "linkRequired")

@@ -1,6 +1,7 @@
 import Accounts
 import SignIn
 import Storage
+import TestSupport
 
 /// What people do in a session.
 extension RandomWalker {
@@ -25,7 +26,8 @@ extension RandomWalker {
 
     mutating func verifyEmail() async throws {
         let session = try await liveSession()
-        guard let address = try await world.stores.accounts.unprovenEmail(of: session.accountID) else { throw Idle() }
+        guard let address = try await world.stores.accounts.unprovenEmail(of: session.accountID, at: world.clock.now())
+        else { throw Idle() }
         let code = try await code(.verifyEmail, to: address.text)
         try await world.service.verifyEmail(code: code.digits, of: session, client: client)
         world.memory.used(code: code.id)

@@ -6,7 +6,7 @@ extension BuiltInMail {
         case .signInCode:
             english(
                 "Your sign-in code for {{service}}",
-                "this is your code to sign in to {{service}}:",
+                "This is your code to sign in to {{service}}:",
                 "{{code}}",
                 "It works once and expires in {{minutes}} min.",
                 warning: """
@@ -17,7 +17,7 @@ extension BuiltInMail {
             english(
                 "Your code to link a sign-in to your {{service}} account",
                 """
-                somebody, we hope you, has signed in to {{service}} in a new way and wants to link it to your account. \
+                Somebody, we hope you, has signed in to {{service}} in a new way and wants to link it to your account. \
                 This code proves that the account is yours:
                 """,
                 "{{code}}",
@@ -29,7 +29,7 @@ extension BuiltInMail {
         case .verifyEmailCode:
             english(
                 "Confirm your email address for {{service}}",
-                "this code confirms the email address of your {{service}} account:",
+                "This code confirms the email address of your {{service}} account:",
                 "{{code}}",
                 "It works once and expires in {{minutes}} min.",
                 warning: """
@@ -39,7 +39,7 @@ extension BuiltInMail {
         case .resetPasswordCode:
             english(
                 "Your code to reset the password at {{service}}",
-                "this code lets you choose a new password for your {{service}} account:",
+                "This code lets you choose a new password for your {{service}} account:",
                 "{{code}}",
                 "It works once and expires in {{minutes}} min. All devices will have to sign in again.",
                 warning: """
@@ -49,7 +49,7 @@ extension BuiltInMail {
         case .identityLinked:
             english(
                 "{{provider}} was linked to your {{service}} account",
-                "from now on you can sign in to {{service}} with {{provider}}.",
+                "From now on you can sign in to {{service}} with {{provider}}.",
                 warning: """
                     If this wasn't you, somebody else is in your account: sign in to {{service}}, remove {{provider}} \
                     from the account, sign out all other devices and change your password.
@@ -66,9 +66,9 @@ extension BuiltInMail {
                     """)
         case .identityReplaced:
             english(
-                "Another {{provider}} account opens your {{service}} account",
+                "Your {{service}} account is now linked to another {{provider}} account",
                 """
-                from now on your {{service}} account is linked to another {{provider}} account. The one that was linked \
+                From now on your {{service}} account is linked to another {{provider}} account. The one that was linked \
                 before no longer opens it, and devices that had signed in with that one are signed out.
                 """,
                 warning: """
@@ -78,7 +78,7 @@ extension BuiltInMail {
         case .passwordChanged:
             english(
                 "The password of your {{service}} account was changed",
-                "your {{service}} account has a new password. Other devices are signed out.",
+                "Your {{service}} account has a new password. Other devices are signed out.",
                 warning: """
                     If this wasn't you, reset the password at {{service}} right away. The code for it will be mailed to \
                     you.
@@ -87,7 +87,7 @@ extension BuiltInMail {
             english(
                 "A new email address for your {{service}} account",
                 """
-                somebody who is signed in to your {{service}} account wants to give it another email address. Nothing \
+                Somebody who is signed in to your {{service}} account wants to give it another email address. Nothing \
                 changes until the new address is confirmed.
                 """,
                 warning: """
@@ -98,7 +98,7 @@ extension BuiltInMail {
             english(
                 "The email address of your {{service}} account was changed",
                 """
-                your {{service}} account has a new email address, which has been confirmed. From now on mail about the \
+                Your {{service}} account has a new email address, which has been confirmed. From now on mail about the \
                 account goes there, and no longer to this address.
                 """,
                 warning: "If this wasn't you, tell {{service}} at once: somebody else is in your account.")

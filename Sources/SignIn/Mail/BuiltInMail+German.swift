@@ -8,7 +8,7 @@ extension BuiltInMail {
                 "Ihr Anmeldecode für {{service}}",
                 "mit diesem Code melden Sie sich bei {{service}} an:",
                 "{{code}}",
-                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                "Er gilt nur einmal und läuft in {{minutes}} min ab.",
                 warning: """
                     Wenn Sie das nicht waren, hat jemand Ihre Adresse eingegeben: Sie können diese Mail ignorieren. Geben \
                     Sie den Code nicht weiter; niemand von {{service}} wird Sie je danach fragen.
@@ -21,7 +21,7 @@ extension BuiltInMail {
                 verknüpfen. Dieser Code beweist, dass es Ihr Konto ist:
                 """,
                 "{{code}}",
-                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                "Er gilt nur einmal und läuft in {{minutes}} min ab.",
                 warning: """
                     Wenn Sie das nicht waren, ignorieren Sie diese Mail; dann wird nichts verknüpft. Geben Sie den Code \
                     nicht weiter: Wer ihn hat, kommt in Ihr Konto.
@@ -31,7 +31,7 @@ extension BuiltInMail {
                 "Bestätigen Sie Ihre E-Mail-Adresse für {{service}}",
                 "dieser Code bestätigt die E-Mail-Adresse Ihres Kontos bei {{service}}:",
                 "{{code}}",
-                "Er gilt einmal und läuft in {{minutes}} min ab.",
+                "Er gilt nur einmal und läuft in {{minutes}} min ab.",
                 warning: """
                     Wenn Sie das nicht waren, hat jemand Ihre Adresse eingegeben: Ignorieren Sie diese Mail, dann bleibt \
                     die Adresse unbestätigt. Geben Sie den Code nicht weiter.
@@ -41,7 +41,7 @@ extension BuiltInMail {
                 "Ihr Code für ein neues Passwort bei {{service}}",
                 "mit diesem Code wählen Sie ein neues Passwort für Ihr Konto bei {{service}}:",
                 "{{code}}",
-                "Er gilt einmal und läuft in {{minutes}} min ab. Alle Geräte müssen sich danach neu anmelden.",
+                "Er gilt nur einmal und läuft in {{minutes}} min ab. Alle Geräte müssen sich danach neu anmelden.",
                 warning: """
                     Wenn Sie das nicht waren, ignorieren Sie diese Mail; Ihr Passwort bleibt, wie es ist. Geben Sie den \
                     Code nicht weiter: Wer ihn hat, kommt in Ihr Konto.
@@ -68,7 +68,7 @@ extension BuiltInMail {
                     """)
         case .identityReplaced:
             german(
-                "Ein anderes Konto von {{provider}} öffnet Ihr Konto bei {{service}}",
+                "Ihr Konto bei {{service}} ist jetzt mit einem anderen {{provider}}-Konto verknüpft",
                 """
                 ab jetzt ist Ihr Konto bei {{service}} mit einem anderen Konto von {{provider}} verknüpft. Das bisherige \
                 öffnet es nicht mehr, und Geräte, die damit angemeldet waren, sind abgemeldet.
@@ -105,7 +105,7 @@ extension BuiltInMail {
                 dorthin und nicht mehr an diese Adresse.
                 """,
                 warning: """
-                    Wenn Sie das nicht waren, melden Sie sich sofort bei {{service}}: Jemand anderes ist in Ihrem Konto.
+                    Wenn Sie das nicht waren, wenden Sie sich sofort an {{service}}: Jemand anderes ist in Ihrem Konto.
                     """)
         }
     }

@@ -41,6 +41,12 @@ extension MailTemplates {
                     faults.append("\(language): is no directory named after a language, such as en or pt-BR")
                     continue
                 }
+                // A language is chosen in whatever case, so that of two spellings one would never be.
+                let known = BuiltInMail.languages.map(\.tag) + mails.keys
+                if let other = known.first(where: { $0 != language && $0.lowercased() == language.lowercased() }) {
+                    faults.append("\(language): is the language \(other) in another case")
+                    continue
+                }
                 mails[language] = read(language, Set(files))
             }
             return mails

@@ -39,6 +39,9 @@ package struct AuditEvent: Sendable {
         case streamVerified = "stream_verified"
         /// A provider refused a code that came beside a good token.
         case codeRejected = "code_rejected"
+        /// Somebody asked for a code by mail: what for, and how often since the last such row.
+        case codeRequested = "code_requested"
+        /// A code was mailed, to whoever awaits one.
         case codeMailed = "code_mailed"
         /// A mailbox was proven that never had been: what was set up before its owner came is gone.
         case emailProven = "email_proven"

@@ -16,6 +16,17 @@ package final class AuditSealing: Sendable {
     private let oldest = Gauge(label: "countersign_audit_unsealed_seconds")
     private let failures = Counter(label: "countersign_audit_seal_failures_total")
     private let lastReminder = Mutex<Timestamp?>(nil)
+    private let seen = Mutex(Seen())
+
+    /// Where the trail ended when this process last looked, and when it last said so.
+    private struct Seen {
+        var head: AuditHead?
+        var lastTold: Timestamp?
+    }
+
+    /// Seconds between two lines in the log that tell where the trail ends: a copy of the head that nobody who changes the
+    /// database changes with it.
+    static let announcement: Int64 = 3_600
 
     package init(seals: AuditSeals, clock: any WallClock, logger: Logger) {
         self.seals = seals
@@ -29,7 +40,9 @@ package final class AuditSealing: Sendable {
     package func round() async throws -> Bool {
         do {
             let now = clock.now()
-            switch try await seals.seal(at: now) {
+            let outcome =
+                try await goesOn(at: now) ? try await seals.seal(at: now) : SealingOutcome.halted(.headMismatch)
+            switch outcome {
             case .halted(let halt):
                 failures.increment()
                 remind(of: halt, at: now)
@@ -44,6 +57,28 @@ package final class AuditSealing: Sendable {
             failures.increment()
             throw error
         }
+    }
+
+    /// Whether the trail ends where it did or further. Seals and head could be taken away together, and all be sealed anew;
+    /// but not from the memory of a process that runs.
+    private func goesOn(at now: Timestamp) async throws -> Bool {
+        let head = try await seals.end()
+        let (goesOn, isNews) = seen.withLock { seen in
+            if let known = seen.head {
+                guard let head, head.number > known.number || head == known else { return (false, false) }
+            }
+            seen.head = head
+            guard head != nil, seen.lastTold.map({ now >= $0.advanced(bySeconds: AuditSealing.announcement) }) ?? true
+            else { return (true, false) }
+            seen.lastTold = now
+            return (true, true)
+        }
+        if isNews, let head {
+            logger.notice(
+                "the audit trail goes up to here",
+                metadata: ["head": "\(head.text)", "rows": "\(head.totalCount)"])
+        }
+        return goesOn
     }
 
     private func remind(of halt: AuditHalt, at now: Timestamp) {

@@ -26,7 +26,7 @@ extension SignInService {
         try await stored {
             try await stores.emailCodes.issue(code, ticketHash: ticketHash, language: language, at: now)
         }
-        journal.note(.codeMailed, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
+        journal.note(.codeRequested, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
     }
 
     package func signIn(

@@ -56,6 +56,13 @@ package struct AuditSeals: Sendable {
         self.keyRing = keyRing
     }
 
+    /// Where the trail ends by its last seal.
+    package func end() async throws(PostgresError) -> AuditHead? {
+        try await AuditSeals.last(in: database).map {
+            AuditHead(number: $0.seal.number, totalCount: $0.seal.totalCount, code: $0.code)
+        }
+    }
+
     /// When the oldest row was written that no seal covers yet.
     package func oldestUnsealed() async throws(PostgresError) -> Timestamp? {
         let start = AuditPosition.start

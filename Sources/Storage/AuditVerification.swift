@@ -46,6 +46,15 @@ package struct AuditHead: Sendable, Equatable {
     package let totalCount: Int64
     /// The seal's code, over everything before it.
     package let code: [UInt8]
+
+    /// As many octets of the code as are told.
+    package static let shownOctets = 8
+
+    /// As an operator keeps it: `NUMBER:CODE`.
+    package var text: String {
+        let digits = code.prefix(AuditHead.shownOctets).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return "\(number):\(digits.joined())"
+    }
 }
 
 /// What one look at the whole trail came to.

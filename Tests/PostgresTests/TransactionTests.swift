@@ -120,7 +120,8 @@ private struct Refused: Error, Equatable {
             async let one: Void = lockBoth(1, 2)
             async let two: Void = lockBoth(2, 1)
             _ = try await (one, two)
-            #expect(runs.count == 3)
+            // One of them loses; on a busy machine both may, and meet again.
+            #expect(runs.count >= 3)
             try await expect("SELECT min(n) + max(n) FROM t", is: 4, in: database)
         }
     }

@@ -90,7 +90,9 @@ import Testing
             pass()
             let session = try await register()
             pass()
-            return (try await fixture.bind(ticket, session.session.credential), start + 120, [.apple])
+            return (
+                try await fixture.bind(ticket, session.session.credential), start + 120, [.password, .apple]
+            )
         case .boundByPassword:
             _ = try await register()
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))

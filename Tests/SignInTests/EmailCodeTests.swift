@@ -109,8 +109,7 @@ import Testing
             let member = try await fixture.member(Self.email)
             let session = try await fixture.opened(member)
             // So that there is something to prove.
-            try await fixture.database.execute(
-                "UPDATE accounts SET pending_email = 'kim@new.example', pending_email_expires_at = '2100-01-01Z'")
+            try await fixture.setPendingEmail("kim@new.example", of: Self.email)
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             let address = purpose == .verifyEmail ? "kim@new.example" : Self.email
             let code = try await fixture.code(purpose, for: address, ticket: purpose == .bind ? ticket : nil)
@@ -222,9 +221,7 @@ import Testing
                 "known@example.com", "unknown@example.com", "without@example.com", "disabled@example.com",
                 "pending@example.com",
             ]
-            try await fixture.database.execute(
-                "UPDATE accounts SET pending_email = 'pending@example.com', pending_email_expires_at = '2100-01-01Z' WHERE email = 'known@example.com'"
-            )
+            try await fixture.setPendingEmail("pending@example.com", of: "known@example.com")
             var written: Set<[Int64]> = []
             for purpose in [EmailCodePurpose.signIn, .resetPassword, .verifyEmail] {
                 for email in classes {
@@ -277,9 +274,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.email)
             let code = try await fixture.code(.signIn, for: Self.email)
-            try await fixture.database.execute(
-                "UPDATE accounts SET pending_email = 'ada@example.com', pending_email_expires_at = '2100-01-01Z' WHERE account_id = \(member.account.id)"
-            )
+            try await fixture.setPendingEmail("ada@example.com", of: Self.email)
             // Hers are her own, whoever names her address.
             _ = try await fixture.member("ada@example.com")
             let hers = try await fixture.code(.signIn, for: "ada@example.com")

@@ -56,6 +56,36 @@ import Testing
         }
     }
 
+    /// Linking in a session leaves neither a session of the identity nor, without a code, a grant.
+    @Test func `an event that is older than a link without a session changes nothing`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            fixture.advance(by: 20)
+            let session = try await fixture.people.service.session(of: Array(google.session.accessToken.utf8))
+            let credential = ProviderCredential(
+                token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            _ = try await fixture.people.service.link(.apple, credential, to: session, client: fixture.people.client)
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            #expect(try await fixture.account(google)?.identities.count == 2)
+        }
+    }
+
+    @Test func `an event that is older than the last sign-in changes nothing when that session is long swept`()
+        async throws
+    {
+        try await ProviderEventFixture.run { fixture in
+            let google = try await fixture.account(.google)
+            _ = try await fixture.bind(.apple, to: google)
+            fixture.advance(by: 3_700)
+            _ = try await fixture.session(.apple)
+            _ = try await fixture.people.database.execute("DELETE FROM sessions WHERE 'apple' = ANY (amr)")
+            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            #expect(try await fixture.statuses() == ["e1": "outdated"])
+            #expect(try await fixture.account(google)?.identities.count == 2)
+        }
+    }
+
     @Test func `an event of the same moment as the sign-in counts`() async throws {
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)

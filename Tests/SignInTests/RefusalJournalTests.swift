@@ -13,7 +13,7 @@ import Testing
             SELECT concat_ws(' ', type, COALESCE(provider, '-'), reason, COALESCE(network, '-'),
                 COALESCE(request_id, '-'), occurrences)
             FROM audit_events
-            WHERE type IN ('credential_rejected', 'guess_rejected', 'rate_limited', 'code_mailed')
+            WHERE type IN ('credential_rejected', 'guess_rejected', 'rate_limited', 'code_requested')
             ORDER BY type, reason, network, occurrences
             """
         ) { row throws(PostgresError) in try row.decode(String.self) }
@@ -90,8 +90,24 @@ import Testing
             try await service.journal.flush()
             #expect(
                 try await Self.rows(fixture) == [
-                    "code_mailed - signIn 192.0.2.0/24 r1 1", "rate_limited - mailPerAddress 192.0.2.0/24 - 2",
+                    "code_requested - signIn 192.0.2.0/24 r1 1", "rate_limited - mailPerAddress 192.0.2.0/24 - 2",
                 ])
+        }
+    }
+
+    @Test func `one network asks for so many codes, whoever they are for`() async throws {
+        let configure = { (configuration: inout SignInService.Configuration) in
+            configuration.limits = [.mailPerNetwork: .limit(count: 2, seconds: 3600)]
+            configuration.mailLanguages = ["en"]
+        }
+        try await SignInFixture.run(configure: configure) { fixture in
+            for name in ["kim", "ada"] {
+                try await fixture.service.mailCode(to: "\(name)@example.com", for: .signIn, client: Self.client("r1"))
+            }
+            try await expectFailure("rateLimited") {
+                try await fixture.service.mailCode(to: "lee@example.com", for: .signIn, client: Self.client("r2"))
+            }
+            #expect(try await fixture.count("email_codes") == 2)
         }
     }
 

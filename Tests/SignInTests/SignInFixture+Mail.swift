@@ -67,6 +67,16 @@ extension SignInFixture {
             "UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
     }
 
+    /// The account that has this address is to get another.
+    func setPendingEmail(_ pending: String, of email: String) async throws {
+        try await database.execute(
+            """
+            UPDATE accounts
+            SET pending_email = \(pending), pending_email_expires_at = \(clock.now().advanced(bySeconds: 86_400))
+            WHERE email = \(email)
+            """)
+    }
+
     // MARK: Codes
 
     func mailCode(_ purpose: EmailCodePurpose, to email: String, for ticket: LinkRequired? = nil) async throws {

@@ -26,6 +26,17 @@ import Testing
         }
     }
 
+    @Test func `the session that a ticket leads to has the device of the sign-in`() async throws {
+        try await SignInFixture.run { fixture in
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
+            _ = try await fixture.service.create(
+                linkTicket: ticket.linkTicket, displayName: nil, client: nameless)
+            #expect(
+                try await fixture.count("sessions WHERE device_name = 'Kim''s phone' AND device_platform = 'ios'") == 1)
+        }
+    }
+
     @Test func `a cancelled ticket is gone and cancelling always works`() async throws {
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))

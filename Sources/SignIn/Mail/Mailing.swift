@@ -12,7 +12,7 @@ package struct Mailing: Sendable {
     /// How many are sent at a time by one process: so many callers of ``sendNext()``.
     package static let lanes = 4
     /// A row whose process died is free again after so many seconds. Longer than an attempt can take.
-    static let lease: Int64 = 30
+    package static let lease: Int64 = 30
     /// Seconds after its expiry for which a mail that was given up is kept.
     static let retention: Int64 = 30 * 86_400
 

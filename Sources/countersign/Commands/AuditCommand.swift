@@ -54,17 +54,15 @@ struct AuditCommand: AsyncParsableCommand {
     }
 }
 
-/// Where the trail ended once: a seal's number and the first octets of its code.
+/// Where the trail ended once.
 struct NotedHead {
-    static let shownOctets = 8
-
     let number: Int64
     let code: [UInt8]
 
     init(_ text: String) throws {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int64(parts[0]), number > 0, let code = [UInt8](hexadecimal: parts[1]),
-            code.count >= NotedHead.shownOctets
+            code.count >= AuditHead.shownOctets
         else { throw ValidationError("--head is a head as this command prints it, NUMBER:CODE") }
         self.number = number
         self.code = code
@@ -97,10 +95,7 @@ extension AuditFinding {
 
 extension AuditReport {
     var summary: String {
-        let known = head.map { head in
-            let code = head.code.prefix(NotedHead.shownOctets).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-            return "\(head.number):\(code.joined()) over \(head.totalCount) rows"
-        }
+        let known = head.map { "\($0.text) over \($0.totalCount) rows" }
         return "\(rowCount) rows under \(sealCount) seals checked, \(unsealedCount) not sealed yet, "
             + "findings: \(findings.count); head \(known ?? "none")"
     }

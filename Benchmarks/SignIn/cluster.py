@@ -37,7 +37,7 @@ class Database:
 
     def reset(self):
         """Every measurement begins with the same tables, and with neither a checkpoint nor a vacuum due."""
-        self.query("TRUNCATE sessions", "VACUUM ANALYZE", "CHECKPOINT")
+        self.query("TRUNCATE sessions, audit_events", "VACUUM ANALYZE", "CHECKPOINT")
 
     def sessions(self):
         return int(self.query("SELECT count(*) FROM sessions"))

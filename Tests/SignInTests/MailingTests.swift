@@ -107,7 +107,7 @@ import Testing
 
     // MARK: When it fails
 
-    @Test func `what the server won't take now is sent a second later, as the same message`() async throws {
+    @Test func `what the server won't take now is sent a second later`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.addAccount("once-450@example.com")
             try await fixture.issue(.signIn, to: "once-450@example.com")

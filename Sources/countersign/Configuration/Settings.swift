@@ -142,7 +142,7 @@ enum Settings {
             "limits.registrationPerNetwork", .rate, default: "30/h", "New accounts from one network")
         static let mailPerAddress = Setting("limits.mailPerAddress", .rate, default: "5/h", "Mails to one address")
         static let mailPerNetwork = Setting(
-            "limits.mailPerNetwork", .rate, default: "3000/h", "Codes that one network asks for")
+            "limits.mailPerNetwork", .rate, default: "20000/h", "Codes that one network asks for")
     }
 
     enum Tokens {

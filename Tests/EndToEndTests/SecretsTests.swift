@@ -12,6 +12,9 @@ import Testing
         let settings = [
             "log.level": "trace",
             "google.serverClientSecret": canaries.add("client secret", "canary-client-secret"),
+            // Nobody is there: each mail fails, and is spoken of.
+            "mail.smtpUrl": "smtp://lamp:\(canaries.add("mail password", "canary-mail-password"))@127.0.0.1:1",
+            "mail.from": "lamp@example.com",
         ]
         let keyRing = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
         _ = canaries.add("key ring", try #require(keyRing.split(whereSeparator: \.isWhitespace).last.map(String.init)))
@@ -114,6 +117,7 @@ import Testing
             ["linkTicket": .string(second), "email": .string(email), "password": .string(password)])
         #expect(proven.status == 200)
 
+        try await change(service, email: email, password: password, bearer: access, &canaries)
         let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
         let next = canaries.add("next refresh token", try refreshed.text("refreshToken"))
         _ = canaries.add(token: "next access token", try refreshed.text("accessToken"))
@@ -123,6 +127,39 @@ import Testing
         #expect(out.status == 204)
         #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
         #expect(try await service.get("/v1/account", bearer: access).status == 401)
+    }
+
+    /// What is changed in a session, and what is asked for by mail.
+    private func change(
+        _ service: Countersign, email: String, password: String, bearer: String, _ canaries: inout Canaries
+    ) async throws {
+        let name = canaries.add("new name", "Canary Renamed")
+        #expect(
+            try await service.send("PATCH", "/v1/account", ["displayName": .string(name)], bearer: bearer).status == 200
+        )
+        let next = canaries.add("new password", "canary-password-10")
+        let change: TokenMint.Members = ["currentPassword": .string(password), "newPassword": .string(next)]
+        #expect(try await service.send("PUT", "/v1/account/password", change, bearer: bearer).status == 204)
+        let other = canaries.add("new email", "canary-elsewhere@example.com")
+        #expect(
+            try await service.send("PUT", "/v1/account/email", ["email": .string(other)], bearer: bearer).status == 202)
+        for purpose in ["signIn", "resetPassword"] {
+            let asked = try await service.post(
+                "/v1/email-codes", ["email": .string(email), "purpose": .string(purpose)])
+            #expect(asked.status == 202)
+        }
+        let code = canaries.add("wrong code", "canary-code-1")
+        for (path, members) in [
+            ("/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)]),
+            (
+                "/v1/accounts/password-reset",
+                ["email": .string(email), "code": .string(code), "newPassword": .string(next)]
+            ),
+        ] as [(String, TokenMint.Members)] {
+            #expect(try await service.post(path, members).status == 401)
+        }
+        let nonce = try await service.post("/v1/nonces", ["provider": "apple"])
+        _ = canaries.add("issued nonce", try nonce.text("nonce"))
     }
 
     /// Everything that is refused, and what goes wrong behind it.

@@ -45,7 +45,7 @@ struct MailFixture: Sendable {
             log: log)
     }
 
-    private static func transport(to peer: MailServer) throws -> SMTPTransport {
+    static func transport(to peer: MailServer) throws -> SMTPTransport {
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
         var configuration = SMTPTransport.Configuration()
         // Runs into a timeout only where a test wants one, however busy the machine is.
@@ -165,6 +165,16 @@ struct MailFixture: Sendable {
     func waitUntilDue() async throws {
         guard let next = try await rows().first?.nextAttemptAt else { return }
         clock.set(to: next.microseconds % 1_000_000 == 0 ? next.seconds : next.seconds + 1)
+    }
+}
+
+/// A way out by which mails arrive, and on which the server's word that they have is lost.
+struct DeafTransport: MailTransport {
+    let transport: any MailTransport
+
+    func send(_ mail: OutgoingMail) async throws(MailTransportError) {
+        try await transport.send(mail)
+        throw MailTransportError(.closed)
     }
 }
 

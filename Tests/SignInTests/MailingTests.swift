@@ -107,6 +107,21 @@ import Testing
 
     // MARK: When it fails
 
+    @Test func `what may not have arrived is sent again, as the same message`() async throws {
+        try await MailFixture.run { fixture in
+            try await fixture.addAccount("kim@example.com")
+            try await fixture.issue(.signIn, to: "kim@example.com")
+            let deaf = DeafTransport(transport: try MailFixture.transport(to: fixture.peer))
+            #expect(try await fixture.mailing(transport: deaf).sendNext())
+            #expect(try await fixture.rows().first?.error == "closed")
+            try await fixture.waitUntilDue()
+            #expect(try await fixture.work() == 1)
+            let ids = try await fixture.arrived().map { $0.header("Message-ID") }
+            #expect(ids.count == 2)
+            #expect(ids.first != .some(nil) && Set(ids).count == 1, "\(ids)")
+        }
+    }
+
     @Test func `what the server won't take now is sent a second later`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.addAccount("once-450@example.com")

@@ -63,6 +63,30 @@ struct EasyHandle: ~Copyable {
         try check(unsafe ccurl_easy_set_list(pointer, option, list.first))
     }
 
+    /// Lets neither the environment nor the files of the machine steer what is done here, and neither signals nor a slow
+    /// resolver reach the thread.
+    func isolate() throws(FetchError) {
+        try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
+        // Empty rather than absent: absent means "ask the environment".
+        try set(CURLOPT_PROXY, "")
+        try set(CURLOPT_NOSIGNAL, 1)
+        // Without it, ending a transfer that still resolves its host blocks the thread, and everyone on it, until
+        // the resolver gives up.
+        try set(CURLOPT_QUICK_EXIT, 1)
+    }
+
+    /// Where TLS is spoken, the peer has to prove the host that was asked for.
+    ///
+    /// - Parameter caBundlePath: a PEM file of trusted certificates in place of the system's.
+    func requireProof(trusting caBundlePath: String?) throws(FetchError) {
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        guard let caBundlePath else { return }
+        try set(CURLOPT_CAINFO, caBundlePath)
+        try clear(CURLOPT_CAPATH)
+    }
+
     /// Runs the transfer to its end, on this thread.
     func perform() -> CURLcode {
         unsafe curl_easy_perform(pointer)

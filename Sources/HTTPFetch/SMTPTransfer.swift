@@ -41,24 +41,14 @@ final class SMTPTransfer {
 
     // MARK: Set-up
 
-    /// The same as for requests: neither environment nor files steer what is done here.
     private func restrict(
         _ server: SMTPServer, _ configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
         try easy.set(CURLOPT_PROTOCOLS_STR, "smtp,smtps")
-        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        try easy.set(CURLOPT_PROXY, "")
-        try easy.set(CURLOPT_NOSIGNAL, 1)
-        try easy.set(CURLOPT_QUICK_EXIT, 1)
+        try easy.isolate()
         let level = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
         try easy.set(CURLOPT_USE_SSL, Int(level.rawValue))
-        try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-        try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
-        try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let path = configuration.caBundlePath {
-            try easy.set(CURLOPT_CAINFO, path)
-            try easy.clear(CURLOPT_CAPATH)
-        }
+        try easy.requireProof(trusting: configuration.caBundlePath)
     }
 
     /// Of all that a server may ask for, the two that need nothing but the password. By default libcurl would also answer
@@ -145,8 +135,8 @@ final class SMTPTransfer {
         case CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return .tls
-        // Said of a refused command of the envelope, and of a connection that is gone.
-        // A server that wants to be told who sends first (RFC 4954 §6) has nothing against the mail.
+        // Said of a refused command of the envelope, and of a connection that is gone. A server that wants to be told
+        // first who sends (RFC 4954 §6) has nothing against the mail.
         case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
         // Said of a refused message, and of a greeting that isn't one.

@@ -68,26 +68,14 @@ final class Transfer: @unchecked Sendable {
         try easy.set(CURLOPT_REDIR_PROTOCOLS_STR, scheme)
         try easy.set(CURLOPT_FOLLOWLOCATION, 0)
         try easy.set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
-        try easy.set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
-        // Empty rather than absent: absent means "ask the environment".
-        try easy.set(CURLOPT_PROXY, "")
-        try easy.set(CURLOPT_NOSIGNAL, 1)
-        // Without it, ending a transfer that still resolves its host blocks the thread, and everyone on it, until
-        // the resolver gives up.
-        try easy.set(CURLOPT_QUICK_EXIT, 1)
+        try easy.isolate()
         // Neither asked for nor undone, so a small body can't become a large one behind the limit's back.
         try easy.set(CURLOPT_HTTP_CONTENT_DECODING, 0)
         try easy.set(CURLOPT_HTTP09_ALLOWED, 0)
         try easy.set(CURLOPT_USERAGENT, configuration.userAgent)
 
         if url.isEncrypted {
-            try easy.set(CURLOPT_SSL_VERIFYPEER, 1)
-            try easy.set(CURLOPT_SSL_VERIFYHOST, 2)
-            try easy.set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-            if let path = configuration.caBundlePath {
-                try easy.set(CURLOPT_CAINFO, path)
-                try easy.clear(CURLOPT_CAPATH)
-            }
+            try easy.requireProof(trusting: configuration.caBundlePath)
             try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             // A burst waits for the first handshake and shares its connection instead of opening one for each.
             try easy.set(CURLOPT_PIPEWAIT, 1)

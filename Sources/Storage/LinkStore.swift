@@ -112,12 +112,7 @@ package struct LinkStore: Sendable {
         _ key: IdentityKey, in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
         let rows = try await session.query(
-            """
-            SELECT EXISTS (
-                SELECT FROM identities
-                WHERE provider = \(key.provider.rawValue) AND realm = \(key.realm.text)
-                    AND subject = \(key.subject.text))
-            """
+            "SELECT EXISTS (SELECT FROM identities WHERE \(key.condition))"
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         return rows.first ?? false
     }

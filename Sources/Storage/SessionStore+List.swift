@@ -31,17 +31,9 @@ extension SessionStore {
     /// - Returns: whether it was one.
     package func end(
         _ id: SessionID, of accountID: AccountID, by event: AuditEvent, at now: Timestamp
-    ) async throws -> Bool {
-        try await database.transaction { transaction in
-            let ended = try await transaction.execute(
-                """
-                UPDATE sessions
-                SET ended_at = \(now), end_reason = \(EndReason.signedOut.rawValue)
-                WHERE session_id = \(id) AND account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
-                """)
-            guard ended == 1 else { return false }
-            try await AuditTrail.record(event, at: now, in: transaction)
-            return true
-        }
+    ) async throws(PostgresError) -> Bool {
+        try await SessionStore.end(
+            "s.session_id = \(id) AND s.account_id = \(accountID) AND s.expires_at > \(now)", reason: .signedOut,
+            recording: event, at: now, in: database)
     }
 }

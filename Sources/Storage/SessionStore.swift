@@ -92,27 +92,34 @@ package struct SessionStore: Sendable {
     package func end(
         _ scope: RevocationScope, of session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws {
-        let condition: SQL =
-            switch scope {
-            case .current: "s.session_id = \(session.id)"
-            case .others: "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
-            case .all: "s.account_id = \(session.accountID)"
-            }
         let event = AuditEvent(
             .signedOut, from: origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
+        let condition: SQL
+        switch scope {
+        case .current:
+            try await SessionStore.end(
+                "s.session_id = \(session.id)", reason: .signedOut, recording: event, at: now, in: database)
+            return
+        case .others: condition = "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
+        case .all: condition = "s.account_id = \(session.accountID)"
+        }
         try await database.transaction(retries: 2) { transaction in
-            // Whoever changes the account holds one of its sessions, and goes on to end others.
-            try await AccountStore.lock("a.account_id = \(session.accountID)", in: transaction)
+            // Whoever changes the account holds one of its sessions, and goes on to end others. Who signs in is let by.
+            _ = try await transaction.execute(
+                "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
         }
     }
 
-    /// Ends sessions and records it, if any lived, in one statement.
-    private static func end(
+    /// Ends sessions and records it in one statement.
+    ///
+    /// - Returns: whether any lived.
+    @discardableResult
+    static func end(
         _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp,
         in session: some PostgresSession
-    ) async throws(PostgresError) {
-        _ = try await session.execute(
+    ) async throws(PostgresError) -> Bool {
+        try await session.execute(
             """
             WITH ended AS (
                 \(SessionStore.ending(condition, reason: reason, at: now))
@@ -120,7 +127,7 @@ package struct SessionStore: Sendable {
             )
             \(AuditTrail.insertion(event, at: now))
             WHERE EXISTS (SELECT FROM ended)
-            """)
+            """) == 1
     }
 
     /// Why a session ended.

@@ -64,7 +64,7 @@ extension RecurringWork {
                 try await revocations.attemptDue(at: provider) > 0
             }
         }
-        // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up no other.
+        // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up its lane alone.
         let sending = mailing.map { mailing in
             RecurringWork(name: "mail", pause: .milliseconds(500), logger: logger, lanes: Mailing.lanes) {
                 try await mailing.sendNext()

@@ -37,22 +37,7 @@ extension MailStore {
     ) async throws(PostgresError) -> ClaimedMail? {
         let rows = try await database.query(
             """
-            WITH due AS (
-                SELECT message_id
-                FROM outbox
-                WHERE status = 'pending' AND kind = 'mail' AND next_attempt_at <= \(now)
-                    AND (claimed_until IS NULL OR claimed_until <= \(now))
-                ORDER BY next_attempt_at
-                LIMIT 1
-                FOR NO KEY UPDATE SKIP LOCKED
-            ), claimed AS (
-                UPDATE outbox o
-                SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
-                FROM due
-                WHERE o.message_id = due.message_id
-                RETURNING o.message_id, o.attempts, o.failures, o.template, o.recipient, o.language, o.provider,
-                    o.code_id, o.expires_at
-            )
+            \(outbox.claiming("next_attempt_at <= \(now)", at: now, until: claimedUntil, limit: 1))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.expires_at,
                 e.code_id, e.key_id, e.purpose, e.expires_at,
                 EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient),
@@ -119,12 +104,7 @@ extension MailStore {
     package func postpone(
         _ mail: ClaimedMail, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
-        _ = try await database.execute(
-            """
-            UPDATE outbox
-            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
-            WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
-            """)
+        try await outbox.postpone(mail.id, attempt: mail.attempt, error: error, until: nextAttempt)
     }
 
     /// It never will be. Whom it was for is of no more use.
@@ -139,13 +119,7 @@ extension MailStore {
 
     /// How many are pending, and since when the oldest has been.
     package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
-        let rows = try await database.query(
-            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = 'mail'"
-        ) { row throws(PostgresError) in
-            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
-            return (Int(count), oldest)
-        }
-        return rows.first ?? (0, nil)
+        try await outbox.backlog()
     }
 
     /// Deletes those that expired before `time`: what was given up, and what is pending because nobody sends mail here

@@ -4,6 +4,7 @@ package import Postgres
 /// The mails of `outbox`.
 package struct MailStore: Sendable {
     let database: Database
+    var outbox: Outbox { Outbox(database: database, kind: .mail) }
 
     package init(database: Database) {
         self.database = database

@@ -30,6 +30,7 @@ package struct ClaimedRevocation: Sendable {
 package struct RevocationStore: Sendable {
     private let database: Database
     private let keyRing: KeyRing
+    private var outbox: Outbox { Outbox(database: database, kind: .revocation) }
 
     package init(database: Database, keyRing: KeyRing) {
         self.database = database
@@ -118,21 +119,7 @@ package struct RevocationStore: Sendable {
         let keyRing = keyRing
         let rows = try await database.query(
             """
-            WITH due AS (
-                SELECT message_id
-                FROM outbox
-                WHERE status = 'pending' AND kind = 'revocation' AND \(condition)
-                    AND (claimed_until IS NULL OR claimed_until <= \(now))
-                ORDER BY next_attempt_at
-                LIMIT \(limit)
-                FOR NO KEY UPDATE SKIP LOCKED
-            ), claimed AS (
-                UPDATE outbox o
-                SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
-                FROM due
-                WHERE o.message_id = due.message_id
-                RETURNING o.message_id, o.provider, o.attempts, o.failures
-            )
+            \(outbox.claiming(condition, at: now, until: claimedUntil, limit: limit))
             SELECT c.message_id, c.provider, c.attempts, c.failures, g.grant_id, g.client_id, g.sealed_refresh_token
             FROM claimed c
             LEFT JOIN provider_grants g ON g.revocation_id = c.message_id
@@ -201,12 +188,7 @@ package struct RevocationStore: Sendable {
     package func postpone(
         _ revocation: ClaimedRevocation, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
-        _ = try await database.execute(
-            """
-            UPDATE outbox
-            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
-            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
-            """)
+        try await outbox.postpone(revocation.id, attempt: revocation.attempt, error: error, until: nextAttempt)
     }
 
     /// It did not work this time either. The tokens are kept for who tries again.
@@ -281,13 +263,7 @@ package struct RevocationStore: Sendable {
 
     /// How many are pending, and since when the oldest has been.
     package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
-        let rows = try await database.query(
-            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = 'revocation'"
-        ) { row throws(PostgresError) in
-            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
-            return (Int(count), oldest)
-        }
-        return rows.first ?? (0, nil)
+        try await outbox.backlog()
     }
 
     /// Deletes those that were done before `time`.

@@ -1,0 +1,61 @@
+import Accounts
+import Postgres
+
+/// What the rows of `outbox` have in common, whatever they promise: how one is claimed, put off and counted.
+struct Outbox: Sendable {
+    enum Kind: String {
+        case revocation
+        case mail
+    }
+
+    let database: Database
+    let kind: Kind
+
+    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: rows of this kind that are pending and
+    /// that no process is at, until `claimedUntil`. Whoever claims a row has a number of its own by which it may write.
+    func claiming(_ condition: SQL, at now: Timestamp, until claimedUntil: Timestamp, limit: Int) -> SQL {
+        """
+        WITH due AS (
+            SELECT message_id
+            FROM outbox
+            WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
+                AND (claimed_until IS NULL OR claimed_until <= \(now))
+            ORDER BY next_attempt_at
+            LIMIT \(limit)
+            FOR NO KEY UPDATE SKIP LOCKED
+        ), claimed AS (
+            UPDATE outbox o
+            SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
+            FROM due
+            WHERE o.message_id = due.message_id
+            RETURNING o.message_id, o.attempts, o.failures, o.provider, o.template, o.recipient, o.language, o.code_id,
+                o.expires_at
+        )
+        """
+    }
+
+    /// It did not work this time.
+    ///
+    /// - Parameter attempt: the number of whoever says so; with an older one nothing is written.
+    func postpone<Message>(
+        _ id: Identifier<Message>, attempt: Int, error: String, until nextAttempt: Timestamp
+    ) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
+            WHERE message_id = \(id) AND attempts = \(attempt) AND status = 'pending'
+            """)
+    }
+
+    /// How many are pending, and since when the oldest has been.
+    func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+        let rows = try await database.query(
+            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = \(kind.rawValue)"
+        ) { row throws(PostgresError) in
+            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
+            return (Int(count), oldest)
+        }
+        return rows.first ?? (0, nil)
+    }
+}

@@ -159,7 +159,7 @@ struct SMTPTests {
         }
     }
 
-    @Test func `mails go side by side, and no more than allowed`() async throws {
+    @Test func `of mails that are sent at once each arrives`() async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
             let transport = SMTPTransport(server: server, configuration: .patient())

@@ -36,7 +36,8 @@ import Testing
         )
     }
 
-    /// In a process of its own, where nobody else opens files or takes memory.
+    /// In a process of its own, where few others open files or take memory: what is asked of the figures leaves room for the
+    /// runtime's own.
     @Test func `the page tells of this process as it is`() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit(rlim_cur: 512, rlim_max: 1024)
@@ -44,15 +45,15 @@ import Testing
             let before = try Self.figures()
             #expect(before.most == 512)
             let now = Date.now.timeIntervalSince1970
-            #expect((now - 60...now + 1).contains(before.start))
+            #expect((now - 60...now + 2).contains(before.start))
 
-            let descriptors = (0..<10).map { _ in open("/dev/null", O_RDONLY) }
+            let descriptors = (0..<100).map { _ in open("/dev/null", O_RDONLY) }
             #expect(descriptors.allSatisfy { $0 >= 0 })
-            var memory = [UInt8](repeating: 1, count: 64 * 1_048_576)
+            var memory = [UInt8](repeating: 1, count: 256 * 1_048_576)
             while try Self.figures().cpu < before.cpu + 0.05 { memory[Int.random(in: memory.indices)] &+= 1 }
             let after = try Self.figures()
-            #expect(after.open == before.open + 10)
-            #expect((60.0...80).contains((after.resident - before.resident) / 1_048_576), "\(memory[0])")
+            #expect((90.0...110).contains(after.open - before.open))
+            #expect((192.0...320).contains((after.resident - before.resident) / 1_048_576), "\(memory[0])")
             #expect(after.start == before.start)
         }
     }

@@ -1,0 +1,206 @@
+"""What schemathesis is told beside openapi.yaml. The examples there stand for live things: before a request leaves, each
+is replaced by one that the service knows. So a request that is sent as it is documented has to succeed."""
+import base64
+import hashlib
+import json
+import os
+import time
+from functools import cached_property
+
+import schemathesis
+from schemathesis.core.failures import Failure
+
+from people import Account, Person
+from world import APPLE_CLIENT, REDIRECT, WEB_CLIENT
+
+ADDRESSES = json.loads(os.environ["OPENAPI_WORLD"])
+
+# The examples of openapi.yaml.
+BEARER = "Bearer live"
+EMAIL = "kim@example.com"
+NEW_EMAIL = "kim@new.example"
+CODE = "204816"
+NONCE = "5b2Jq0cW1l"
+
+READING = {"getAccount", "changeAccount", "listIdentities", "listSessions"}
+WITH_PASSWORD = {"signInWithPassword", "signInWithEmailCode", "changePassword", "verifyEmail", "resetPassword", "mailCode"}
+PURPOSES = {"signInWithEmailCode": "signIn", "verifyEmail": "verifyEmail", "resetPassword": "resetPassword"}
+
+
+class Cast:
+    """Who the requests of an operation are about, each made when something of it is asked for. It serves until a request
+    succeeds, for that may have used it up."""
+
+    def __init__(self, operation, by_password):
+        self.operation = operation
+        self.by_password = by_password
+        self.since = time.monotonic()
+
+    @property
+    def is_fresh(self):
+        """Not so long ago that the service asks the person to authenticate again."""
+        return time.monotonic() - self.since < 300
+
+    @cached_property
+    def newcomer(self):
+        return Person(ADDRESSES)
+
+    @cached_property
+    def account(self):
+        account = Account(ADDRESSES, self.by_password)
+        if self.operation == "unlinkIdentity":
+            account.bind_google()
+        return account
+
+    @cached_property
+    def ticket(self):
+        return self.newcomer.ticket()
+
+    @cached_property
+    def code(self):
+        if self.operation == "bindAccount":
+            return self.account.mailed("bind", linkTicket=self.ticket)
+        return self.account.mailed(PURPOSES[self.operation])
+
+
+class Staging:
+    """One request and what its examples stand for."""
+
+    casts = {}
+
+    def __init__(self, case):
+        self.operation = case.operation.definition.raw["operationId"]
+        self.body = case.body if isinstance(case.body, dict) else {}
+        by_password = self.operation in WITH_PASSWORD or "password" in self.body or "emailCode" in self.body
+        key = self.operation, by_password
+        if key not in self.casts or not self.casts[key].is_fresh:
+            self.casts[key] = Cast(*key)
+        self.cast = self.casts[key]
+
+    @classmethod
+    def used_up(cls, operation):
+        for key in [key for key in cls.casts if key[0] == operation and operation not in READING]:
+            del cls.casts[key]
+
+    @cached_property
+    def apple(self):
+        members = {}
+        if self.body.get("nonce") == NONCE:
+            members["nonce"] = hashlib.sha256(NONCE.encode()).hexdigest()
+        if self.body.get("redirectUri") == REDIRECT:
+            members["redirectUri"] = REDIRECT
+        client = WEB_CLIENT if self.body.get("clientId") == WEB_CLIENT else APPLE_CLIENT
+        return self.cast.newcomer.apple(client, **members)
+
+    @cached_property
+    def google(self):
+        return (self.cast.account if self.operation == "linkIdentity" else self.cast.newcomer).google()
+
+    def member(self, name, value):
+        """The live thing for an example of a body; any other value stays what it is."""
+        if not isinstance(value, str):
+            return value
+        match name:
+            case "identityToken" if value.startswith("eyJ"):
+                return self.apple["identityToken"]
+            case "authorizationCode" if value.startswith("c0ffee"):
+                return self.apple["authorizationCode"]
+            case "idToken" if value.startswith("eyJ"):
+                return self.google["idToken"]
+            case "serverAuthCode" if value.startswith("4/0A"):
+                return self.google["serverAuthCode"]
+            case "linkTicket" if value.startswith("79ufB6"):
+                return self.cast.ticket
+            case "refreshToken" if value.startswith("AQRk"):
+                return self.cast.account.session["refreshToken"]
+            case "payload" if value.startswith("eyJ"):
+                return self.cast.newcomer.event("apple")
+            case "code" | "emailCode" if value == CODE:
+                return self.cast.code
+            case "email" if value == EMAIL:
+                return (self.cast.newcomer if self.operation == "registerAccount" else self.cast.account).email
+            case "email" if value == NEW_EMAIL:
+                return self.cast.newcomer.email
+        return value
+
+    def parameter(self, name, value):
+        """The live thing for an example in a path."""
+        match self.operation:
+            case "endSession" if value == "01a1fc41-9b43-7a01-afff-a0f49219c796":
+                return self.cast.account.session["sessionId"]
+            case "unlinkIdentity" if value == "01a1fc41-9b43-7cef-ac4a-1bb95032c35a":
+                return self.cast.account.identity
+        return value
+
+
+@schemathesis.auth()
+class Session:
+    """Only says that there is one; whose it is shows when the request leaves."""
+
+    def get(self, case, context):
+        return BEARER
+
+    def set(self, case, data, context):
+        case.headers["Authorization"] = data
+
+
+@schemathesis.serializer("application/secevent+jwt")
+def compact(context, value):
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    stage = Staging(case)
+    case.path_parameters = {name: stage.parameter(name, value) for name, value in (case.path_parameters or {}).items()}
+    if isinstance(case.body, dict):
+        case.body = {name: stage.member(name, value) for name, value in case.body.items()}
+    elif stage.operation == "takeGoogleEvent" and isinstance(case.body, str) and case.body.startswith("eyJ"):
+        case.body = stage.cast.newcomer.event("google")
+    if case.headers.get("Authorization") == BEARER:
+        if any("session" in each for each in case.operation.definition.raw.get("security", [])) and not (
+            stage.operation == "bindAccount" and "email" in stage.body
+        ):
+            case.headers["Authorization"] = f"Bearer {stage.cast.account.bearer}"
+        else:
+            del case.headers["Authorization"]
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    if response.status_code < 300:
+        Staging.used_up(case.operation.definition.raw["operationId"])
+
+
+class ExampleRefused(Failure):
+    pass
+
+
+@schemathesis.check
+def example_succeeds(context, response, case):
+    if case.meta and case.meta.phase.name == "examples" and not 200 <= response.status_code < 300:
+        raise ExampleRefused(
+            operation=case.operation.label, title="An example is refused", message=response.text, case_id=case.id)
+
+
+class HeaderMissing(Failure):
+    pass
+
+
+@schemathesis.check
+def common_headers(context, response, case):
+    """What every answer carries (contract: headers)."""
+    headers = {name.lower(): values[0] for name, values in response.headers.items()}
+    shared = case.operation.path.startswith("/.well-known") and response.status_code == 200
+    expected = {
+        "x-content-type-options": "nosniff", "cache-control": "public, max-age=300" if shared else "no-store"}
+    if response.status_code == 401:
+        expected["www-authenticate"] = "Bearer"
+    wrong = [name for name, value in expected.items() if headers.get(name) != value]
+    wrong += [name for name in ("x-request-id",) if not headers.get(name)]
+    wrong += [name for name in ("set-cookie", "access-control-allow-origin") if name in headers]
+    if response.status_code in (429, 503) and not headers.get("retry-after"):
+        wrong.append("retry-after")
+    if wrong:
+        raise HeaderMissing(
+            operation=case.operation.label, title="Headers", message=", ".join(wrong), case_id=case.id)

@@ -1,0 +1,150 @@
+"""A service with everything that it talks to, in processes of their own: PostgreSQL, the sandbox, a mail server."""
+import contextlib
+import json
+import os
+import pathlib
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+APPLE_CLIENT = "com.example.lamp"
+WEB_CLIENT = "com.example.lamp.web"
+REDIRECT = "https://www.example.com/signed-in"
+GOOGLE_CLIENT = "lamp-web.apps.googleusercontent.com"
+# What a busy machine may take to start a process.
+PATIENCE = 60
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+def post(url, members):
+    request = urllib.request.Request(
+        url, json.dumps(members).encode(), {"Content-Type": "application/json"}, method="POST")
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return json.loads(answer.read() or b"{}")
+
+
+def run(*command, **options):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **options).stdout
+
+
+class Processes(contextlib.ExitStack):
+    """Ends each of them with the block, the last one first."""
+
+    def start(self, log, *command, **options):
+        process = subprocess.Popen(
+            command, stderr=open(log, "w"), start_new_session=True, **{"stdout": subprocess.DEVNULL, **options})
+        self.callback(self.stop, process)
+        return process
+
+    @staticmethod
+    def stop(process):
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    @staticmethod
+    def await_answer(process, url, log):
+        end = time.monotonic() + PATIENCE
+        while process.poll() is None and time.monotonic() < end:
+            with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=PATIENCE):
+                return
+            time.sleep(0.05)
+        sys.exit(f"{process.args[0]} did not start:\n" + pathlib.Path(log).read_text()[-2000:])
+
+
+@contextlib.contextmanager
+def world(binaries, state):
+    """Where its parts are, for `live.py`; a directory `state` keeps what they write."""
+    state.mkdir(parents=True, exist_ok=True)
+    with Processes() as processes:
+        database = processes.enter_context(scratch_database())
+        public, private, outside = free_ports(3)
+        sandbox = f"http://127.0.0.1:{outside}"
+        process = processes.start(
+            state / "sandbox.log", binaries / "countersign-sandbox", "--port", str(outside),
+            "--keys", str(state / "sandbox-keys"))
+        processes.await_answer(process, f"{sandbox}/apple/auth/keys", state / "sandbox.log")
+        with open(state / "mail.jsonl", "w") as mail:
+            server = processes.start(
+                state / "mail.log", "/usr/bin/python3", ROOT / "Tests/MailServer/mail-server.py",
+                stdin=subprocess.PIPE, stdout=mail)
+        while not (line := (state / "mail.jsonl").read_text()):
+            if server.poll() is not None:
+                sys.exit((state / "mail.log").read_text())
+            time.sleep(0.05)
+
+        apple_key = state / "AuthKey.p8"
+        google_secret = secrets.token_hex(16)
+        for path, content in (
+            (state / "keyring", f"check {run('openssl', 'rand', '-base64', '32')}"),
+            (apple_key, run("openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")),
+        ):
+            path.unlink(missing_ok=True)
+            path.touch(0o600)
+            path.write_text(content)
+        post(f"{sandbox}/control/apple/clients", {"clientId": WEB_CLIENT, "teamId": "SANDBOX001"})
+        post(f"{sandbox}/control/apple/teams", {
+            "teamId": "SANDBOX001", "keyId": "CHECK00001",
+            "publicKey": run("openssl", "pkey", "-in", apple_key, "-pubout")})
+        post(f"{sandbox}/control/google/clients", {"clientId": GOOGLE_CLIENT, "clientSecret": google_secret})
+
+        settings = {
+            "POSTGRES_URL": database, "KEYRING_PATH": state / "keyring",
+            "SERVER_PORT": public, "ADMIN_PORT": private, "SERVER_DRAIN_SECONDS": 0,
+            "APPLE_CLIENT_IDS": f"{APPLE_CLIENT},{WEB_CLIENT}", "APPLE_TEAM_ID": "SANDBOX001",
+            "APPLE_KEY_ID": "CHECK00001", "APPLE_PRIVATE_KEY_PATH": apple_key, "APPLE_REDIRECT_URIS": REDIRECT,
+            "APPLE_KEYS_URL": f"{sandbox}/apple/auth/keys", "APPLE_TOKEN_URL": f"{sandbox}/apple/auth/token",
+            "APPLE_REVOKE_URL": f"{sandbox}/apple/auth/revoke",
+            "GOOGLE_CLIENT_IDS": GOOGLE_CLIENT, "GOOGLE_SERVER_CLIENT_ID": GOOGLE_CLIENT,
+            "GOOGLE_SERVER_CLIENT_SECRET": google_secret, "GOOGLE_KEYS_URL": f"{sandbox}/google/oauth2/v3/certs",
+            "GOOGLE_TOKEN_URL": f"{sandbox}/google/token", "GOOGLE_REVOKE_URL": f"{sandbox}/google/revoke",
+            "MAIL_SMTP_URL": f"smtp://127.0.0.1:{int(line)}", "MAIL_FROM": "lamp@example.com",
+            # What is looked for is behind them.
+            "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0,
+            "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
+        }
+        environment = {"PATH": os.environ["PATH"]}
+        environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}
+        service = processes.start(state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment)
+        processes.await_answer(service, f"http://127.0.0.1:{private}/health/ready", state / "service.log")
+        yield {
+            "public": f"http://127.0.0.1:{public}", "private": f"http://127.0.0.1:{private}", "sandbox": sandbox,
+            "mail": str(state / "mail.jsonl"),
+        }
+        if service.poll() is not None:
+            sys.exit("The service has ended:\n" + (state / "service.log").read_text()[-2000:])
+
+
+@contextlib.contextmanager
+def scratch_database():
+    """The URL of an empty database, in the cluster of the test run if there is one."""
+    cluster = os.environ.get("COUNTERSIGN_TEST_DATABASE_URL")
+    own = ROOT / ".local/openapi/postgres"
+    if not cluster:
+        run(ROOT / "Scripts/postgres", "start", own, "--fast")
+        cluster = run(ROOT / "Scripts/postgres", "url", own).strip()
+    name = f"openapi_{os.getpid()}"
+    parts = urllib.parse.urlsplit(cluster)
+    try:
+        run("psql", "-qX", cluster, "-c", f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
+        yield parts._replace(path=f"/{name}").geturl()
+        run("psql", "-qX", cluster, "-c", f"DROP DATABASE {name} WITH (FORCE)")
+    finally:
+        if not os.environ.get("COUNTERSIGN_TEST_DATABASE_URL"):
+            run(ROOT / "Scripts/postgres", "stop", own)

@@ -24,7 +24,7 @@ struct HealthTests {
         #expect(answer.code == "temporarily_unavailable")
         #expect(answer.json?["readiness"]?.string == "unavailable")
         #expect(answer.json?["schema"]?.string == "behind")
-        #expect(answer["Retry-After"] == "1")
+        #expect((1...3).contains(answer["Retry-After"].flatMap { Int($0) } ?? 0))
     }
 
     @Test func `a check that takes too long counts as failed, even if it can't be cancelled`() async throws {

@@ -213,30 +213,6 @@ struct LimitTests {
         }
     }
 
-    @Test func `more requests at once than the listener handles are sent away`() async throws {
-        let gate = Gate()
-        let routes =
-            Demo.routes + [gate.route]
-        var limits = ServerLimits()
-        limits.concurrentRequests = 1
-        try await withServer(routes, limits: limits) { port in
-            try await RawConnection.open(port) { first in
-                try await first.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
-                await gate.waitForArrival()
-                try await RawConnection.open(port) { second in
-                    let refused = try await second.exchange(Self.get(""))
-                    #expect(refused.status == 503)
-                    #expect(refused.code == "temporarily_unavailable")
-                    #expect(refused["Retry-After"] == "1")
-                    gate.open()
-                    #expect(try await first.answer().status == 204)
-                    let taken = try await second.exchange(Self.get(""))
-                    #expect(taken.status == 200)
-                }
-            }
-        }
-    }
-
     @Test func `a connection too many waits until another one ends`() async throws {
         var limits = ServerLimits()
         limits.connections = 1

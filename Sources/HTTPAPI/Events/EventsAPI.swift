@@ -14,7 +14,7 @@ package struct EventsAPI: Sendable {
 
     package var routes: [Route] {
         [
-            Route(.post, "/v1/events/apple") { request in
+            Route(.post, "/v1/events/apple", priority: .revoking) { request in
                 guard let payload = try? JSONValue(parsing: request.body, limits: .requestBody)["payload"]?.stringBytes
                 else { throw Problem(.invalidRequest, detail: "The body is not a JSON object with a payload.") }
                 do {
@@ -25,7 +25,7 @@ package struct EventsAPI: Sendable {
                 return .empty(.ok)
             },
             // Whatever its media type says: Google's isn't documented (RFC 8935 §2.1).
-            Route(.post, "/v1/events/google") { request in
+            Route(.post, "/v1/events/google", priority: .revoking) { request in
                 do {
                     try await events.take(request.body, from: .google)
                 } catch SignInFailure.credentialRejected(let rejection, _) {

@@ -105,11 +105,12 @@ extension Problem.Code {
         }
     }
 
-    /// What `Retry-After` says when nobody knows better; nil where the header is not owed.
+    /// What `Retry-After` says when nobody knows better; nil where the header is not owed. Who is sent away together is not
+    /// to come back together.
     private var usualRetryAfter: Int? {
         switch status {
         case .tooManyRequests: 60
-        case .serviceUnavailable: self == .providerUnavailable ? 5 : 1
+        case .serviceUnavailable: self == .providerUnavailable ? 5 : Int.random(in: 1...3)
         default: nil
         }
     }

@@ -14,7 +14,7 @@ extension MobileAPI {
                     email: email, password: password, displayName: displayName, client: request.caller(device: nil))
                 return .json(.created) { $0.members(of: signedIn) }
             },
-            Route(.get, "/v1/account") { request in
+            Route(.get, "/v1/account", priority: .reading) { request in
                 let account = try await service.account(of: try await session(of: request))
                 return .json { $0.members(of: account) }
             },
@@ -27,7 +27,7 @@ extension MobileAPI {
                     accountOf: session, to: name, client: request.caller(device: nil))
                 return .json { $0.members(of: account) }
             },
-            Route(.put, "/v1/account/password") { request in
+            Route(.put, "/v1/account/password", priority: .revoking) { request in
                 let session = try await session(of: request)
                 let (current, new) = try request.fields { fields in
                     (
@@ -45,12 +45,12 @@ extension MobileAPI {
                 try await service.requestEmail(email, of: session, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
-            Route(.delete, "/v1/account") { request in
+            Route(.delete, "/v1/account", priority: .revoking) { request in
                 try await service.deleteAccount(
                     of: try await session(of: request), client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
-            Route(.get, "/v1/account/identities") { request in
+            Route(.get, "/v1/account/identities", priority: .reading) { request in
                 let account = try await service.account(of: try await session(of: request))
                 return .json { writer in
                     writer.name("items")
@@ -65,7 +65,7 @@ extension MobileAPI {
                     provider, credential, to: session, client: request.caller(device: device))
                 return .json(.created) { $0.members(of: identity) }
             },
-            Route(.delete, "/v1/account/identities/{identityId}") { request in
+            Route(.delete, "/v1/account/identities/{identityId}", priority: .revoking) { request in
                 // Who is asking first: to nobody else there is anything here.
                 let session = try await session(of: request)
                 let identityID = try request.parameter("identityId", as: IdentityID.init)

@@ -30,7 +30,7 @@ extension MobileAPI {
                     client: request.caller(device: nil))
                 return .json { $0.members(of: signedIn) }
             },
-            Route(.post, "/v1/links/cancel") { request in
+            Route(.post, "/v1/links/cancel", priority: .revoking) { request in
                 let ticket = try request.fields { $0.string("linkTicket") }
                 try await service.cancel(linkTicket: ticket, client: request.caller(device: nil))
                 return .empty()

@@ -5,7 +5,7 @@ import SignIn
 extension MobileAPI {
     var sessionRoutes: [Route] {
         [
-            Route(.get, "/v1/sessions") { request in
+            Route(.get, "/v1/sessions", priority: .reading) { request in
                 let current = try await session(of: request)
                 let sessions = try await service.sessions(of: current.accountID)
                 return .json { writer in
@@ -19,7 +19,7 @@ extension MobileAPI {
                     writer.endArray()
                 }
             },
-            Route(.delete, "/v1/sessions/{sessionId}") { request in
+            Route(.delete, "/v1/sessions/{sessionId}", priority: .revoking) { request in
                 // Who is asking first: to nobody else there is anything here.
                 let session = try await session(of: request)
                 let sessionID = try request.parameter("sessionId", as: SessionID.init)
@@ -31,7 +31,7 @@ extension MobileAPI {
                 let session = try await service.refresh(token, client: request.caller(device: nil))
                 return .json { $0.members(of: session) }
             },
-            Route(.post, "/v1/sessions/revoke") { request in
+            Route(.post, "/v1/sessions/revoke", priority: .revoking) { request in
                 let session = try await session(of: request)
                 let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
                 try await service.revoke(scope, of: session, client: request.caller(device: nil))

@@ -10,15 +10,31 @@ package struct Route: Sendable {
         case delete = "DELETE"
     }
 
+    /// What is refused first when not everything can be answered.
+    package enum Priority: Sendable {
+        /// Shows something that can be looked at later.
+        case reading
+        /// Lets somebody in, or on.
+        case signingIn
+        /// Takes access away, or tells that it is to be taken away.
+        case revoking
+        /// Health and metrics, which are never refused.
+        case observing
+    }
+
     package typealias Handler = @Sendable (Request) async throws -> Response
 
     package let method: Method
     package let template: String
+    package let priority: Priority
     package let handler: Handler
 
-    package init(_ method: Method, _ template: String, _ handler: @escaping Handler) {
+    package init(
+        _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
+    ) {
         self.method = method
         self.template = template
+        self.priority = priority
         self.handler = handler
     }
 }

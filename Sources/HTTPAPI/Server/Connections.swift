@@ -35,9 +35,11 @@ struct Connections: ServerChildChannel {
         await withTaskCancellationHandler {
             do {
                 try await connection.executeThenClose { arrivals, replies in
+                    var turn = ContinuousClock.now
                     for try await arrival in arrivals {
-                        let reply = await responder.reply(to: arrival, peer: peer)
+                        let reply = await responder.reply(to: arrival, peer: peer, turn: turn)
                         try await replies.write(reply)
+                        turn = .now
                         if reply.closes { break }
                     }
                     // The handler ends the connection, when the last answer has been taken.

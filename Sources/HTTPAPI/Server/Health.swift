@@ -37,8 +37,8 @@ package final class Health: Sendable {
 
     package var routes: [Route] {
         [
-            Route(.get, "/health/live") { _ in .json { $0.member("status", "live") } },
-            Route(.get, "/health/ready") { [self] _ in try await ready() },
+            Route(.get, "/health/live", priority: .observing) { _ in .json { $0.member("status", "live") } },
+            Route(.get, "/health/ready", priority: .observing) { [self] _ in try await ready() },
         ]
     }
 

@@ -66,8 +66,8 @@ package struct Listener: Service {
         self.onListening = onListening
         self.onShutdown = onShutdown
         let responder = Responder(
-            routes: RouteTable(routes), traffic: Traffic(limit: configuration.limits.concurrentRequests),
-            trustedProxies: configuration.trustedProxies, logger: logger,
+            routes: RouteTable(routes), traffic: Traffic(places: configuration.limits.concurrentRequests),
+            patience: configuration.limits.patience, trustedProxies: configuration.trustedProxies, logger: logger,
             metrics: RequestMetrics(routes: routes, factory: metrics))
         self.connections = Connections(limits: configuration.limits, responder: responder)
     }

@@ -8,7 +8,7 @@ package struct MetricsPage: Sendable {
 
     package var routes: [Route] {
         [
-            Route(.get, "/metrics") { [render] _ in
+            Route(.get, "/metrics", priority: .observing) { [render] _ in
                 Response(
                     .ok, contentType: "text/plain; version=0.0.4; charset=utf-8", body: Array(await render().utf8))
             }

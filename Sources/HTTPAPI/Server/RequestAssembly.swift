@@ -7,6 +7,8 @@ struct ReceivedRequest: Sendable {
     var body: ByteBuffer
     /// No other request can follow on this connection.
     var closes: Bool
+    /// When its last byte was seen.
+    var arrival = ContinuousClock.now
 }
 
 /// What comes up from a connection. Each is answered, in order.
@@ -45,7 +47,8 @@ struct RequestAssembly {
         case .head(let head): return begin(head)
         case .body(let bytes): return append(bytes)
         case .end:
-            guard let request = partial.take() else { return .incomplete }
+            guard var request = partial.take() else { return .incomplete }
+            request.arrival = .now
             return .complete(request)
         }
     }

@@ -1,20 +1,23 @@
 import Logging
 import NIOHTTP1
 
-/// Answers what comes up from a connection: request id, admission, route, handler, map of errors, headers, log line, figures.
+/// Answers what comes up from a connection: request id, route, admission, handler, map of errors, headers, log line, figures.
 struct Responder: Sendable {
     let routes: RouteTable
     let traffic: Traffic
+    private let patience: Duration
     let trustedProxies: TrustedProxies
     let logger: Logger
     let metrics: RequestMetrics
     private let date = HTTPDate()
 
     init(
-        routes: RouteTable, traffic: Traffic, trustedProxies: TrustedProxies, logger: Logger, metrics: RequestMetrics
+        routes: RouteTable, traffic: Traffic, patience: Duration, trustedProxies: TrustedProxies, logger: Logger,
+        metrics: RequestMetrics
     ) {
         self.routes = routes
         self.traffic = traffic
+        self.patience = patience
         self.trustedProxies = trustedProxies
         self.logger = logger
         self.metrics = metrics
@@ -26,7 +29,8 @@ struct Responder: Sendable {
         var problem: Problem?
     }
 
-    func reply(to arrival: Arrival, peer: ClientAddress) async -> Reply {
+    /// - Parameter turn: since when nothing else of the same connection is being answered.
+    func reply(to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant) async -> Reply {
         let start = ContinuousClock.now
         let id: String
         let method: String
@@ -36,7 +40,8 @@ struct Responder: Sendable {
         case .request(let received):
             id = Self.id(received.head.headers.first(name: "X-Request-Id"))
             method = received.head.method.rawValue
-            outcome = await self.outcome(of: received, id: id, peer: peer)
+            outcome = await self.outcome(
+                of: received, id: id, peer: peer, waited: start - max(turn, received.arrival))
             closes = received.closes || traffic.isDraining || outcome.problem?.endsConnection == true
         case .refusal(let problem, let requestID):
             id = Self.id(requestID)
@@ -58,12 +63,9 @@ struct Responder: Sendable {
         incoming.flatMap(RequestID.accepted) ?? RequestID.fresh()
     }
 
-    private func outcome(of received: ReceivedRequest, id: String, peer: ClientAddress) async -> Outcome {
-        guard traffic.enter() else {
-            let problem = Problem(.temporarilyUnavailable, reason: "overload")
-            return Outcome(response: problem.response(requestID: id), problem: problem)
-        }
-        defer { traffic.leave() }
+    private func outcome(
+        of received: ReceivedRequest, id: String, peer: ClientAddress, waited: Duration
+    ) async -> Outcome {
         let target = RequestTarget(received.head.uri)
         var route = "-"
         do {
@@ -72,6 +74,11 @@ struct Responder: Sendable {
             case .methodNotAllowed(let allow): throw Problem.methodNotAllowed(allow: allow)
             case .found(let match, let parameters):
                 route = match.template
+                guard waited <= patience || match.priority == .observing else {
+                    throw Problem.overload("waited_too_long")
+                }
+                guard traffic.enter(match.priority) else { throw Problem.overload("no_place") }
+                defer { traffic.leave() }
                 let request = Request(
                     id: id, received: received, target: target, parameters: parameters,
                     client: client(peer, received.head.headers), logger: logger)
@@ -114,6 +121,8 @@ extension Route.Method {
 }
 
 extension Problem {
+    fileprivate static func overload(_ reason: String) -> Problem { Problem(.temporarilyUnavailable, reason: reason) }
+
     static func methodNotAllowed(allow: String) -> Problem {
         var problem = Problem(.methodNotAllowed)
         problem.allow = allow

@@ -35,8 +35,12 @@ package struct ServerLimits: Sendable {
 
     /// Open connections; more wait in the accept queue of the kernel.
     package var connections = 2048
-    /// Requests being handled; more are answered 503 at once.
+    /// Places for requests being handled. Who reads is answered 503 when half of them are taken, who signs in when three
+    /// quarters are, who takes access away when all are.
     package var concurrentRequests = 512
+    /// From the last byte of a request to the beginning of its handling. A busy machine that gets to it later answers 503:
+    /// whoever asked has perhaps given up, and those who came after have not.
+    package var patience: Duration = .seconds(2)
 
     package init() {}
 }

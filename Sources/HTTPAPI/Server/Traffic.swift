@@ -1,16 +1,19 @@
 import Synchronization
 
 /// What the connections of one listener share: how many requests are being handled, and whether the listener is closing.
+///
+/// Each priority may take its share of the places only, all priorities together counted. So what can wait is refused first,
+/// and however many sign in, some places are left for whoever takes access away.
 final class Traffic: Sendable {
-    private let limit: Int
+    private let places: Int
     private let handled = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
 
-    init(limit: Int) { self.limit = limit }
+    init(places: Int) { self.places = places }
 
     /// Whether one more request may be handled. Each `true` is followed by one `leave()`.
-    func enter() -> Bool {
-        guard handled.add(1, ordering: .relaxed).newValue <= limit else {
+    func enter(_ priority: Route.Priority) -> Bool {
+        guard handled.add(1, ordering: .relaxed).newValue <= priority.share(of: places) else {
             leave()
             return false
         }
@@ -23,4 +26,16 @@ final class Traffic: Sendable {
     func drain() { draining.store(true, ordering: .relaxed) }
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
+}
+
+extension Route.Priority {
+    /// How many requests may be handled for one more of this priority to be let in.
+    fileprivate func share(of places: Int) -> Int {
+        switch self {
+        case .reading: max(1, places / 2)
+        case .signingIn: max(1, places / 4 * 3)
+        case .revoking: places
+        case .observing: .max
+        }
+    }
 }

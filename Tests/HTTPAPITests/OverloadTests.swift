@@ -1,0 +1,155 @@
+import HTTPAPI
+import Synchronization
+import Testing
+
+/// Who is answered when there is more to do than places to do it in: eight of them here.
+@Suite(.timeLimit(.minutes(1)))
+struct OverloadTests {
+    private static let places = 8
+
+    /// Requests that take their places and keep them until they are told to go.
+    private final class Crowd: Sendable {
+        private let members = Mutex<[CheckedContinuation<Void, Never>]>([])
+        private let arrivals = AsyncStream.makeStream(of: Void.self)
+
+        var route: Route {
+            Route(.get, "/v1/stay", priority: .revoking) { _ in
+                await withCheckedContinuation { member in
+                    self.members.withLock { $0.append(member) }
+                    self.arrivals.continuation.yield()
+                }
+                return .empty()
+            }
+        }
+
+        func waitUntilThere(_ count: Int) async {
+            for await _ in arrivals.stream.prefix(count) {}
+        }
+
+        func disperse() {
+            let everybody = members.withLock { members in
+                defer { members = [] }
+                return members
+            }
+            for member in everybody { member.resume() }
+        }
+    }
+
+    private static func routes(_ crowd: Crowd) -> [Route] {
+        [
+            crowd.route,
+            Route(.get, "/v1/list", priority: .reading) { _ in .empty() },
+            Route(.post, "/v1/sign-in", priority: .signingIn) { _ in .empty() },
+            Route(.delete, "/v1/session", priority: .revoking) { _ in .empty() },
+            Route(.get, "/health", priority: .observing) { _ in .empty() },
+        ]
+    }
+
+    private static func ask(_ operation: String, _ port: Int) async throws -> Answer {
+        try await RawConnection.open(port) { try await $0.exchange("\(operation) HTTP/1.1\r\nHost: a\r\n\r\n") }
+    }
+
+    private static func expectSentAway(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) {
+        #expect(answer.status == 503, sourceLocation: location)
+        #expect(answer.code == "temporarily_unavailable", sourceLocation: location)
+        #expect((1...3).contains(answer["Retry-After"].flatMap { Int($0) } ?? 0), sourceLocation: location)
+    }
+
+    /// Runs `body` while so many places are taken; afterwards each who took one gets an answer.
+    private static func withTaken(
+        _ count: Int, log: LogRecorder = LogRecorder(), _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let crowd = Crowd()
+        var limits = ServerLimits()
+        limits.concurrentRequests = places
+        try await withServer(routes(crowd), limits: limits, log: log) { port in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<count { group.addTask { try await ask("GET /v1/stay", port).status } }
+                await crowd.waitUntilThere(count)
+                do {
+                    try await body(port)
+                } catch {
+                    crowd.disperse()
+                    throw error
+                }
+                crowd.disperse()
+                for try await status in group { #expect(status == 204) }
+            }
+            // All places are free again.
+            let answer = try await ask("GET /v1/list", port)
+            #expect(answer.status == 204)
+        }
+    }
+
+    @Test(arguments: [
+        (taken: 3, answered: ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session", "GET /health"], sentAway: []),
+        (4, ["POST /v1/sign-in", "DELETE /v1/session", "GET /health"], ["GET /v1/list"]),
+        (6, ["DELETE /v1/session", "GET /health"], ["GET /v1/list", "POST /v1/sign-in"]),
+        (8, ["GET /health"], ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"]),
+    ])
+    func `a list is refused before a sign-in, a sign-in before a revocation, and health never`(
+        taken: Int, answered: [String], sentAway: [String]
+    ) async throws {
+        try await Self.withTaken(taken) { port in
+            for operation in answered {
+                let answer = try await Self.ask(operation, port)
+                #expect(answer.status == 204, "\(operation)")
+            }
+            for operation in sentAway { Self.expectSentAway(try await Self.ask(operation, port)) }
+        }
+    }
+
+    @Test func `a refusal for want of a place takes none, and the log says why`() async throws {
+        let log = LogRecorder()
+        try await Self.withTaken(6, log: log) { port in
+            for _ in 0..<20 { Self.expectSentAway(try await Self.ask("POST /v1/sign-in", port)) }
+            let status = try await Self.ask("DELETE /v1/session", port).status
+            #expect(status == 204)
+        }
+        let refused = log.requests.filter { $0.metadata["status"] == "503" }
+        #expect(refused.count == 20)
+        #expect(refused.allSatisfy { $0.metadata["reason"] == "no_place" && $0.metadata["route"] == "/v1/sign-in" })
+    }
+
+    @Test func `a path that there is not needs no place`() async throws {
+        try await Self.withTaken(8) { port in
+            let unknown = try await Self.ask("GET /v1/nothing", port)
+            #expect(unknown.status == 404)
+            let notAllowed = try await Self.ask("PUT /v1/list", port)
+            #expect(notAllowed.status == 405)
+        }
+    }
+
+    @Test func `a request that the machine gets to too late is not begun`() async throws {
+        let log = LogRecorder()
+        var limits = ServerLimits()
+        limits.patience = .nanoseconds(-1)
+        try await withServer(Self.routes(Crowd()), limits: limits, log: log) { port in
+            for operation in ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"] {
+                Self.expectSentAway(try await Self.ask(operation, port))
+            }
+            let status = try await Self.ask("GET /health", port).status
+            #expect(status == 204)
+        }
+        #expect(log.requests.count { $0.metadata["reason"] == "waited_too_long" } == 3)
+    }
+
+    /// Only the machine's own slowness counts: the connection's earlier requests are the client's doing.
+    @Test func `a request behind a slow one of its connection is not late`() async throws {
+        let crowd = Crowd()
+        let patience = Duration.seconds(1)
+        var limits = ServerLimits()
+        limits.patience = patience
+        try await withServer(Self.routes(crowd), limits: limits) { port in
+            try await RawConnection.open(port) { connection in
+                let requests = ["GET /v1/stay", "GET /v1/list"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+                try await connection.send(requests.joined())
+                await crowd.waitUntilThere(1)
+                try await Task.sleep(for: patience)
+                crowd.disperse()
+                #expect(try await connection.answer().status == 204)
+                #expect(try await connection.answer().status == 204)
+            }
+        }
+    }
+}

@@ -3,6 +3,9 @@ package struct AuditEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case accountCreated = "account_created"
         case accountDeleted = "account_deleted"
+        /// An administrator has shut it, or opened it again.
+        case accountDisabled = "account_disabled"
+        case accountEnabled = "account_enabled"
         /// An account that somebody made beside their own went up in it.
         case accountMerged = "account_merged"
         /// A session was opened.
@@ -18,6 +21,8 @@ package struct AuditEvent: Sendable {
         case linkCancelled = "link_cancelled"
         case identityLinked = "identity_linked"
         case identityUnlinked = "identity_unlinked"
+        /// An administrator took it from its account and left its authorization alone.
+        case identityDetached = "identity_detached"
         /// Another identity of the provider took its place.
         case identityReplaced = "identity_replaced"
         /// The subject changed because the app moved to another developer team.
@@ -26,9 +31,11 @@ package struct AuditEvent: Sendable {
         case revocationRequested = "revocation_requested"
         case revocationDone = "revocation_done"
         case revocationFailed = "revocation_failed"
+        /// One that was given up is attempted anew.
+        case revocationRetried = "revocation_retried"
         /// The provider says that the authorization is over.
         case authorizationRevoked = "authorization_revoked"
-        /// The provider says that the sessions are not to be trusted any more.
+        /// The provider says that the sessions are not to be trusted any more, or an administrator does.
         case sessionsEnded = "sessions_ended"
         case identityBlocked = "identity_blocked"
         case identityUnblocked = "identity_unblocked"
@@ -37,6 +44,8 @@ package struct AuditEvent: Sendable {
         case grantRevoked = "grant_revoked"
         case credentialChangeRequired = "credential_change_required"
         case streamVerified = "stream_verified"
+        /// What a provider told is acted on once more.
+        case eventReplayed = "event_replayed"
         /// A provider refused a code that came beside a good token.
         case codeRejected = "code_rejected"
         /// Somebody asked for a code by mail: what for, and how often since the last such row.
@@ -55,18 +64,26 @@ package struct AuditEvent: Sendable {
         case displayNameChanged = "display_name_changed"
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
+        /// A key for administrators was made: which, and for what.
+        case adminKeyCreated = "admin_key_created"
+        case adminKeyRevoked = "admin_key_revoked"
     }
 
     /// Who made it happen.
     package enum Actor: String, Sendable {
         case person
+        /// At the command line.
         case `operator`
+        /// By the admin API, with a key.
+        case administrator
         case provider
         case service
     }
 
     package let kind: Kind
     package let actor: Actor
+    /// The name of the admin key that made it happen, or that it is about.
+    package var actorName: String?
     package var accountID: AccountID?
     package var identityID: IdentityID?
     package var revocationID: RevocationID?
@@ -74,7 +91,7 @@ package struct AuditEvent: Sendable {
     package var provider: Provider?
     /// `jti` of the token by which a provider told of it.
     package var tokenID: String?
-    /// A code, or what an operator typed; at most 1,024 bytes.
+    /// A code, or what an operator or administrator typed; at most 1,024 bytes.
     package var reason: String?
     package var requestID: String?
     /// The IPv4 /24 or IPv6 /64 of whoever called.

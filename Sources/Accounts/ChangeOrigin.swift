@@ -1,14 +1,20 @@
 /// Who makes a change, from where, and in which language its owner is told of it.
 package struct ChangeOrigin: Sendable {
     package let actor: AuditEvent.Actor
+    /// The name of the admin key, where one makes it.
+    package let actorName: String?
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of whoever called.
     package let network: String?
     /// `nil` when no mail is sent here.
     package let mailLanguage: String?
 
-    package init(actor: AuditEvent.Actor, requestID: String?, network: String? = nil, mailLanguage: String? = nil) {
+    package init(
+        actor: AuditEvent.Actor, actorName: String? = nil, requestID: String?, network: String? = nil,
+        mailLanguage: String? = nil
+    ) {
         self.actor = actor
+        self.actorName = actorName
         self.requestID = requestID
         self.network = network
         self.mailLanguage = mailLanguage
@@ -23,6 +29,7 @@ extension AuditEvent {
         self.init(
             kind, by: origin.actor, accountID: accountID, identityID: identityID, provider: provider, reason: reason,
             requestID: origin.requestID)
+        self.actorName = origin.actorName
         self.sessionID = sessionID
         self.network = origin.network
     }

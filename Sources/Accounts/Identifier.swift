@@ -32,6 +32,11 @@ package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
         self.init(now: now, random: octets)
     }
 
+    /// The least id of a millisecond: no id made then or later is smaller.
+    package static func first(at time: Timestamp) -> Identifier {
+        Identifier(now: time, random: [])
+    }
+
     /// Reads the text form; upper case, braces and other lengths are refused, so that an id has one spelling.
     package init?(_ text: String) {
         guard let uuid = UUID(uuidString: text), uuid.uuidString.lowercased() == text else { return nil }

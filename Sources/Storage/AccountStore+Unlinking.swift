@@ -37,7 +37,7 @@ extension AccountStore {
     }
 
     /// Revokes an identity's authorization, whoever's it is, ends the sessions that it opened and, unless it is the last
-    /// way in, unlinks it.
+    /// way in, unlinks it. Where the link stays, what the person proved to the provider before is worth nothing after.
     package func revoke(
         _ identityID: IdentityID, unlinking: Bool, by event: AuditEvent, at now: Timestamp
     ) async throws -> UnlinkOutcome {
@@ -59,7 +59,7 @@ extension AccountStore {
             _ = try await transaction.execute(
                 """
                 UPDATE identities
-                SET authorization_status = \(status.rawValue)
+                SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(now))
                 WHERE identity_id = \(identityID)
                 """)
             return .kept(revocation)
@@ -79,13 +79,26 @@ extension AccountStore {
         }
     }
 
+    /// Deletes an account, whoever's it is.
+    ///
+    /// - Returns: whether there is one.
+    package func delete(_ id: AccountID, by event: AuditEvent, at now: Timestamp) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
+            try await AccountStore.delete(account, by: event, at: now, in: transaction)
+            return true
+        }
+    }
+
     /// - Parameter account: locked.
     static func delete(
         _ account: Account, by event: AuditEvent, at now: Timestamp, in transaction: Transaction
     ) async throws {
         for identity in account.identities {
-            let revocation = AuditEvent(
+            var revocation = AuditEvent(
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
+            revocation.actorName = event.actorName
+            revocation.network = event.network
             try await unlink(identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
             // Link tickets hold the address and the name of whoever got them. One that somebody is just spending is
             // theirs: they may be waiting for this account.

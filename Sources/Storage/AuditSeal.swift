@@ -34,7 +34,7 @@ struct AuditRow: Sendable {
     /// Every column of the table. Whatever a migration adds belongs at the end, and must be NULL in the rows before it.
     private static let columnList: StaticString = """
         event_id,type,actor,account_id,identity_id,revocation_id,provider,jti,reason,request_id,created_at,session_id,\
-        network,occurrences,transaction_id,chain
+        network,occurrences,transaction_id,chain,actor_name
         """
 
     static let columns = SQL(stringLiteral: columnList)

@@ -3,7 +3,7 @@ package import Postgres
 
 /// `audit_events`. Written in the transaction of what it tells of, or by itself when nothing else is written.
 package struct AuditTrail: Sendable {
-    private let database: Database
+    let database: Database
 
     package init(database: Database) {
         self.database = database
@@ -36,7 +36,7 @@ package struct AuditTrail: Sendable {
                 \(events.map(\.actor.rawValue)), \(events.map(\.accountID)), \(events.map(\.identityID)),
                 \(events.map(\.revocationID)), \(events.map(\.sessionID)), \(events.map(\.provider?.rawValue)),
                 \(events.map(\.tokenID)), \(events.map(\.reason)), \(events.map(\.requestID)),
-                \(events.map(\.network)), \(events.map(\.occurrences))) AS e
+                \(events.map(\.network)), \(events.map(\.occurrences)), \(events.map(\.actorName))) AS e
             """)
     }
 
@@ -47,12 +47,13 @@ package struct AuditTrail: Sendable {
         INSERT INTO audit_events (\(columns))
         SELECT \(Identifier<AuditEvent>(now: now)), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
             \(event.identityID), \(event.revocationID), \(event.sessionID), \(event.provider?.rawValue),
-            \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(now)
+            \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(event.actorName),
+            \(now)
         """
     }
 
     private static let columns: SQL = """
         event_id, type, actor, account_id, identity_id, revocation_id, session_id, provider, jti, reason, request_id,
-            network, occurrences, created_at
+            network, occurrences, actor_name, created_at
         """
 }

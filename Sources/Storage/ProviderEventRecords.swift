@@ -1,20 +1,6 @@
 package import Accounts
 package import Postgres
 
-/// A stored event, as an operator sees it.
-package struct StoredProviderEvent: Sendable {
-    package let id: ProviderEventID
-    package let provider: Provider
-    package let tokenID: String
-    package let type: String
-    package let subject: String?
-    package let detail: String?
-    package let status: String
-    package let occurredAt: Timestamp
-    package let receivedAt: Timestamp
-    package let processedAt: Timestamp?
-}
-
 /// The stored events as an operator sees them, whatever key ring the service has.
 package struct ProviderEventRecords: Sendable {
     private let database: Database
@@ -38,6 +24,22 @@ package struct ProviderEventRecords: Sendable {
             """, as: ProviderEventRecords.event)
     }
 
+    /// The newest first, by when they came.
+    package func page(
+        before cursor: ProviderEventID?, limit: Int
+    ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
+        let isBefore: SQL = if let cursor { "event_id < \(cursor)" } else { "true" }
+        let events = try await database.query(
+            """
+            SELECT \(ProviderEventRecords.columns)
+            FROM provider_events
+            WHERE \(isBefore)
+            ORDER BY event_id DESC
+            LIMIT \(limit + 1)
+            """, as: ProviderEventRecords.event)
+        return Page(events, limit: limit, cursor: \.id)
+    }
+
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
         let events = try await database.query(
             "SELECT \(ProviderEventRecords.columns) FROM provider_events WHERE event_id = \(id)",
@@ -45,18 +47,27 @@ package struct ProviderEventRecords: Sendable {
         return events.first
     }
 
-    /// Has the event acted on once more.
+    /// Has the event acted on once more, and records who wants that.
     ///
     /// - Returns: the event, pending again, if there is one.
-    package func replay(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
-        let events = try await database.query(
-            """
-            UPDATE provider_events
-            SET status = 'pending', processed_at = NULL
-            WHERE event_id = \(id)
-            RETURNING \(ProviderEventRecords.columns)
-            """, as: ProviderEventRecords.event)
-        return events.first
+    package func replay(
+        _ id: ProviderEventID, by event: AuditEvent, at now: Timestamp
+    ) async throws -> StoredProviderEvent? {
+        try await database.transaction(retries: 2) { transaction in
+            let replayed = try await transaction.query(
+                """
+                UPDATE provider_events
+                SET status = 'pending', processed_at = NULL
+                WHERE event_id = \(id)
+                RETURNING \(ProviderEventRecords.columns)
+                """, as: ProviderEventRecords.event)
+            guard let stored = replayed.first else { return nil }
+            var event = event
+            event.provider = stored.provider
+            event.tokenID = stored.tokenID
+            try await AuditTrail.record(event, at: now, in: transaction)
+            return stored
+        }
     }
 
     private static let columns: SQL = """

@@ -28,7 +28,7 @@ package struct ClaimedRevocation: Sendable {
 ///      └── no grant: done at once
 /// ```
 package struct RevocationStore: Sendable {
-    private let database: Database
+    let database: Database
     private let keyRing: KeyRing
     private var outbox: Outbox { Outbox(database: database, kind: .revocation) }
 
@@ -241,24 +241,30 @@ package struct RevocationStore: Sendable {
         try await RevocationStore.revocation(id, in: database)
     }
 
-    private static func revocation(
+    static func revocation(
         _ id: RevocationID, in session: some PostgresSession
     ) async throws(PostgresError) -> Revocation? {
-        let rows = try await session.query(
+        try await session.query(
             """
-            SELECT provider, identity_id, status, attempts, last_error, created_at, finished_at
+            SELECT \(columns)
             FROM outbox
             WHERE message_id = \(id) AND kind = 'revocation'
-            """
-        ) { row throws(PostgresError) in
-            let (provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
-                String.self, IdentityID?.self, String.self, Int32.self, String?.self, Timestamp.self, Timestamp?.self)
-            return Revocation(
-                id: id, provider: Provider(rawValue: provider) ?? .apple, identityID: identityID,
-                status: Revocation.Status(rawValue: status) ?? .pending, attempts: Int(attempts), lastError: error,
-                createdAt: createdAt, finishedAt: finishedAt)
-        }
-        return rows.first
+            """, as: revocation
+        ).first
+    }
+
+    static let columns: SQL =
+        "message_id, provider, identity_id, status, attempts, last_error, created_at, finished_at"
+
+    /// - Parameter row: of the `columns`.
+    static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
+        let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
+            RevocationID.self, String.self, IdentityID?.self, String.self, Int32.self, String?.self, Timestamp.self,
+            Timestamp?.self)
+        return Revocation(
+            id: id, provider: Provider(rawValue: provider) ?? .apple, identityID: identityID,
+            status: Revocation.Status(rawValue: status) ?? .pending, attempts: Int(attempts), lastError: error,
+            createdAt: createdAt, finishedAt: finishedAt)
     }
 
     /// How many are pending, and since when the oldest has been.

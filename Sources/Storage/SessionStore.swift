@@ -143,6 +143,8 @@ package struct SessionStore: Sendable {
         case passwordChanged = "password_changed"
         case passwordReset = "password_reset"
         case accountMerged = "account_merged"
+        case accountDisabled = "account_disabled"
+        case administrator
     }
 
     static func end(

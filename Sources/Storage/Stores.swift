@@ -17,6 +17,9 @@ package struct Stores: Sendable {
     package let nonces: NonceStore
     package let limits: RateLimitStore
     package let signingKeys: SigningKeyStore
+    package let adminKeys: AdminKeyStore
+    package let accountSearch: AccountSearch
+    package let outbox: OutboxSearch
 
     package init(database: Database, keyRing: KeyRing) {
         self.identities = IdentityStore(database: database)
@@ -34,6 +37,9 @@ package struct Stores: Sendable {
         self.nonces = NonceStore(database: database)
         self.limits = RateLimitStore(database: database)
         self.signingKeys = SigningKeyStore(database: database)
+        self.adminKeys = AdminKeyStore(database: database)
+        self.accountSearch = AccountSearch(database: database)
+        self.outbox = OutboxSearch(database: database)
     }
 }
 

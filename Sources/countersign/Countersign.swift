@@ -17,7 +17,7 @@ struct Countersign: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self, IdentityCommand.self,
-            AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self,
+            AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self, AdminKeyCommand.self,
         ])
 
     static func main() async {

@@ -309,7 +309,8 @@ import Testing
     @Test func `what was never stored can't be acted on once more`() async throws {
         try await ProviderEventFixture.run { fixture in
             let event = try await fixture.stores.providerEvents.records.replay(
-                ProviderEventID(now: fixture.people.clock.now()))
+                ProviderEventID(now: fixture.people.clock.now()), by: AuditEvent(.eventReplayed, by: .operator),
+                at: fixture.people.clock.now())
             #expect(event == nil)
         }
     }
@@ -319,7 +320,8 @@ extension ProviderEventFixture {
     fileprivate func replay(_ id: String) async throws {
         let events = try await stores.providerEvents.records.list(provider: nil, status: nil, limit: 10)
         let event = try #require(events.first { $0.tokenID == id })
-        let replayed = try await stores.providerEvents.records.replay(event.id)
+        let replayed = try await stores.providerEvents.records.replay(
+            event.id, by: AuditEvent(.eventReplayed, by: .operator), at: people.clock.now())
         #expect(replayed?.status == "pending")
         try await act()
     }

@@ -43,9 +43,10 @@ extension JSONWriter {
         member("refreshExpiresAt", session.refreshExpiresAt.rfc3339)
     }
 
-    mutating func members(of session: SessionSummary, isCurrent: Bool) {
+    /// - Parameter isCurrent: whether it is the asking one; `nil` when no session asks.
+    mutating func members(of session: SessionSummary, isCurrent: Bool?) {
         member("sessionId", session.id.description)
-        member("current", isCurrent)
+        if let isCurrent { member("current", isCurrent) }
         if let device = session.device {
             name("device")
             object { writer in

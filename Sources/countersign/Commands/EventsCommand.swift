@@ -54,7 +54,11 @@ struct EventsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try choice.eventID
-            print(try choice.found(try await withRecords(options) { try await $0.replay(id) }).line)
+            let event = AuditEvent(.eventReplayed, by: .operator)
+            let replayed = try await withRecords(options) { records in
+                try await records.replay(id, by: event, at: SystemClock().now())
+            }
+            print(try choice.found(replayed).line)
         }
     }
 }

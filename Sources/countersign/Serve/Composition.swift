@@ -76,6 +76,7 @@ enum Composition {
                 configuration,
                 routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes
                     + EventsAPI(events: events).routes,
+                administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
                 health: health, metrics: MetricsPage(render: metrics.page), logger: logger)
             var group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
@@ -94,8 +95,8 @@ enum Composition {
     }
 
     private static func listeners(
-        _ configuration: ServiceConfiguration, routes: [Route], health: Health, metrics: MetricsPage,
-        logger: Logger
+        _ configuration: ServiceConfiguration, routes: [Route], administration: [Route], health: Health,
+        metrics: MetricsPage, logger: Logger
     ) -> [Listener] {
         var open = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
@@ -103,7 +104,7 @@ enum Composition {
         open.trustedProxies = configuration.server.trustedProxies
         let closed = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
-        var listeners = [Listener(closed, routes: health.routes + metrics.routes, logger: logger)]
+        var listeners = [Listener(closed, routes: administration + health.routes + metrics.routes, logger: logger)]
         if let port = configuration.admin.healthPort {
             let extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
             listeners.append(Listener(extra, routes: health.routes, logger: logger))

@@ -1,0 +1,41 @@
+/// A row of the outbox: what was promised to happen outside of the database.
+package struct OutboxRecord: Sendable {
+    package enum Status: String, CaseIterable, Sendable {
+        case pending
+        case done
+        /// Given up after too many tries.
+        case failed
+    }
+
+    package let id: OutboxID
+    /// `revocation` or `mail`.
+    package let kind: String
+    package let status: Status
+    package let provider: String?
+    package let identityID: IdentityID?
+    /// Of a mail.
+    package let template: String?
+    package let attempts: Int
+    package let lastError: String?
+    package let createdAt: Timestamp
+    package let finishedAt: Timestamp?
+
+    package init(
+        id: OutboxID, kind: String, status: Status, provider: String?, identityID: IdentityID?, template: String?,
+        attempts: Int, lastError: String?, createdAt: Timestamp, finishedAt: Timestamp?
+    ) {
+        self.id = id
+        self.kind = kind
+        self.status = status
+        self.provider = provider
+        self.identityID = identityID
+        self.template = template
+        self.attempts = attempts
+        self.lastError = lastError
+        self.createdAt = createdAt
+        self.finishedAt = finishedAt
+    }
+}
+
+package enum OutboxMessage {}
+package typealias OutboxID = Identifier<OutboxMessage>

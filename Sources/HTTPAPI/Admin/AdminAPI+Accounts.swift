@@ -1,0 +1,82 @@
+import Accounts
+import SignIn
+
+extension AdminAPI {
+    var accountOperations: [Operation] {
+        [
+            operation(.get, "/accounts", .read) { request, _ in
+                let (filter, range) = try request.query { query in
+                    (query.accountFilter(), query.range(AccountCursor.self))
+                }
+                return .list(
+                    try await administration.accounts(filter, after: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0) }
+            },
+            operation(.get, "/accounts/{accountId}", .read) { request, _ in
+                let record = try await administration.account(try request.accountID)
+                return .json { $0.members(of: record) }
+            },
+            operation(.get, "/accounts/{accountId}/sessions", .read) { request, _ in
+                let sessions = try await administration.sessions(of: try request.accountID)
+                return .json { writer in
+                    writer.items(sessions) { $1.members(of: $0, isCurrent: nil) }
+                }
+            },
+            operation(.get, "/accounts/{accountId}/audit-events", .read) { request, _ in
+                var filter = AuditFilter()
+                filter.accountID = try request.accountID
+                let range = try request.query { $0.range(AuditCursor.self) }
+                return .list(
+                    try await administration.auditEvents(filter, before: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0) }
+            },
+            operation(.post, "/accounts/{accountId}/disable", .manage) { request, administrator in
+                let reason = try request.fields { try $0.reason() }
+                try await administration.disable(try request.accountID, reason: reason, by: administrator)
+                return .empty()
+            },
+            operation(.post, "/accounts/{accountId}/enable", .manage) { request, administrator in
+                let (email, reason) = try request.fields { fields in
+                    (fields.optionalValue("email", as: EmailAddress.init), try fields.reason())
+                }
+                try await administration.enable(
+                    try request.accountID, email: email, reason: reason, by: administrator)
+                return .empty()
+            },
+            operation(.post, "/accounts/{accountId}/sign-out", .manage) { request, administrator in
+                let reason = try request.fields { try $0.reason() }
+                try await administration.signOut(try request.accountID, reason: reason, by: administrator)
+                return .empty()
+            },
+            operation(.delete, "/accounts/{accountId}", .manage) { request, administrator in
+                try await administration.delete(
+                    try request.accountID, reason: try request.statedReason, by: administrator)
+                return .json(.accepted) { _ in }
+            },
+            operation(.delete, "/sessions/{sessionId}", .manage) { request, administrator in
+                let id = try request.parameter("sessionId", as: SessionID.init)
+                try await administration.endSession(id, reason: try request.statedReason, by: administrator)
+                return .empty()
+            },
+        ]
+    }
+}
+
+extension Request {
+    fileprivate var accountID: AccountID {
+        get throws(Problem) { try parameter("accountId", as: AccountID.init) }
+    }
+}
+
+extension QueryFields {
+    fileprivate mutating func accountFilter() -> AccountFilter {
+        var filter = AccountFilter()
+        filter.email = optionalValue("email", as: EmailAddress.init)
+        filter.emailPrefix = optionalValue("emailPrefix") { $0.isEmpty ? nil : $0 }
+        filter.name = optionalValue("name") { $0.isEmpty ? nil : $0 }
+        filter.provider = optionalChoice("provider", of: Provider.self)
+        filter.subject = optionalValue("subject", as: ProviderSubject.init)
+        filter.status = optionalChoice("status", of: Account.Status.self)
+        return filter
+    }
+}

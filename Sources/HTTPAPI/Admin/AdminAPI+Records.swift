@@ -1,0 +1,47 @@
+import Accounts
+import SignIn
+
+extension AdminAPI {
+    var recordOperations: [Operation] {
+        [
+            operation(.get, "/audit-events", .read) { request, _ in
+                let (filter, range) = try request.query { query in
+                    (query.auditFilter(), query.range(AuditCursor.self))
+                }
+                return .list(
+                    try await administration.auditEvents(filter, before: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0) }
+            },
+            operation(.get, "/provider-events", .read) { request, _ in
+                let range = try request.query { $0.range(ProviderEventID.self) }
+                return .list(
+                    try await administration.providerEvents(before: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0) }
+            },
+            operation(.post, "/provider-events/{eventId}/replay", .manage) { request, administrator in
+                let id = try request.parameter("eventId", as: ProviderEventID.init)
+                let event = try await administration.replay(
+                    id, reason: try request.statedReason, by: administrator)
+                return .json(.accepted) { $0.members(of: event) }
+            },
+            operation(.get, "/outbox", .read) { request, _ in
+                let (status, range) = try request.query { query in
+                    (query.optionalChoice("status", of: OutboxRecord.Status.self), query.range(OutboxID.self))
+                }
+                return .list(
+                    try await administration.outbox(status, before: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0) }
+            },
+        ]
+    }
+}
+
+extension QueryFields {
+    fileprivate mutating func auditFilter() -> AuditFilter {
+        var filter = AuditFilter()
+        filter.accountID = optionalValue("accountId", as: AccountID.init)
+        filter.kind = optionalChoice("type", of: AuditEvent.Kind.self)
+        filter.since = optionalValue("since", as: Timestamp.init(rfc3339:))
+        return filter
+    }
+}

@@ -1,0 +1,75 @@
+package import Accounts
+package import SignIn
+
+/// What administrators call, on the private listener. Each operation needs one scope of the key that calls it; there is no
+/// way to make a route without saying which.
+package struct AdminAPI: Sendable {
+    /// An operation, and the scope that it needs.
+    package struct Operation: Sendable {
+        package let scope: AdminKey.Scope
+        package let route: Route
+    }
+
+    typealias Handler = @Sendable (Request, Administrator) async throws -> Response
+
+    let administration: Administration
+
+    package init(administration: Administration) {
+        self.administration = administration
+    }
+
+    /// All of them; the table from which every operation is tested with every kind of credential.
+    package var operations: [Operation] {
+        accountOperations + identityOperations + revocationOperations + recordOperations
+    }
+
+    package var routes: [Route] { operations.map(\.route) }
+
+    func operation(
+        _ method: Route.Method, _ template: String, _ scope: AdminKey.Scope, _ handler: @escaping Handler
+    ) -> Operation {
+        let route = Route(method, "/admin/v1" + template) { request in
+            var presented: [UInt8]?
+            if case .token(let token) = request.bearer { presented = token }
+            // Before anything is read of the request: to nobody else there is anything here.
+            let administrator = try await administration.administrator(
+                presenting: presented, for: scope, client: request.caller(device: nil))
+            return try await handler(request, administrator)
+        }
+        return Operation(scope: scope, route: route)
+    }
+}
+
+extension AdministrationFailure: ProblemConvertible {
+    package var problem: Problem {
+        switch self {
+        case .unknownKey: Problem(.invalidCredentials)
+        case .forbidden: Problem(.forbidden)
+        case .notFound: Problem(.notFound)
+        case .lastSignInMethod: Problem(.lastSignInMethod)
+        case .emailRequired: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .required)])
+        case .emailNotAllowed: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .notAllowed)])
+        case .emailTaken: Problem(.emailTaken)
+        case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
+        case .fault(let operation): Problem(.internalError, reason: operation)
+        }
+    }
+}
+
+/// Why a change is made: a line of 1 to 1,024 bytes, kept in the audit trail.
+private func reason(_ text: String) -> String? {
+    1...1024 ~= text.utf8.count && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? text : nil
+}
+
+extension RequestFields {
+    mutating func reason() throws -> String {
+        try value("reason", as: HTTPAPI.reason)
+    }
+}
+
+extension Request {
+    /// `?reason=`, of a change that has no body.
+    var statedReason: String? {
+        get throws(Problem) { try query { $0.optionalValue("reason", as: reason) } }
+    }
+}

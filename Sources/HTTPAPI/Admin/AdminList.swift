@@ -1,0 +1,79 @@
+import Accounts
+import JOSE
+
+/// The part of a list that a query asks for.
+struct ListRange<Cursor: Sendable>: Sendable {
+    let limit: Int
+    let cursor: Cursor?
+}
+
+extension QueryFields {
+    /// `limit` and `cursor`. A cursor is what an answer said, given back unchanged.
+    mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> ListRange<Cursor> {
+        ListRange(
+            limit: optionalInteger("limit", in: 1...200) ?? 50,
+            cursor: optionalValue("cursor") { text in
+                Base64URL.decode(text).flatMap { String(validating: $0, as: UTF8.self) }.flatMap(Cursor.at)
+            })
+    }
+}
+
+/// Where a list goes on. On the wire its position is base64url, for nobody to build one.
+protocol ListCursor: Sendable {
+    static func at(_ position: String) -> Self?
+    var position: String { get }
+}
+
+extension Identifier: ListCursor {
+    static func at(_ position: String) -> Identifier? { Identifier(position) }
+    var position: String { description }
+}
+
+extension AccountCursor: ListCursor {
+    static func at(_ position: String) -> AccountCursor? {
+        let parts = position.split(separator: " ", maxSplits: 1)
+        guard let id = parts.first.flatMap({ AccountID(String($0)) }) else { return nil }
+        guard parts.count == 2 else { return AccountCursor(id: id, email: nil) }
+        return EmailAddress(String(parts[1])).map { AccountCursor(id: id, email: $0) }
+    }
+
+    var position: String { email.map { "\(id) \($0.text)" } ?? "\(id)" }
+}
+
+extension AuditCursor: ListCursor {
+    static func at(_ position: String) -> AuditCursor? {
+        let parts = position.split(separator: " ")
+        // A time that has a form on the wire; PostgreSQL knows it too.
+        guard parts.count == 2, let microseconds = Int64(parts[0]), 0..<253_402_300_800_000_000 ~= microseconds,
+            let id = AuditEventID(String(parts[1]))
+        else { return nil }
+        return AuditCursor(createdAt: Timestamp(microseconds: microseconds), id: id)
+    }
+
+    var position: String { "\(createdAt.microseconds) \(id)" }
+}
+
+extension Response {
+    /// `{"items":[…],"nextCursor"?}`
+    static func list<Item, Cursor: ListCursor>(
+        _ page: Page<Item, Cursor>, _ write: (Item, inout JSONWriter) -> Void
+    ) -> Response {
+        .json { writer in
+            writer.items(page.items, write)
+            writer.member("nextCursor", page.next.map { Base64URL.encode(Array($0.position.utf8)) })
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func items<Item>(_ items: [Item], _ write: (Item, inout JSONWriter) -> Void) {
+        name("items")
+        beginArray()
+        for item in items {
+            beginObject()
+            write(item, &self)
+            endObject()
+        }
+        endArray()
+    }
+}

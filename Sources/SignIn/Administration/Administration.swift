@@ -1,0 +1,236 @@
+package import Accounts
+package import Storage
+
+/// What an administrator's call comes to, if not to what was asked for.
+package enum AdministrationFailure: Error, Sendable {
+    /// No such key, or one that was revoked.
+    case unknownKey
+    /// The key has not the scope.
+    case forbidden
+    case notFound
+    /// The last way into an account that is in use.
+    case lastSignInMethod
+    /// Nothing is left to enter the account by: it needs an address to be opened again.
+    case emailRequired
+    /// The account has a way in, and so gets no address from anybody but its owner.
+    case emailNotAllowed
+    case emailTaken
+    case storageUnavailable(detail: String)
+    case fault(operation: String)
+}
+
+/// Who calls, by which key.
+package struct Administrator: Sendable {
+    package let key: AdminKey
+    let origin: ChangeOrigin
+}
+
+/// The use cases of administrators.
+package struct Administration: Sendable {
+    private let stores: Stores
+    private let clock: any WallClock
+
+    package init(stores: Stores, clock: any WallClock) {
+        self.stores = stores
+        self.clock = clock
+    }
+
+    /// - Parameter presented: what stands behind `Bearer`.
+    package func administrator(
+        presenting presented: [UInt8]?, for scope: AdminKey.Scope, client: Client
+    ) async throws(AdministrationFailure) -> Administrator {
+        guard let hash = presented.flatMap(AdminSecret.hash(ofPresented:)) else { throw .unknownKey }
+        let now = clock.now()
+        guard let key = try await stored({ try await stores.adminKeys.key(hash: hash, at: now) }) else {
+            throw .unknownKey
+        }
+        guard key.scopes.contains(scope) else { throw .forbidden }
+        let origin = ChangeOrigin(
+            actor: .administrator, actorName: key.name, requestID: client.requestID, network: client.network)
+        return Administrator(key: key, origin: origin)
+    }
+
+    // MARK: Accounts
+
+    package func accounts(
+        _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {
+        try await stored { try await stores.accountSearch.list(filter, after: cursor, limit: limit) }
+    }
+
+    package func account(_ id: AccountID) async throws(AdministrationFailure) -> AccountRecord {
+        try await found { try await stores.accountSearch.account(id) }
+    }
+
+    package func identity(
+        _ id: IdentityID
+    ) async throws(AdministrationFailure) -> (account: Account, identity: Identity) {
+        try await found { try await stores.accountSearch.account(of: id) }
+    }
+
+    package func sessions(of id: AccountID) async throws(AdministrationFailure) -> [SessionSummary] {
+        let now = clock.now()
+        _ = try await account(id)
+        return try await stored { try await stores.sessions.live(of: id, at: now) }
+    }
+
+    package func disable(
+        _ id: AccountID, reason: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        try await change { now in
+            try await stores.accounts.disable(id, reason: reason, at: now, from: administrator.origin)
+        }
+    }
+
+    /// - Parameter email: for an account that nothing else is left to enter by.
+    package func enable(
+        _ id: AccountID, email: EmailAddress?, reason: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        let now = clock.now()
+        let outcome = try await stored {
+            try await stores.accounts.enable(id, email: email, reason: reason, at: now, from: administrator.origin)
+        }
+        switch outcome {
+        case .enabled: return
+        case .notFound: throw .notFound
+        case .emailRequired: throw .emailRequired
+        case .emailNotAllowed: throw .emailNotAllowed
+        case .emailTaken: throw .emailTaken
+        }
+    }
+
+    package func signOut(
+        _ id: AccountID, reason: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        try await change { now in
+            try await stores.accounts.signOut(id, reason: reason, at: now, from: administrator.origin)
+        }
+    }
+
+    package func delete(
+        _ id: AccountID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        try await change { now in
+            try await stores.accounts.delete(
+                id, by: AuditEvent(.accountDeleted, from: administrator.origin, reason: reason), at: now)
+        }
+    }
+
+    package func endSession(
+        _ id: SessionID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        try await change { now in
+            try await stores.sessions.end(id, reason: reason, at: now, from: administrator.origin)
+        }
+    }
+
+    // MARK: Identities
+
+    /// Unlinks without revoking.
+    package func detach(
+        _ id: IdentityID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        let now = clock.now()
+        let outcome = try await stored {
+            try await stores.accounts.detach(id, reason: reason, at: now, from: administrator.origin)
+        }
+        switch outcome {
+        case .detached: return
+        case .notFound: throw .notFound
+        case .lastSignInMethod: throw .lastSignInMethod
+        }
+    }
+
+    package func revoke(
+        _ id: IdentityID, unlinking: Bool, reason: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> Revocation {
+        let now = clock.now()
+        let event = AuditEvent(.revocationRequested, from: administrator.origin, reason: reason)
+        let outcome = try await stored {
+            try await stores.accounts.revoke(id, unlinking: unlinking, by: event, at: now)
+        }
+        switch outcome {
+        case .unlinked(let revocation), .kept(let revocation): return revocation
+        case .notFound, .lastSignInMethod, .sessionGone: throw .notFound
+        }
+    }
+
+    // MARK: Revocations
+
+    package func revocations(
+        _ status: Revocation.Status?, before cursor: RevocationID?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<Revocation, RevocationID> {
+        try await stored { try await stores.revocations.list(status: status, before: cursor, limit: limit) }
+    }
+
+    package func revocation(_ id: RevocationID) async throws(AdministrationFailure) -> Revocation {
+        try await found { try await stores.revocations.revocation(id) }
+    }
+
+    package func retry(
+        _ id: RevocationID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> Revocation {
+        let now = clock.now()
+        return try await found {
+            try await stores.revocations.retry(id, reason: reason, at: now, from: administrator.origin)
+        }
+    }
+
+    // MARK: Records
+
+    package func auditEvents(
+        _ filter: AuditFilter, before cursor: AuditCursor?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<AuditRecord, AuditCursor> {
+        try await stored { try await stores.audit.list(filter, before: cursor, limit: limit) }
+    }
+
+    package func outbox(
+        _ status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<OutboxRecord, OutboxID> {
+        try await stored { try await stores.outbox.list(status: status, before: cursor, limit: limit) }
+    }
+
+    package func providerEvents(
+        before cursor: ProviderEventID?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<StoredProviderEvent, ProviderEventID> {
+        try await stored { try await stores.providerEvents.records.page(before: cursor, limit: limit) }
+    }
+
+    package func replay(
+        _ id: ProviderEventID, reason: String?, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> StoredProviderEvent {
+        let now = clock.now()
+        let event = AuditEvent(.eventReplayed, from: administrator.origin, reason: reason)
+        return try await found {
+            try await stores.providerEvents.records.replay(id, by: event, at: now)
+        }
+    }
+
+    // MARK: -
+
+    private func change(
+        _ operation: (Timestamp) async throws -> Bool
+    ) async throws(AdministrationFailure) {
+        let now = clock.now()
+        guard try await stored({ try await operation(now) }) else { throw .notFound }
+    }
+
+    private func found<Value: Sendable>(
+        _ operation: () async throws -> Value?
+    ) async throws(AdministrationFailure) -> Value {
+        guard let value = try await stored(operation) else { throw .notFound }
+        return value
+    }
+
+    private func stored<Value: Sendable>(
+        _ operation: () async throws -> Value
+    ) async throws(AdministrationFailure) -> Value {
+        do {
+            return try await operation()
+        } catch {
+            let failure = StorageFailure(error)
+            throw failure.isTemporary
+                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package import Accounts
+package import Postgres
+
+/// Lists of accounts. Each goes along one index from the cursor on, so that a page costs the same among ten million
+/// accounts as among a hundred. What was asked for decides which index leads; the rest is a condition on what it finds. A
+/// page looks at so many accounts and no more: a condition that hardly anybody meets gives short pages, even empty ones,
+/// and never a long scan.
+///
+/// | asked for | leads | order |
+/// |---|---|---|
+/// | `email` | the unique address | – |
+/// | `subject` | the identities with it | account |
+/// | `name` | the name in lower case | account |
+/// | `emailPrefix` | the addresses that begin so | address |
+/// | `status=disabled` | the disabled accounts | account |
+/// | else | all accounts | account |
+package struct AccountSearch: Sendable {
+    /// How many accounts a page looks at, at most.
+    package static let reach = 10_000
+
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func list(
+        _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
+    ) async throws(PostgresError) -> Page<AccountRecord, AccountCursor> {
+        let found = try await database.query(AccountSearch.statement(filter, after: cursor, limit: limit)) {
+            row throws(PostgresError) in
+            let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
+            let byEmail = filter.leadsByEmail ? email.flatMap(EmailAddress.init) : nil
+            return (cursor: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
+        }
+        let matches = found.filter(\.isMatch).prefix(limit).map(\.cursor)
+        let records = try await records(matches.map(\.id))
+        // Where the last one that is shown stands, or the last one that was looked at.
+        let next = found.count > limit ? matches.last : found.last { !$0.isMatch }?.cursor
+        return Page(items: matches.compactMap { records[$0.id] }, next: next)
+    }
+
+    package func account(_ id: AccountID) async throws(PostgresError) -> AccountRecord? {
+        try await records([id])[id]
+    }
+
+    package func account(of id: IdentityID) async throws(PostgresError) -> (account: Account, identity: Identity)? {
+        let owners = try await database.query("SELECT account_id FROM identities WHERE identity_id = \(id)") {
+            row throws(PostgresError) in try row.decode(AccountID.self)
+        }
+        guard let owner = owners.first, let account = try await self.account(owner)?.account,
+            let identity = account.identities.first(where: { $0.id == id })
+        else { return nil }
+        return (account, identity)
+    }
+
+    private func records(_ ids: [AccountID]) async throws(PostgresError) -> [AccountID: AccountRecord] {
+        let rows = try await database.query(AccountSearch.statement(ids)) { row throws(PostgresError) in
+            (reason: try String?(from: row[0]), account: try AccountRow(row, from: 1))
+        }
+        return Dictionary(grouping: rows, by: \.account.account.id).compactMapValues { rows in
+            AccountRow.account(rows.map(\.account)).map {
+                AccountRecord(account: $0, disabledReason: rows.first?.reason)
+            }
+        }
+    }
+
+    static func statement(_ ids: [AccountID]) -> SQL {
+        """
+        SELECT a.disabled_reason, \(AccountRow.columns)
+        FROM accounts a
+        LEFT JOIN identities i ON i.account_id = a.account_id
+        WHERE a.account_id = ANY (\(ids))
+        ORDER BY i.created_at, i.identity_id
+        """
+    }
+
+    /// Rows of an account's id, its address and `true`: those of the page and one more, if there is one. Behind them, if
+    /// there is none and the page has looked as far as it may, the last account that it looked at, and `false`.
+    static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
+        let order: SQL = filter.leadsByEmail ? "a.email" : "a.account_id"
+        let candidates: SQL = """
+            SELECT a.account_id, a.email, a.status, a.display_name
+            FROM accounts a
+            WHERE \(filter.lead) AND \(filter.isBehind(cursor))
+            ORDER BY \(order)
+            """
+        return """
+            WITH matching AS MATERIALIZED (
+                SELECT a.account_id, a.email
+                FROM (\(candidates) LIMIT \(reach)) a
+                WHERE \(filter.rest)
+                ORDER BY \(order)
+                LIMIT \(limit + 1)
+            )
+            SELECT account_id, email, true
+            FROM matching
+            UNION ALL
+            (SELECT a.account_id, a.email, false
+            FROM (\(candidates) OFFSET \(reach - 1) LIMIT 1) a
+            WHERE (SELECT count(*) FROM matching) <= \(limit))
+            """
+    }
+}
+
+extension AccountFilter {
+    /// Whether the list goes by the address.
+    fileprivate var leadsByEmail: Bool { email == nil && subject == nil && name == nil && emailPrefix != nil }
+
+    /// The condition that an index of accounts, named `a`, answers by itself.
+    fileprivate var lead: SQL {
+        if let email { return "a.email = \(email.text)" }
+        if let subject {
+            let ofProvider: SQL = if let provider { "i.provider = \(provider.rawValue)" } else { "true" }
+            return """
+                a.account_id IN (
+                    SELECT i.account_id FROM identities i WHERE i.subject = \(subject.text) AND \(ofProvider))
+                """
+        }
+        if let name { return "lower(a.display_name) = lower(\(name))" }
+        // The column's collation is by bytes, so that a prefix is a range. No address holds U+10FFFF.
+        if let emailPrefix { return "a.email >= \(emailPrefix) AND a.email < \(emailPrefix + "\u{10FFFF}")" }
+        return status == .disabled ? "a.status = 'disabled'" : "true"
+    }
+
+    /// All conditions; to ask for one that led once more costs nothing.
+    fileprivate var rest: SQL {
+        let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name))" } else { "true" }
+        let ofStatus: SQL = if let status { "a.status = \(status.rawValue)" } else { "true" }
+        let ofPrefix: SQL = if let emailPrefix { "starts_with(a.email, \(emailPrefix))" } else { "true" }
+        let ofSubject: SQL = if let subject { "i.subject = \(subject.text)" } else { "true" }
+        let ofIdentity: SQL =
+            switch (provider, subject) {
+            case (nil, nil): "true"
+            case (nil, _): "EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id AND \(ofSubject))"
+            case (let provider?, _):
+                """
+                EXISTS (
+                    SELECT FROM identities i
+                    WHERE i.account_id = a.account_id AND i.provider = \(provider.rawValue) AND \(ofSubject))
+                """
+            }
+        return "\(ofName) AND \(ofStatus) AND \(ofPrefix) AND \(ofIdentity)"
+    }
+
+    fileprivate func isBehind(_ cursor: AccountCursor?) -> SQL {
+        switch (cursor, cursor?.email) {
+        case (nil, _): "true"
+        case (_, let email?) where leadsByEmail: "a.email > \(email.text)"
+        case (let cursor?, _): "a.account_id > \(cursor.id)"
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import Accounts
+package import Postgres
+
+/// What opening a shut account came to.
+package enum EnablingOutcome: Sendable {
+    case enabled
+    case notFound
+    /// Nothing is left to enter it by: it needs an address.
+    case emailRequired
+    /// It has a way in, and so gets no address from anybody but its owner.
+    case emailNotAllowed
+    case emailTaken
+}
+
+/// What taking an identity from its account came to.
+package enum DetachOutcome: Sendable {
+    case detached
+    case notFound
+    case lastSignInMethod
+}
+
+/// What an administrator does to somebody's account. Each change is recorded with who made it and why.
+extension AccountStore {
+    /// Nobody enters the account any more, and its sessions end.
+    ///
+    /// - Returns: whether there is such an account.
+    package func disable(
+        _ id: AccountID, reason: String, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
+            guard account.status == .active else { return true }
+            _ = try await transaction.execute(
+                """
+                UPDATE accounts
+                SET status = 'disabled', disabled_reason = 'administrator'
+                WHERE account_id = \(id)
+                """)
+            try await SessionStore.end("s.account_id = \(id)", reason: .accountDisabled, at: now, in: transaction)
+            try await AuditTrail.record(
+                AuditEvent(.accountDisabled, from: origin, accountID: id, reason: reason), at: now, in: transaction)
+            return true
+        }
+    }
+
+    /// Opens a disabled account again.
+    ///
+    /// - Parameter email: for an account that nothing is left to enter by, because the verified owner of its address took
+    ///   that. It counts as proven, for the administrator vouches for it: a code that is mailed there opens the account.
+    package func enable(
+        _ id: AccountID, email: EmailAddress?, reason: String, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> EnablingOutcome {
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                guard let account = try await AccountStore.lock(id, in: transaction) else { return .notFound }
+                let isEnterable =
+                    account.isEmailVerified || (account.hasPassword && account.email != nil)
+                    || !account.identities.isEmpty
+                guard !isEnterable || email == nil else { return .emailNotAllowed }
+                guard account.status == .disabled else { return .enabled }
+                guard isEnterable || email != nil else { return .emailRequired }
+                _ = try await transaction.execute(
+                    """
+                    UPDATE accounts
+                    SET status = 'active', disabled_reason = NULL, email = COALESCE(\(email?.text), email),
+                        email_verified = email_verified OR \(email != nil)
+                    WHERE account_id = \(id)
+                    """)
+                try await AuditTrail.record(
+                    AuditEvent(.accountEnabled, from: origin, accountID: id, reason: reason), at: now, in: transaction)
+                return .enabled
+            }
+        } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
+            return .emailTaken
+        }
+    }
+
+    /// Ends all sessions of the account.
+    ///
+    /// - Returns: whether there is such an account.
+    package func signOut(
+        _ id: AccountID, reason: String, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard try await AccountStore.lock(id, in: transaction) != nil else { return false }
+            try await SessionStore.end("s.account_id = \(id)", reason: .administrator, at: now, in: transaction)
+            try await AuditTrail.record(
+                AuditEvent(.sessionsEnded, from: origin, accountID: id, reason: reason), at: now, in: transaction)
+            return true
+        }
+    }
+
+    /// Takes an identity from its account and leaves its authorization at the provider alone: what was granted is erased
+    /// here. The last way into an account that is in use stays.
+    package func detach(
+        _ id: IdentityID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> DetachOutcome {
+        try await database.transaction(retries: 2) { transaction in
+            let owners = try await transaction.query(
+                "SELECT account_id FROM identities WHERE identity_id = \(id)"
+            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
+                let identity = account.identities.first(where: { $0.id == id })
+            else { return .notFound }
+            guard account.hasWayIn(without: id) || account.status == .disabled else { return .lastSignInMethod }
+            _ = try await transaction.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
+            try await SessionStore.end("s.identity_id = \(id)", reason: .identityUnlinked, at: now, in: transaction)
+            _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(id)")
+            try await AuditTrail.record(
+                AuditEvent(
+                    .identityDetached, from: origin, accountID: owner, identityID: id,
+                    provider: identity.key.provider, reason: reason), at: now, in: transaction)
+            return .detached
+        }
+    }
+}
+
+extension SessionStore {
+    /// Ends one live session, whoever's it is.
+    ///
+    /// - Returns: whether there is one.
+    package func end(
+        _ id: SessionID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws(PostgresError) -> Bool {
+        let owners = try await database.query("SELECT account_id FROM sessions WHERE session_id = \(id)") {
+            row throws(PostgresError) in try row.decode(AccountID.self)
+        }
+        guard let owner = owners.first else { return false }
+        return try await SessionStore.end(
+            "s.session_id = \(id) AND s.expires_at > \(now)", reason: .administrator,
+            recording: AuditEvent(.sessionsEnded, from: origin, accountID: owner, sessionID: id, reason: reason),
+            at: now, in: database)
+    }
+}

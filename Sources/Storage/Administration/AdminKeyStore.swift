@@ -1,0 +1,88 @@
+package import Accounts
+package import Postgres
+
+/// `admin_keys`.
+package struct AdminKeyStore: Sendable {
+    /// Seconds within which the use of a key is noted once.
+    private static let noteInterval: Int64 = 60
+
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func insert(_ key: AdminKey, hash: [UInt8]) async throws {
+        try await database.transaction { transaction in
+            let scopes = key.scopes.map(\.rawValue).sorted()
+            _ = try await transaction.execute(
+                """
+                INSERT INTO admin_keys (key_id, name, key_hash, scopes, created_at)
+                VALUES (\(key.id), \(key.name), \(hash), \(scopes), \(key.createdAt))
+                """)
+            var event = AuditEvent(
+                .adminKeyCreated, by: .operator, reason: "\(key.id) \(scopes.joined(separator: ","))")
+            event.actorName = key.name
+            try await AuditTrail.record(event, at: key.createdAt, in: transaction)
+        }
+    }
+
+    /// The key with this hash, if it has not been revoked. A key that is unknown and one that was revoked are looked for
+    /// alike, and what is compared is a digest of the key: how long it takes tells nothing of any.
+    package func key(hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> AdminKey? {
+        let keys = try await database.query(
+            """
+            SELECT \(AdminKeyStore.columns)
+            FROM admin_keys
+            WHERE key_hash = \(hash) AND revoked_at IS NULL
+            """, as: AdminKeyStore.key)
+        guard let key = keys.first else { return nil }
+        let noted = now.advanced(bySeconds: -AdminKeyStore.noteInterval)
+        if key.lastUsedAt.map({ $0 <= noted }) ?? true {
+            _ = try await database.execute(
+                """
+                UPDATE admin_keys
+                SET last_used_at = \(now)
+                WHERE key_id = \(key.id) AND (last_used_at IS NULL OR last_used_at <= \(noted))
+                """)
+        }
+        return key
+    }
+
+    /// All of them, revoked ones too, the oldest first.
+    package func list() async throws(PostgresError) -> [AdminKey] {
+        try await database.query(
+            "SELECT \(AdminKeyStore.columns) FROM admin_keys ORDER BY key_id", as: AdminKeyStore.key)
+    }
+
+    /// - Returns: whether there is such a key; one that was revoked before stays as it is.
+    package func revoke(_ id: AdminKeyID, at now: Timestamp) async throws -> Bool {
+        try await database.transaction { transaction in
+            let revoked = try await transaction.query(
+                """
+                UPDATE admin_keys
+                SET revoked_at = \(now)
+                WHERE key_id = \(id) AND revoked_at IS NULL
+                RETURNING name
+                """
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            guard let name = revoked.first else {
+                return try await transaction.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
+            }
+            var event = AuditEvent(.adminKeyRevoked, by: .operator, reason: "\(id)")
+            event.actorName = name
+            try await AuditTrail.record(event, at: now, in: transaction)
+            return true
+        }
+    }
+
+    private static let columns: SQL = "key_id, name, scopes, created_at, last_used_at, revoked_at"
+
+    private static func key(_ row: PostgresRow) throws(PostgresError) -> AdminKey {
+        let (id, name, scopes, createdAt, lastUsedAt, revokedAt) = try row.decode(
+            AdminKeyID.self, String.self, [String].self, Timestamp.self, Timestamp?.self, Timestamp?.self)
+        return AdminKey(
+            id: id, name: name, scopes: Set(scopes.compactMap(AdminKey.Scope.init)), createdAt: createdAt,
+            lastUsedAt: lastUsedAt, revokedAt: revokedAt)
+    }
+}

@@ -1,0 +1,42 @@
+package import Accounts
+package import Postgres
+
+/// The rows of `outbox` as an administrator sees them, whatever they promise.
+package struct OutboxSearch: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// The newest first.
+    package func list(
+        status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
+    ) async throws(PostgresError) -> Page<OutboxRecord, OutboxID> {
+        let records = try await database.query(
+            OutboxSearch.statement(status: status, before: cursor, limit: limit)
+        ) { row throws(PostgresError) in
+            let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
+                try row.decode(
+                    OutboxID.self, String.self, String.self, String?.self, IdentityID?.self, String?.self, Int32.self,
+                    String?.self, Timestamp.self, Timestamp?.self)
+            return OutboxRecord(
+                id: id, kind: kind, status: OutboxRecord.Status(rawValue: status) ?? .pending, provider: provider,
+                identityID: identityID, template: template, attempts: Int(attempts), lastError: error,
+                createdAt: createdAt, finishedAt: finishedAt)
+        }
+        return Page(records, limit: limit, cursor: \.id)
+    }
+
+    static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {
+        let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
+        let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
+        return """
+            SELECT message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at
+            FROM outbox
+            WHERE \(ofStatus) AND \(isBefore)
+            ORDER BY message_id DESC
+            LIMIT \(limit + 1)
+            """
+    }
+}

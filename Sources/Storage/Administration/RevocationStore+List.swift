@@ -1,0 +1,52 @@
+package import Accounts
+package import Postgres
+
+extension RevocationStore {
+    /// The newest first.
+    package func list(
+        status: Revocation.Status?, before cursor: RevocationID?, limit: Int
+    ) async throws(PostgresError) -> Page<Revocation, RevocationID> {
+        let revocations = try await database.query(
+            RevocationStore.statement(status: status, before: cursor, limit: limit), as: RevocationStore.revocation)
+        return Page(revocations, limit: limit, cursor: \.id)
+    }
+
+    static func statement(status: Revocation.Status?, before cursor: RevocationID?, limit: Int) -> SQL {
+        let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
+        let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
+        return """
+            SELECT \(columns)
+            FROM outbox
+            WHERE kind = 'revocation' AND \(ofStatus) AND \(isBefore)
+            ORDER BY message_id DESC
+            LIMIT \(limit + 1)
+            """
+    }
+
+    /// Has a revocation that was given up attempted anew, from the start of its schedule; one that is pending comes at once.
+    /// Of one that is done nothing is left to attempt.
+    ///
+    /// - Returns: what it is now; `nil` when there is none.
+    package func retry(
+        _ id: RevocationID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Revocation? {
+        try await database.transaction(retries: 2) { transaction in
+            let retried = try await transaction.query(
+                """
+                UPDATE outbox
+                SET status = 'pending', failures = 0, next_attempt_at = \(now), finished_at = NULL
+                WHERE message_id = \(id) AND kind = 'revocation' AND status <> 'done'
+                RETURNING \(RevocationStore.columns)
+                """, as: RevocationStore.revocation)
+            guard let revocation = retried.first else {
+                return try await RevocationStore.revocation(id, in: transaction)
+            }
+            var event = AuditEvent(
+                .revocationRetried, from: origin, identityID: revocation.identityID, provider: revocation.provider,
+                reason: reason)
+            event.revocationID = id
+            try await AuditTrail.record(event, at: now, in: transaction)
+            return revocation
+        }
+    }
+}

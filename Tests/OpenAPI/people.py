@@ -29,6 +29,11 @@ class Person:
         return answered(requests.request(
             method, self.addresses["public"] + path, json=members, headers=headers, timeout=PATIENCE))
 
+    def administer(self, method, path, members=None):
+        headers = {"Authorization": f"Bearer {self.addresses['adminKey']}"}
+        return answered(requests.request(
+            method, self.addresses["private"] + path, json=members, headers=headers, timeout=PATIENCE))
+
     def apple(self, client=APPLE_CLIENT, **members):
         """What Apple's SDK hands to the app."""
         return self.control("apple/authorize", person=self.name, clientId=client, repeatEmail=True, **members)
@@ -41,10 +46,11 @@ class Person:
         token = self.google()["idToken"]
         return self.call("POST", "/v1/sign-in/google", {"idToken": token})["linkTicket"]
 
-    def event(self, provider):
+    def event(self, provider, **members):
+        """A token by which the provider tells of them."""
         client = APPLE_CLIENT if provider == "apple" else GOOGLE_CLIENT
-        kind = "email-enabled" if provider == "apple" else "verification"
-        return self.control(f"{provider}/events", type=kind, person=self.name, clientId=client)["token"]
+        kind = "email-enabled" if provider == "apple" else "tokens-revoked"
+        return self.control(f"{provider}/events", type=kind, person=self.name, clientId=client, **members)["token"]
 
 
 class Account(Person):

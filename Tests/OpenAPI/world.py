@@ -123,9 +123,12 @@ def world(binaries, state):
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}
         service = processes.start(state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment)
         processes.await_answer(service, f"http://127.0.0.1:{private}/health/ready", state / "service.log")
+        key = run(
+            binaries / "countersign", "admin-key", "create", "--name", "openapi", "--scopes", "read,revoke,manage",
+            env=environment).strip()
         yield {
             "public": f"http://127.0.0.1:{public}", "private": f"http://127.0.0.1:{private}", "sandbox": sandbox,
-            "mail": str(state / "mail.jsonl"),
+            "adminKey": key, "mail": str(state / "mail.jsonl"),
         }
         if service.poll() is not None:
             sys.exit("The service has ended:\n" + (state / "service.log").read_text()[-2000:])

@@ -39,7 +39,7 @@ package struct CodePatience: Sendable {
 extension SignInService {
     /// - Parameter posted: what the token beside the code says, already verified.
     func exchange(
-        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?, client: Client,
+        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?,
         at now: Timestamp
     ) async throws(SignInFailure) -> CodeOutcome {
         guard let text = credential.code else { return .notPosted }
@@ -76,7 +76,7 @@ extension SignInService {
             }
             return .exchanged(exchanged, grant(of: exchanged, for: code, provider: provider, at: sentAt))
         } catch let refusal as EndpointRefusal {
-            return try outcome(of: refusal, of: provider, credential, beside: posted, client: client)
+            return try outcome(of: refusal, of: provider, credential, beside: posted)
         } catch let failure as SignInFailure {
             throw failure
         } catch {
@@ -139,11 +139,9 @@ extension SignInService {
 
     private func outcome(
         of refusal: EndpointRefusal, of provider: Provider, _ credential: ProviderCredential,
-        beside posted: VerifiedCredential?, client: Client
+        beside posted: VerifiedCredential?
     ) throws(SignInFailure) -> CodeOutcome {
-        var metadata: Logger.Metadata = [
-            "provider": "\(provider.rawValue)", "request": "\(client.requestID)",
-        ]
+        var metadata: Logger.Metadata = ["provider": "\(provider.rawValue)"]
         switch refusal {
         case .grantRejected(let error), .requestRejected(let error):
             exchanges.count(provider, .refused)

@@ -97,8 +97,7 @@ extension SignInService {
         } catch {
             // The person is let in all the same.
             logger.warning(
-                "a refused code was not recorded",
-                metadata: ["request": "\(client.requestID)", "error": "\(String(reflecting: error))"])
+                "a refused code was not recorded", metadata: ["error": "\(String(reflecting: error))"])
         }
     }
 
@@ -116,7 +115,7 @@ extension SignInService {
             if posted != nil, let nonce { try await spend(nonce, at: now) }
             // A code is traded in but once: not for somebody whose nonce is no good.
             if posted == nil, let nonce { try await requireUnspent(nonce) }
-            let code = try await exchange(credential, of: provider, beside: posted, client: client, at: now)
+            let code = try await exchange(credential, of: provider, beside: posted, at: now)
             let evidence = try SignInEvidence(posted, code, of: provider)
             if posted == nil, let nonce { try await spend(nonce, at: now) }
             return evidence

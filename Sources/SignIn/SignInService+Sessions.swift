@@ -39,9 +39,7 @@ extension SignInService {
         case .reused(let accountID):
             logger.warning(
                 "refresh token reused, session ended",
-                metadata: [
-                    "accountId": "\(accountID)", "sessionId": "\(id)", "requestId": "\(client.requestID)",
-                ])
+                metadata: ["accountId": "\(accountID)", "sessionId": "\(id)"])
             throw .refreshTokenReused
         }
     }

@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import Logging
 import Testing
@@ -9,7 +10,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             let full = open("/dev/full", O_WRONLY)
             #expect(dup2(full, STDERR_FILENO) == STDERR_FILENO)
-            Logger(label: "test", factory: { _ in JSONLogHandler(logLevel: .info) }).info("nobody reads this")
+            Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info) }).info("nobody reads this")
         }
     }
 
@@ -17,7 +18,7 @@ import Testing
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
         ) {
-            let logger = Logger(label: "test", factory: { _ in JSONLogHandler(logLevel: .info) })
+            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info) })
             logger.info("one\r\nline", metadata: ["key": "a\n{\"message\":\"forged\"}"])
             logger.debug("below the level")
         }
@@ -30,5 +31,52 @@ import Testing
         #expect(members["level"] == "info")
         #expect(members["time"]?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
         #expect(!lines.contains { $0.contains("below") })
+    }
+
+    @Test func `a line of text is one line, whatever is logged`() async throws {
+        let result = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info, format: .text) })
+            logger.warning(
+                "plain words",
+                metadata: [
+                    "route": "/v1/things/{id}", "b": "two words", "c": "x\n2026 info forged=1", "d": "", "a": "a=b",
+                ])
+            logger.info("one\r\nline")
+        }
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        let line = try #require(lines.first { $0.contains("plain words") })
+        let rest = #"plain words a="a=b" b="two words" c="x\n2026 info forged=1" d="" route=/v1/things/{id}"#
+        #expect(line.dropFirst("2026-11-21T12:00:00.000Z ".count) == "warning " + rest)
+        #expect(lines.contains { $0.hasSuffix(#" info "one\r\nline""#) })
+        #expect(!lines.contains { $0.hasPrefix("2026 info") })
+    }
+
+    @Test func `what is personal is written where that is allowed, and else left out`() async throws {
+        let result = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            let long = String(repeating: "x", count: 400)
+            for format in LogFormat.allCases {
+                for reveals in [false, true] {
+                    let handler = ServiceLogHandler(logLevel: .info, format: format, revealsPersonalData: reveals)
+                    Logger(label: "test", factory: { _ in handler }).info(
+                        "\(format) \(reveals)",
+                        metadata: [
+                            "email": .stringConvertible(PersonalText("bird@example.com")),
+                            "typed": .stringConvertible(PersonalText(long)), "reason": "kept",
+                        ])
+                }
+            }
+        }
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        for format in LogFormat.allCases {
+            let hidden = try #require(lines.first { $0.contains("\(format) false") })
+            #expect(!hidden.contains("bird") && !hidden.contains("email") && hidden.contains("kept"))
+            let shown = try #require(lines.first { $0.contains("\(format) true") })
+            #expect(shown.contains("bird@example.com") && shown.contains("kept"))
+            #expect(shown.count { $0 == "x" } < 260)
+        }
     }
 }

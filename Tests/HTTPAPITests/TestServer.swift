@@ -113,7 +113,8 @@ final class LogRecorder: Sendable {
         }
 
         func log(event: LogEvent) {
-            let merged = metadata.merging(event.metadata ?? [:]) { $1 }
+            let context = RequestContext.metadataProvider.get()
+            let merged = metadata.merging(context) { $1 }.merging(event.metadata ?? [:]) { $1 }
             recorder.record(
                 Line(level: event.level, message: "\(event.message)", metadata: merged.mapValues { "\($0)" }))
         }

@@ -5,21 +5,23 @@ import NIOHTTP1
 /// A request that has arrived whole and has been matched to its route.
 package struct Request: Sendable {
     /// The answer carries it as `X-Request-Id`; whatever is logged or audited about the request carries it too.
-    package let id: String
+    package var id: String { context.requestID }
     /// Whoever sent the request, as far as the proxies that we trust can tell.
     package let client: ClientAddress
     /// For what a handler has to say about this request.
     package let logger: Logger
+    private let context: RequestContext
     private let head: HTTPRequestHead
     private let content: ByteBuffer
     private let parameters: [(name: String, value: String)]
     let queryText: Substring?
 
     init(
-        id: String, received: ReceivedRequest, target: RequestTarget, parameters: [(name: String, value: String)],
+        context: RequestContext, received: ReceivedRequest, target: RequestTarget,
+        parameters: [(name: String, value: String)],
         client: ClientAddress, logger: Logger
     ) {
-        self.id = id
+        self.context = context
         self.client = client
         self.logger = logger
         self.head = received.head
@@ -58,6 +60,9 @@ package struct Request: Sendable {
         }
         return body
     }
+
+    /// Notes whom the request is about, for its log line; see ``PersonalText``.
+    package func note(email: String?) { context.email = email }
 
     /// What `Authorization` says.
     package var bearer: Bearer { Bearer(head.headers["Authorization"]) }

@@ -10,6 +10,7 @@ extension MobileAPI {
                     // Longer than any password may be, so that the answer is weak_password.
                     (fields.string("email"), fields.string("password", maximumBytes: 32 * 1024), fields.displayName())
                 }
+                request.note(email: email)
                 let signedIn = try await service.register(
                     email: email, password: password, displayName: displayName, client: request.caller(device: nil))
                 return .json(.created) { $0.members(of: signedIn) }
@@ -42,6 +43,7 @@ extension MobileAPI {
             Route(.put, "/v1/account/email") { request in
                 let session = try await session(of: request)
                 let email = try request.fields { $0.string("email") }
+                request.note(email: email)
                 try await service.requestEmail(email, of: session, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },

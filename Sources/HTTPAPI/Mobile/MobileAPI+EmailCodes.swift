@@ -11,6 +11,7 @@ extension MobileAPI {
                     // Of no other purpose is a ticket a part.
                     return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
                 }
+                request.note(email: email)
                 try await service.mailCode(
                     to: email, for: purpose, linkTicket: linkTicket, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
@@ -28,6 +29,7 @@ extension MobileAPI {
                         fields.string("newPassword", maximumBytes: 32 * 1024)
                     )
                 }
+                request.note(email: email)
                 try await service.resetPassword(
                     email: email, code: code, newPassword: password, client: request.caller(device: nil))
                 return .empty()

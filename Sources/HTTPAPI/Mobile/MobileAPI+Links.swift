@@ -47,6 +47,7 @@ extension MobileAPI {
         case .malformed: return nil
         case .absent:
             let email = fields.string("email")
+            request.note(email: email)
             let code = fields.optionalString("emailCode", maximumBytes: 64)
             let password = fields.optionalString("password", maximumBytes: 4096)
             switch (password, code) {

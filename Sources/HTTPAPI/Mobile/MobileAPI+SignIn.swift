@@ -10,6 +10,7 @@ extension MobileAPI {
                 let (email, password, device) = try request.fields { fields in
                     (fields.string("email"), fields.string("password", maximumBytes: 4096), try fields.device())
                 }
+                request.note(email: email)
                 let signedIn = try await service.signIn(
                     email: email, password: password, client: request.caller(device: device))
                 return .json { $0.members(of: signedIn) }
@@ -18,6 +19,7 @@ extension MobileAPI {
                 let (email, code, device) = try request.fields { fields in
                     (fields.string("email"), fields.string("code", maximumBytes: 64), try fields.device())
                 }
+                request.note(email: email)
                 let signedIn = try await service.signIn(
                     email: email, code: code, client: request.caller(device: device))
                 return .json { $0.members(of: signedIn) }
@@ -28,8 +30,12 @@ extension MobileAPI {
     private func signIn(_ request: Request, with provider: Provider) async throws -> Response {
         let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
         switch try await service.signIn(with: provider, credential, client: request.caller(device: device)) {
-        case .signedIn(let signedIn): return .json { $0.members(of: signedIn) }
-        case .linkRequired(let linkRequired): return .json { $0.members(of: linkRequired) }
+        case .signedIn(let signedIn):
+            request.note(email: signedIn.account.email?.text)
+            return .json { $0.members(of: signedIn) }
+        case .linkRequired(let linkRequired):
+            request.note(email: linkRequired.identity.email?.address.text)
+            return .json { $0.members(of: linkRequired) }
         }
     }
 }

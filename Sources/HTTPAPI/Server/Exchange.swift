@@ -1,27 +1,32 @@
+import Accounts
 import Logging
 
-/// A request and its answer, as the log and the metrics tell of them. Holds nothing that a client chose except the request
-/// id, which is plain: no path, query, body, header or address.
+/// A request and its answer, as the log and the metrics tell of them. Of what a client chose it holds what is personal and
+/// marked as that, and nothing else: no path, query, body or header.
 struct Exchange: Sendable {
     let method: String
     /// The template of the route; `-` when the request was matched to none.
     let route: String
     let status: Int
     let duration: Duration
-    let requestID: String
     let code: Problem.Code?
     let reason: String?
+    /// `nil` when nobody looked: the request was refused before.
+    let client: ClientAddress?
+    let email: String?
 
-    /// Writes the one line that each request gets.
+    /// Writes the one line that each request gets, in the context of the request.
     func log(to logger: Logger) {
         let level: Logger.Level = status >= 500 ? .error : .info
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "method": .string(method), "route": .string(route), "status": .stringConvertible(status),
-            "durationMs": .stringConvertible(milliseconds), "requestId": .string(requestID),
+            "durationMs": .stringConvertible(milliseconds),
         ]
         if let code { metadata["code"] = .string(code.rawValue) }
         if let reason { metadata["reason"] = .string(reason) }
+        if let client { metadata["client"] = .stringConvertible(PersonalText(client)) }
+        if let email { metadata["email"] = .stringConvertible(PersonalText(email)) }
         logger.log(level: level, "request", metadata: metadata)
     }
 

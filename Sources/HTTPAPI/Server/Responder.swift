@@ -27,24 +27,43 @@ struct Responder: Sendable {
         var response: Response
         var route = "-"
         var problem: Problem?
+        var client: ClientAddress?
     }
 
     /// - Parameter turn: since when nothing else of the same connection is being answered.
     func reply(to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant) async -> Reply {
+        let context = Self.context(of: arrival)
+        return await RequestContext.$current.withValue(context) {
+            await reply(to: arrival, peer: peer, turn: turn, in: context)
+        }
+    }
+
+    private static func context(of arrival: Arrival) -> RequestContext {
+        switch arrival {
+        case .request(let received):
+            let headers = received.head.headers
+            return RequestContext(
+                requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
+        case .refusal(_, let requestID):
+            return RequestContext(requestID: id(requestID), trace: nil)
+        }
+    }
+
+    private func reply(
+        to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant, in context: RequestContext
+    ) async -> Reply {
         let start = ContinuousClock.now
-        let id: String
+        let id = context.requestID
         let method: String
         let outcome: Outcome
         var closes = true
         switch arrival {
         case .request(let received):
-            id = Self.id(received.head.headers.first(name: "X-Request-Id"))
             method = received.head.method.rawValue
             outcome = await self.outcome(
-                of: received, id: id, peer: peer, waited: start - max(turn, received.arrival))
+                of: received, in: context, peer: peer, waited: start - max(turn, received.arrival))
             closes = received.closes || traffic.isDraining || outcome.problem?.endsConnection == true
-        case .refusal(let problem, let requestID):
-            id = Self.id(requestID)
+        case .refusal(let problem, _):
             method = "-"
             outcome = Outcome(response: problem.response(requestID: id), problem: problem)
         }
@@ -52,8 +71,8 @@ struct Responder: Sendable {
             Response.Framing(requestID: id, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
         let exchange = Exchange(
             method: method, route: outcome.route, status: outcome.response.status.rawValue,
-            duration: ContinuousClock.now - start, requestID: id, code: outcome.problem?.code,
-            reason: outcome.problem?.reason)
+            duration: ContinuousClock.now - start, code: outcome.problem?.code, reason: outcome.problem?.reason,
+            client: outcome.client, email: context.email)
         exchange.log(to: logger)
         metrics.record(exchange)
         return reply
@@ -64,9 +83,11 @@ struct Responder: Sendable {
     }
 
     private func outcome(
-        of received: ReceivedRequest, id: String, peer: ClientAddress, waited: Duration
+        of received: ReceivedRequest, in context: RequestContext, peer: ClientAddress, waited: Duration
     ) async -> Outcome {
+        let id = context.requestID
         let target = RequestTarget(received.head.uri)
+        let client = client(peer, received.head.headers)
         var route = "-"
         do {
             switch routes.resolve(Route.Method(received.head.method), path: target.path) {
@@ -80,13 +101,14 @@ struct Responder: Sendable {
                 guard traffic.enter(match.priority) else { throw Problem.overload("no_place") }
                 defer { traffic.leave() }
                 let request = Request(
-                    id: id, received: received, target: target, parameters: parameters,
-                    client: client(peer, received.head.headers), logger: logger)
-                return Outcome(response: try await match.handler(request), route: route)
+                    context: context, received: received, target: target, parameters: parameters, client: client,
+                    logger: logger)
+                return Outcome(response: try await match.handler(request), route: route, client: client)
             }
         } catch {
-            let problem = Problem(error) ?? unforeseen(error, id: id, route: route)
-            return Outcome(response: problem.response(requestID: id), route: route, problem: problem)
+            let problem = Problem(error) ?? unforeseen(error, route: route)
+            return Outcome(
+                response: problem.response(requestID: id), route: route, problem: problem, client: client)
         }
     }
 
@@ -97,11 +119,10 @@ struct Responder: Sendable {
 
     /// Clients learn the request id and nothing else. The log gets what the error says for debugging, which for the errors
     /// of this project never holds what a client sent; control characters of any other don't reach the line.
-    private func unforeseen(_ error: any Error, id: String, route: String) -> Problem {
+    private func unforeseen(_ error: any Error, route: String) -> Problem {
         let text = String(
             String(reflecting: error).unicodeScalars.prefix(1000).map { $0.value < 0x20 ? " " : Character($0) })
-        logger.error(
-            "unforeseen error", metadata: ["error": .string(text), "route": .string(route), "requestId": .string(id)])
+        logger.error("unforeseen error", metadata: ["error": .string(text), "route": .string(route)])
         return Problem(.internalError)
     }
 }

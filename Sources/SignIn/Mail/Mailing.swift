@@ -145,11 +145,15 @@ package struct Mailing: Sendable {
         logger.error("a mail was given up", metadata: metadata)
     }
 
-    /// Nothing of whom it is for or what it says.
+    /// Nothing of what it says.
     private func metadata(_ mail: ClaimedMail) -> Logger.Metadata {
-        [
+        var metadata: Logger.Metadata = [
             "mail": "\(mail.id)", "template": "\(mail.kind?.rawValue ?? "unknown")", "attempt": "\(mail.attempt)",
         ]
+        if let recipient = mail.recipient {
+            metadata["recipient"] = .stringConvertible(PersonalText(recipient.text))
+        }
+        return metadata
     }
 
     private func count(_ outcome: Outcome) {

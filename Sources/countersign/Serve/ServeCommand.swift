@@ -15,7 +15,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.sources().load { ServiceConfiguration(from: &$0) }
-        let logger = Logger(label: "countersign", factory: { _ in LogHandlers.handler(configuration.log) })
+        let logger = Logger(label: "countersign", factory: { _ in ServiceLogHandler(configuration.log) })
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in
                 _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }

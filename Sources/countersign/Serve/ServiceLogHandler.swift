@@ -1,0 +1,101 @@
+import Accounts
+import Foundation
+import HTTPAPI
+import JOSE
+import Logging
+
+/// Where log lines go: standard error, one line each. A line has `time` (RFC 3339, UTC, milliseconds), `level`, `message`
+/// and the metadata, sorted by name: that of the call, of the request on whose behalf it was made, of the logger.
+struct ServiceLogHandler: LogHandler {
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider? = RequestContext.metadataProvider
+    let format: LogFormat
+    /// Whether what is marked as personal may be written; else it is left out, with its name.
+    let revealsPersonalData: Bool
+
+    init(_ configuration: LogConfiguration) {
+        self.init(
+            logLevel: configuration.level, format: configuration.format,
+            revealsPersonalData: configuration.personalData)
+    }
+
+    init(logLevel: Logger.Level, format: LogFormat = .json, revealsPersonalData: Bool = false) {
+        self.logLevel = logLevel
+        self.format = format
+        self.revealsPersonalData = revealsPersonalData
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+            .compactMap { name, value in text(of: value).map { (name: name, value: $0) } }
+            .sorted { $0.name < $1.name }
+        let time = SystemClock().now().rfc3339Milliseconds
+        let line =
+            switch format {
+            case .json: Self.json(time, event, fields)
+            case .text: Self.plain(time, event, fields)
+            }
+        // One write per line, so that the lines of two threads do not mix. One that fails is lost: a full disk or a closed
+        // pipe behind the log must not end the service.
+        let bytes = line + [UInt8(ascii: "\n")]
+        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    private func text(of value: Logger.MetadataValue) -> String? {
+        guard case .stringConvertible(let personal as PersonalText) = value else { return value.description }
+        return revealsPersonalData ? personal.revealed : nil
+    }
+
+    /// One JSON object. Escaping is the JSON writer's, so nothing that was logged can begin a line of its own.
+    private static func json(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
+        var line = JSONWriter()
+        line.beginObject()
+        line.member("time", time)
+        line.member("level", event.level.rawValue)
+        line.member("message", event.message.description)
+        for field in fields { line.member(field.name, field.value) }
+        line.endObject()
+        return line.bytes
+    }
+
+    /// For a person at a terminal: `time level message name=value …`. What is not plain stands as in JSON, so that here
+    /// too nothing can begin a line of its own, or a field.
+    private static func plain(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
+        var line = Array("\(time) \(event.level.rawValue) ".utf8)
+        let message = event.message.description
+        line +=
+            message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+            ? quoted(message) : Array(message.utf8)
+        for field in fields {
+            line += Array(" \(field.name)=".utf8)
+            line +=
+                field.value.utf8.allSatisfy(isPlain) && !field.value.isEmpty
+                ? Array(field.value.utf8) : quoted(field.value)
+        }
+        return line
+    }
+
+    private static func quoted(_ text: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.string(text)
+        return writer.bytes
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        0x21...0x7E ~= byte && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")
+    }
+}
+
+extension Timestamp {
+    /// RFC 3339 with milliseconds, for log lines.
+    fileprivate var rfc3339Milliseconds: String {
+        let milliseconds = String(1000 + (self.milliseconds - seconds * 1000))
+        return rfc3339.dropLast() + "." + milliseconds.dropFirst() + "Z"
+    }
+}

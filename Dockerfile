@@ -6,25 +6,25 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY Package.swift ./
+# The dependencies, at the versions of Package.resolved when there is one. What follows uses the network no more.
+COPY Package.swift Package.resolve[d] ./
+RUN swift package resolve
 COPY Migrations Migrations
 COPY Sources Sources
 # Not built here, but the manifest names targets in both and SwiftPM looks for them.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
-RUN --mount=type=cache,target=/src/.build \
-    swift build -c release --static-swift-stdlib --product countersign \
+RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign \
     && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
 
 FROM build AS build-sandbox
-RUN --mount=type=cache,target=/src/.build \
-    swift build -c release --static-swift-stdlib --product countersign-sandbox \
+RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign-sandbox \
     && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign-sandbox"
 
 # The C libraries are the distribution's: rebuild the image to get their fixes.
 FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libssl3 \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libssl3 libstdc++6 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
 USER 10001:10001

@@ -160,8 +160,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "countersign", "countersign-sandbox", "HTTPFetch", "JOSE", "OpenSSL", "Postgres", "Accounts",
-                "TestSupport", log,
+                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPFetch", "JOSE", "OpenSSL", "Postgres", "Accounts",
+                "SignIn", "Storage", "TestSupport", log,
             ],
             swiftSettings: habits),
     ]

@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// The operations of openapi.yaml. Read by lines, as Scripts/check-docs does: paths stand at two spaces, methods at four.
+struct APIDocument {
+    struct Operation: CustomStringConvertible {
+        let method: String
+        /// `/admin/v1/accounts/{accountId}`
+        let template: String
+        /// `x-scope`
+        var scope: String?
+        var hasBody = false
+        /// The names of shared parameters, as `Limit` and `AccountID`.
+        var parameters: Set<String> = []
+
+        var description: String { "\(method) \(template)" }
+
+        /// With this in place of the parameter.
+        func path(_ id: String) -> String { template.replacing(/\{\w+\}/, with: id) }
+    }
+
+    let operations: [Operation]
+
+    static func read() throws -> APIDocument {
+        let file = URL(filePath: #filePath).appending(path: "../../../openapi.yaml").standardized
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let paths = try #require(text.firstMatch(of: /\npaths:\n(?s:(.*?))\ncomponents:\n/)).1
+        var operations: [Operation] = []
+        var template = ""
+        for line in paths.split(separator: "\n") {
+            if let match = line.wholeMatch(of: #/  (/.*):/#) {
+                template = String(match.1)
+            } else if let match = line.wholeMatch(of: #/    (get|post|put|patch|delete):/#) {
+                operations.append(Operation(method: match.1.uppercased(), template: template))
+            } else if let last = operations.indices.last {
+                if let match = line.wholeMatch(of: #/      x-scope: (\w+)/#) {
+                    operations[last].scope = String(match.1)
+                }
+                if line == "      requestBody:" { operations[last].hasBody = true }
+                if let match = line.firstMatch(of: /#\/components\/parameters\/(\w+)'/) {
+                    operations[last].parameters.insert(String(match.1))
+                }
+            }
+        }
+        return APIDocument(operations: operations)
+    }
+
+    /// Those of the admin API.
+    var administration: [Operation] { operations.filter { $0.template.hasPrefix("/admin/") } }
+}

@@ -1,0 +1,104 @@
+import Accounts
+import HTTPAPI
+import TestSupport
+import Testing
+
+/// Who may do what of the admin API: each operation with each kind of credential, over the wire.
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
+    private static let body = #"{"reason":"a test"}"#
+    /// Of nothing.
+    private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"
+
+    private func name(_ operation: AdminAPI.Operation) -> String {
+        "\(operation.route.method.rawValue) \(operation.route.template) for \(operation.scope.rawValue)"
+    }
+
+    @Test func `openapi.yaml names the operations of the table and the scope of each`() async throws {
+        let table = try await World.shared.administration().map(name)
+        let documented = try APIDocument.read().administration.map { "\($0) for \($0.scope ?? "nothing")" }
+        #expect(table.sorted() == documented.sorted())
+        #expect(Set(table).count == table.count && table.count > 15)
+    }
+
+    @Test func `what is no key, unknown, revoked or somebody's token opens no operation and changes nothing`()
+        async throws
+    {
+        let world = try World.shared
+        let created = try await world.newAccount("victim")
+        let (access, refresh) = (try created.text("session.accessToken"), try created.text("session.refreshToken"))
+        let ids = [
+            "{accountId}": try created.text("account.accountId"), "{sessionId}": try created.text("session.sessionId"),
+            "{identityId}": try created.text("identity.identityId"),
+        ]
+        let key = try await world.adminKey("read,revoke,manage")
+        let refused: [String: String?] = [
+            "none": nil, "empty": "Bearer ", "malformed": "Bearer csa_", "short": "Bearer csa_AAAA",
+            "no base64url": "Bearer csa_" + String(repeating: "+", count: 43),
+            "unknown": "Bearer csa_" + String(repeating: "A", count: 43),
+            "revoked": "Bearer " + (try await world.revokedAdminKey()),
+            "a key without its prefix": "Bearer " + key.dropFirst(4), "a key and more": "Bearer \(key)A",
+            "a key in capitals": "Bearer " + key.uppercased(), "a key as Basic": "Basic \(key)", "a bare key": key,
+            "an access token": "Bearer \(access)", "a refresh token": "Bearer \(refresh)",
+        ]
+        let rows = try await world.rows()
+        for operation in try await world.administration() {
+            let path = ids.reduce(operation.route.template) { $0.replacing($1.key, with: $1.value) }
+                .replacing(/\{\w+\}/, with: Self.stranger)
+            for (kind, authorization) in refused {
+                let answer = try await world.service.exchange(
+                    world.service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
+                    body: Self.body)
+                #expect(answer.status == 401, "\(kind): \(name(operation))")
+                #expect(answer.code == "invalid_credentials", "\(kind): \(name(operation))")
+                #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(name(operation))")
+            }
+            // Who has no key learns nothing of what a right request would be.
+            let astray = try await world.service.administer(
+                operation.route.method.rawValue, path.replacing(Self.stranger, with: "x") + "?limit=0", bearer: nil,
+                body: "{")
+            #expect(astray.status == 401, "\(name(operation))")
+        }
+        #expect(try await world.rows() == rows)
+        #expect(try await world.service.get("/v1/account", bearer: access).texts("identities").isEmpty)
+        #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+    }
+
+    @Test(arguments: ["read", "revoke", "manage", "read,revoke", "read,manage", "revoke,manage", "read,revoke,manage"])
+    func `a key opens what its scopes name, and nothing else`(_ scopes: String) async throws {
+        let world = try World.shared
+        let key = try await world.adminKey(scopes)
+        let held = Set(scopes.split(separator: ",").compactMap { AdminKey.Scope(rawValue: String($0)) })
+        for operation in try await world.administration() {
+            let template = operation.route.template
+            let answer = try await world.service.administer(
+                operation.route.method.rawValue, template.replacing(/\{\w+\}/, with: Self.stranger), bearer: key,
+                body: Self.body)
+            if held.contains(operation.scope) {
+                // The trail of somebody who is gone can be read, so it is asked of nobody too.
+                let isList = !template.contains("{") || template.hasSuffix("/audit-events")
+                #expect(answer.status == (isList ? 200 : 404), "\(name(operation)): \(answer.body)")
+            } else {
+                #expect(answer.status == 403, "\(name(operation))")
+                #expect(answer.code == "forbidden", "\(name(operation))")
+            }
+        }
+    }
+
+    @Test func `no operation of the admin API answers on the public listener, nor any other on the private one`()
+        async throws
+    {
+        let world = try World.shared
+        let key = try await world.adminKey("read,revoke,manage")
+        let document = try APIDocument.read()
+        for operation in document.operations {
+            let isPrivate = operation.template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil
+            let elsewhere = isPrivate ? world.service.port : world.service.privatePort
+            let answer = try await world.service.exchange(
+                elsewhere, operation.method, operation.path(Self.stranger), authorization: "Bearer \(key)",
+                body: operation.hasBody ? Self.body : nil)
+            #expect(answer.status == 404, "\(operation)")
+            #expect(answer.code == "not_found", "\(operation)")
+        }
+        #expect(document.administration.count > 15)
+    }
+}

@@ -1,0 +1,125 @@
+import TestSupport
+import Testing
+
+/// Requests with a good key and anything else in them: the answer is the one that openapi.yaml promises.
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminRequestTests {
+    private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"
+
+    /// Sends each target to each of some operations.
+    private func expect(
+        _ status: Int, _ code: String, of operations: [APIDocument.Operation],
+        targets: (APIDocument.Operation) -> [String], body: (APIDocument.Operation) -> String?
+    ) async throws {
+        let world = try World.shared
+        let key = try await world.adminKey("read,revoke,manage")
+        #expect(!operations.isEmpty)
+        for operation in operations {
+            for target in targets(operation) {
+                let answer = try await world.service.administer(
+                    operation.method, target, bearer: key, body: body(operation))
+                #expect(answer.status == status, "\(operation.method) \(target): \(answer.body)")
+                #expect(answer.code == code, "\(operation.method) \(target): \(answer.body)")
+            }
+        }
+    }
+
+    @Test func `an id that is none is not found`() async throws {
+        let ids = [
+            "x", "0", "-1", "%00", "%27", "a'--", "null", "01A1FC41-9B43-7A01-AFFF-A0F49219C796",
+            "01a1fc419b437a01afffa0f49219c796", "{\(Self.stranger)}", "\(Self.stranger)0", "%F0%9F%99%82",
+            String(repeating: "a", count: 65), "..", "*",
+        ]
+        try await expect(
+            404, "not_found", of: try APIDocument.read().administration.filter { $0.template.contains("{") },
+            targets: { operation in ids.map(operation.path) }, body: { $0.hasBody ? #"{"reason":"a test"}"# : nil })
+    }
+
+    @Test func `a list takes a limit of 1 to 200, a cursor of ours and what it knows, each once`() async throws {
+        let hostile = [
+            "limit=0", "limit=201", "limit=-1", "limit=abc", "limit=", "limit=%2B1", "limit=1e2", "limit=0x10",
+            "limit=1.0", "limit=99999999999999999999", "limit=1&limit=1", "limit=1&%6Cimit=1", "cursor=", "cursor=x",
+            "cursor=%00",
+            "cursor=AAAA", "cursor=\(Self.stranger)", "cursor=JyBPUiAxPTEgLS0", "cursor=%FF",
+            "cursor=" + String(repeating: "A", count: 2000), "cursor=OTk5OTk5OTk5OTk5OTk5OTk5OTk5IHg",
+            "unknown=1", "Limit=1", "limit[]=1", "=1", "&", "limit", "limit=%zz", "limit=%E9", "limit=1;cursor=2",
+        ]
+        try await expect(
+            400, "invalid_request",
+            of: try APIDocument.read().administration.filter { $0.parameters.contains("Limit") },
+            targets: { operation in hostile.map { "\(operation.path(Self.stranger))?\($0)" } }, body: { _ in nil })
+    }
+
+    @Test func `a filter takes what can be there`() async throws {
+        let filters = [
+            "accounts": [
+                "email=kim", "email=", "email=%FF", "email=a%00@example.com", "emailPrefix=", "name=", "name=%C3%28",
+                "provider=APPLE", "provider=", "subject=", "subject=" + String(repeating: "a", count: 256),
+                "status=gone", "status=active&status=active", "emailprefix=kim",
+                "emailPrefix=" + String(repeating: "a", count: 1025),
+            ],
+            "audit-events": [
+                "accountId=x", "accountId=\(Self.stranger.uppercased())", "type=SIGNED_IN", "type=", "since=",
+                "since=yesterday", "since=2026-11-21", "since=2026-11-21T00:00:00+01:00", "since=2026-02-30T00:00:00Z",
+                "since=2026-11-21T00:00:00.000Z", "since=1795219200", "since=99999-01-01T00:00:00Z",
+            ],
+            "revocations": ["status=open", "status=", "identityId=\(Self.stranger)"],
+            "outbox": ["status=open", "status=FAILED"],
+            "provider-events": ["status=done"],
+        ]
+        let lists = try APIDocument.read().administration.filter {
+            filters[$0.template.replacing("/admin/v1/", with: "")] != nil
+        }
+        #expect(lists.count == filters.count)
+        try await expect(
+            400, "invalid_request", of: lists,
+            targets: { list in
+                (filters[list.template.replacing("/admin/v1/", with: "")] ?? []).map { "\(list.template)?\($0)" }
+            }, body: { _ in nil })
+    }
+
+    @Test func `a reason in a query is one line, and given once`() async throws {
+        let hostile = [
+            "reason=", "reason=%0A", "reason=a%00b", "reason=%FF", "reason=a&reason=b", "why=a",
+            "reason=" + String(repeating: "a", count: 1025),
+        ]
+        try await expect(
+            400, "invalid_request",
+            of: try APIDocument.read().administration.filter { $0.parameters.contains("Reason") },
+            targets: { operation in hostile.map { "\(operation.path(Self.stranger))?\($0)" } }, body: { _ in nil })
+    }
+
+    @Test(arguments: [
+        "", "{}", "[]", "null", "{", #"{"reason":"a"}x"#, "\u{FEFF}" + #"{"reason":"a"}"#, #"{"reason":null}"#,
+        #"{"reason":1}"#, #"{"reason":""}"#, #"{"reason":"a\u0000"}"#, #"{"reason":"a\nb"}"#, #"{"reason":"\ud800"}"#,
+        #"{"reason":"a","reason":"b"}"#, #"{"reason":"a","more":1}"#, #"{"Reason":"a"}"#, #"{"reason":{"reason":"a"}}"#,
+        #"{"reason":"a","more":[[[[[[[[[1]]]]]]]]]}"#, #"{"reason":"\#(String(repeating: "a", count: 1025))"}"#,
+    ])
+    func `a change needs its reason, and takes nothing that it does not know`(_ body: String) async throws {
+        try await expect(
+            400, "invalid_request", of: try APIDocument.read().administration.filter(\.hasBody),
+            targets: { [$0.path(Self.stranger)] }, body: { _ in body })
+    }
+
+    @Test func `a body of another type, coded or too large is refused for that`() async throws {
+        let world = try World.shared
+        let key = try await world.adminKey("read,revoke,manage")
+        let body = #"{"reason":"a test"}"#
+        for operation in try APIDocument.read().administration.filter(\.hasBody) {
+            func send(_ body: String, type: String = "application/json", headers: String = "") async throws -> RawAnswer
+            {
+                try await world.service.administer(
+                    operation.method, operation.path(Self.stranger), bearer: key, body: body, type: type,
+                    headers: headers)
+            }
+            for type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16", "json"]
+            {
+                let answer = try await send(body, type: type)
+                #expect(answer.status == 415 && answer.code == "unsupported_media_type", "\(operation) \(type)")
+            }
+            let coded = try await send(body, headers: "Content-Encoding: gzip\r\n")
+            #expect(coded.status == 415 && coded.code == "unsupported_media_type", "\(operation)")
+            let large = try await send(String(repeating: " ", count: 65_537))
+            #expect(large.status == 413 && large.code == "payload_too_large", "\(operation)")
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Accounts
+import Foundation
+import HTTPAPI
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+extension World {
+    /// A key of `countersign admin-key create`.
+    func adminKey(_ scopes: String, name: String = "kim@support") async throws -> String {
+        let ending = try await Countersign.run(
+            ["admin-key", "create", "--name", name, "--scopes", scopes], ["postgres.url": scratch.url])
+        #expect(ending.status == 0, "\(ending.error)")
+        return ending.output.trimmingCharacters(in: .newlines)
+    }
+
+    /// A key that was good until it was revoked.
+    func revokedAdminKey() async throws -> String {
+        let key = try await adminKey("read,revoke,manage", name: "leaver")
+        let settings = ["postgres.url": scratch.url]
+        let list = try await Countersign.run(["admin-key", "list"], settings).output
+        let line = try #require(list.split(separator: "\n").first { $0.contains(#""name":"leaver""#) })
+        let id = try #require(line.firstMatch(of: /"keyId":"([^"]+)"/)?.1)
+        #expect(try await service.administer("GET", "/admin/v1/outbox", bearer: key).status == 200)
+        #expect(try await Countersign.run(["admin-key", "revoke", String(id)], settings).status == 0)
+        return key
+    }
+
+    /// The table by which the running service decides, which is made from the same source.
+    func administration() async throws -> [AdminAPI.Operation] {
+        let keyRing = try KeyRing(
+            parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
+        return try await scratch.withPool { database in
+            let stores = Stores(database: database, keyRing: keyRing)
+            return AdminAPI(administration: Administration(stores: stores, clock: ManualClock(at: 0))).operations
+        }
+    }
+}
+
+extension Countersign {
+    /// A request to the private listener, of any form.
+    func administer(
+        _ method: String, _ target: String, bearer: String?, body: String? = nil, type: String = "application/json",
+        headers: String = ""
+    ) async throws -> RawAnswer {
+        try await exchange(
+            privatePort, method, target, authorization: bearer.map { "Bearer \($0)" }, body: body, type: type,
+            headers: headers)
+    }
+
+    func exchange(
+        _ port: UInt16, _ method: String, _ target: String, authorization: String?, body: String? = nil,
+        type: String = "application/json", headers: String = ""
+    ) async throws -> RawAnswer {
+        var head = "\(method) \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(headers)"
+        if let authorization { head += "Authorization: \(authorization)\r\n" }
+        if let body { head += "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n" }
+        return try await RawConnection.exchange(port, head + "\r\n" + (body ?? ""))
+    }
+}

@@ -80,6 +80,8 @@ extension Countersign {
         var request = request
         request.timeout = .seconds(90)
         request.connectTimeout = .seconds(60)
+        // The page of metrics has a series for each route.
+        request.maximumBodyBytes = 1 << 20
         return try await fetcher.fetch(request)
     }
 

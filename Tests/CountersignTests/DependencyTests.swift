@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+/// What is compiled into the service, and how its image comes about.
+@Suite struct DependencyTests {
+    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
+    /// The first version without the faults that are known of it.
+    private static let repaired = [
+        "swift-nio": "2.100.0",
+        "swift-nio-http2": "1.44.1",
+    ]
+
+    private struct Resolution: Decodable {
+        struct Pin: Decodable {
+            struct State: Decodable {
+                let version: String?
+                let revision: String
+            }
+            let identity: String
+            let location: String
+            let state: State
+        }
+        let pins: [Pin]
+    }
+
+    private static func text(of path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    private static func pins() throws -> [Resolution.Pin] {
+        try JSONDecoder().decode(Resolution.self, from: Data(text(of: "Package.resolved").utf8)).pins
+    }
+
+    @Test func `no dependency has a fault that was repaired`() throws {
+        let pins = try Self.pins()
+        #expect(pins.contains { $0.identity == "swift-nio" })
+        for pin in pins {
+            guard let least = Self.repaired[pin.identity] else { continue }
+            let version = try #require(pin.state.version, "\(pin.identity)")
+            #expect(
+                version.compare(least, options: .numeric) != .orderedAscending, "\(pin.identity) \(version) < \(least)")
+        }
+    }
+
+    @Test func `each dependency is a release, fetched over TLS`() throws {
+        for pin in try Self.pins() {
+            #expect(pin.state.version?.wholeMatch(of: /\d+\.\d+\.\d+/) != nil, "\(pin.identity)")
+            #expect(pin.location.hasPrefix("https://"), "\(pin.identity)")
+        }
+    }
+
+    @Test func `the manifest asks for releases, and for none that has such a fault`() throws {
+        let package = /\.package\(url: "[^"]*\/([^"\/]+)", (\w+): "([^"]+)"/
+        let asked = try Self.text(of: "Package.swift").matches(of: package)
+        #expect(asked.count == 9)
+        for dependency in asked {
+            let (name, bound, version) = (String(dependency.1), dependency.2, String(dependency.3))
+            // Up to the next major version; no branch, no revision.
+            #expect(bound == "from", "\(name)")
+            if let least = Self.repaired[name] {
+                #expect(version.compare(least, options: .numeric) != .orderedAscending, "\(name) from \(version)")
+            }
+        }
+    }
+
+    @Test func `the image is compiled without a network`() throws {
+        let dockerfile = try Self.text(of: "Dockerfile").replacing("\\\n", with: " ")
+        let compiling = dockerfile.split(separator: "\n").filter { $0.hasPrefix("RUN") && $0.contains("swift build") }
+        #expect(compiling.count == 2)
+        for line in compiling { #expect(line.hasPrefix("RUN --network=none "), "\(line)") }
+    }
+}

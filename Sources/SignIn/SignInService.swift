@@ -48,10 +48,11 @@ package struct SignInService: Sendable {
     package let journal: RefusalJournal
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
 
+    /// - Parameter journal: the one of the service that this one takes over from; its own if absent.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
-        passwordHasher: PasswordHasher, clock: any WallClock, logger: Logger
+        passwordHasher: PasswordHasher, journal: RefusalJournal? = nil, clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.apple = apple
@@ -63,9 +64,9 @@ package struct SignInService: Sendable {
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
-        self.journal = RefusalJournal(trail: stores.audit, clock: clock)
+        self.journal = journal ?? RefusalJournal(trail: stores.audit, clock: clock)
         self.limits = Limits(
-            configuration.limits, store: stores.limits, keyRing: keyRing, journal: journal, clock: clock)
+            configuration.limits, store: stores.limits, keyRing: keyRing, journal: self.journal, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)
         self.issuedNonces = IssuedNonces(keyRing: keyRing)
         self.clock = clock

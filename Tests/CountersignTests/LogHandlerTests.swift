@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import HTTPAPI
 import Logging
 import Testing
 
@@ -10,7 +11,8 @@ import Testing
         await #expect(processExitsWith: .success) {
             let full = open("/dev/full", O_WRONLY)
             #expect(dup2(full, STDERR_FILENO) == STDERR_FILENO)
-            Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info) }).info("nobody reads this")
+            Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) }).info(
+                "nobody reads this")
         }
     }
 
@@ -18,7 +20,7 @@ import Testing
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
         ) {
-            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info) })
+            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
             logger.info("one\r\nline", metadata: ["key": "a\n{\"message\":\"forged\"}"])
             logger.debug("below the level")
         }
@@ -37,7 +39,8 @@ import Testing
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]
         ) {
-            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(logLevel: .info, format: .text) })
+            let logger = Logger(
+                label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info), format: .text) })
             logger.warning(
                 "plain words",
                 metadata: [
@@ -60,7 +63,8 @@ import Testing
             let long = String(repeating: "x", count: 400)
             for format in LogFormat.allCases {
                 for reveals in [false, true] {
-                    let handler = ServiceLogHandler(logLevel: .info, format: format, revealsPersonalData: reveals)
+                    let handler = ServiceLogHandler(
+                        level: Reloadable(.info), format: format, revealsPersonalData: reveals)
                     Logger(label: "test", factory: { _ in handler }).info(
                         "\(format) \(reveals)",
                         metadata: [

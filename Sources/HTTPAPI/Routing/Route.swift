@@ -27,7 +27,7 @@ package struct Route: Sendable {
     package let method: Method
     package let template: String
     package let priority: Priority
-    package let handler: Handler
+    package private(set) var handler: Handler
 
     package init(
         _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
@@ -36,5 +36,12 @@ package struct Route: Sendable {
         self.template = template
         self.priority = priority
         self.handler = handler
+    }
+
+    /// The same operation, answered by another handler.
+    func handled(by handler: @escaping Handler) -> Route {
+        var route = self
+        route.handler = handler
+        return route
     }
 }

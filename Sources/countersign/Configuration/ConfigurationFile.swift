@@ -18,7 +18,11 @@ struct ConfigurationFile: Sendable {
         func fault(_ sentence: String) -> ConfigurationFaults {
             ConfigurationFaults(faults: [ConfigurationFault(key: path, origin: origin, sentence: sentence)])
         }
-        guard let handle = FileHandle(forReadingAtPath: path),
+        // A pipe would hold up a reload until somebody writes into it.
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        let type = (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType
+        guard type == .typeRegular else { throw fault("is no file") }
+        guard let handle = FileHandle(forReadingAtPath: target),
             let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data()
         else { throw fault("can't be read") }
         guard data.count <= Self.maximumBytes else { throw fault("is larger than a configuration file can be") }

@@ -1,4 +1,5 @@
 import Foundation
+import OpenSSL
 
 extension ConfigurationReader {
     private static let maximumSecretBytes = 65_536
@@ -30,6 +31,8 @@ extension ConfigurationReader {
             refuse(setting.name, "names a file that is too large")
             return nil
         }
-        return [UInt8](data)
+        let bytes = [UInt8](data)
+        fingerprints[setting.name] = SHA256.hash(bytes)
+        return bytes
     }
 }

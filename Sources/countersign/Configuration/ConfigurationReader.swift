@@ -2,6 +2,8 @@
 struct ConfigurationReader {
     let sources: ConfigurationSources
     private(set) var faults: [ConfigurationFault] = []
+    /// SHA-256 of each secret file that was opened, by the key that names it.
+    var fingerprints: [String: [UInt8]] = [:]
 
     init(sources: ConfigurationSources) {
         self.sources = sources
@@ -31,9 +33,7 @@ struct ConfigurationReader {
 
     /// Whether anybody set a key of this section, if only to nothing.
     func isAnySet(in section: String) -> Bool {
-        let prefix = section + "."
-        return sources.fileKeys.contains { $0.hasPrefix(prefix) }
-            || Settings.rows(teams: sources.teamNames).contains { $0.name.hasPrefix(prefix) && isSet($0.name) }
+        sources.isAnySet(in: section)
     }
 
     /// A fault that only shows beside other keys or in a file that the value names.
@@ -55,11 +55,17 @@ struct ConfigurationReader {
 
 extension ConfigurationSources {
     /// What `section` reads, if nothing in it is wrong and no key of the file is misspelt.
-    func load<Section>(_ section: (inout ConfigurationReader) -> Section?) throws(ConfigurationFaults) -> Section {
-        var reader = ConfigurationReader(sources: self)
-        let value = section(&reader)
-        guard reader.faults.isEmpty, let value else { throw ConfigurationFaults(faults: reader.faults) }
-        return value
+    func load<Section: Sendable>(_ section: (inout ConfigurationReader) -> Section?) throws(ConfigurationFaults)
+        -> Section
+    {
+        try ConfigurationReading(of: self, section).section
+    }
+
+    /// Whether anybody set a key of this section, if only to nothing.
+    func isAnySet(in section: String) -> Bool {
+        let prefix = section + "."
+        return fileKeys.contains { $0.hasPrefix(prefix) }
+            || Settings.rows(teams: teamNames).contains { $0.name.hasPrefix(prefix) && value(of: $0.name) != nil }
     }
 
     /// As `apple.teams` lists them, which decides what keys there are.

@@ -4,6 +4,8 @@ import Configuration
 struct ConfigurationSources: Sendable {
     private let environment: EnvironmentVariablesProvider
     private let file: ConfigurationFile?
+    /// In place of `file`, for some keys.
+    private var kept: (names: Set<String>, file: ConfigurationFile?) = ([], nil)
 
     /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none.
     init(path: String?, environment variables: [String: String]) throws(ConfigurationFaults) {
@@ -23,12 +25,22 @@ struct ConfigurationSources: Sendable {
         if let found, case .string(let text)? = found.value?.content {
             return (.text(text), .environment(found.encodedKey))
         }
+        let file = kept.names.contains(name) ? kept.file : file
         guard let file, let raw = file.value(of: name) else { return nil }
         return (raw, .file(file.path))
     }
 
     /// The full names of all keys in the file.
-    var fileKeys: [String] { file?.keys ?? [] }
+    var fileKeys: [String] {
+        (file?.keys ?? []).filter { !kept.names.contains($0) } + (kept.file?.keys ?? []).filter(kept.names.contains)
+    }
+
+    /// The same, but for some keys as other sources' file has them.
+    func keeping(_ names: Set<String>, of other: ConfigurationSources) -> ConfigurationSources {
+        var sources = self
+        sources.kept = (names, other.file)
+        return sources
+    }
 
     var filePath: String? { file?.path }
 

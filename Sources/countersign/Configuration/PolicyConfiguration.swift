@@ -1,5 +1,4 @@
 import Accounts
-import Logging
 
 /// What a provider's event does to the account that it names.
 struct EventsConfiguration: Sendable {
@@ -53,13 +52,11 @@ enum LogFormat: String, CaseIterable, Sendable {
 }
 
 struct LogConfiguration: Sendable {
-    let level: Logger.Level
     let format: LogFormat
     /// Whether emails and full addresses may be logged.
     let personalData: Bool
 
     init(from reader: inout ConfigurationReader) {
-        level = reader.value(Settings.Log.level)
         format = reader.value(Settings.Log.format)
         personalData = reader.value(Settings.Log.personalData)
     }

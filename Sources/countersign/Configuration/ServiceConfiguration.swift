@@ -1,4 +1,3 @@
-import Accounts
 import Storage
 
 /// Everything that `serve` runs by, read and judged as a whole.
@@ -6,13 +5,8 @@ struct ServiceConfiguration: Sendable {
     let server: ServerConfiguration
     let admin: AdminConfiguration
     let database: DatabaseConfiguration
-    let apple: AppleConfiguration?
-    let google: GoogleConfiguration?
-    let noncePolicy: NoncePolicy
-    let verifiedEmail: VerifiedEmailPolicy
-    let strayAccount: StrayAccountPolicy
-    let events: EventsConfiguration
-    let limits: LimitsConfiguration
+    /// As it was at the start; what counts is what has been read since.
+    let reloadable: ReloadableConfiguration
     let tokens: TokensConfiguration
     let keyRing: KeyRing
     let mail: MailConfiguration?
@@ -23,19 +17,10 @@ struct ServiceConfiguration: Sendable {
         server = ServerConfiguration(from: &reader)
         admin = AdminConfiguration(from: &reader, server: server)
         database = DatabaseConfiguration(from: &reader)
-        apple = AppleConfiguration(from: &reader)
-        google = GoogleConfiguration(from: &reader)
-        noncePolicy = reader.value(Settings.noncePolicy)
-        verifiedEmail = reader.value(Settings.verifiedEmail)
-        strayAccount = reader.value(Settings.strayAccount)
-        events = EventsConfiguration(from: &reader)
-        limits = LimitsConfiguration(from: &reader)
+        reloadable = ReloadableConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
         mail = MailConfiguration(from: &reader, server: server)
         log = LogConfiguration(from: &reader)
-        if apple == nil, google == nil {
-            reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")
-        }
         guard let keyRing = KeyRing(from: &reader) else { return nil }
         self.keyRing = keyRing
     }

@@ -42,27 +42,30 @@ enum Settings {
     enum Apple {
         static let teams = Setting(
             "apple.teams", .list(of: "team names in lower case", where: AppleConfiguration.isTeamName), default: "main",
-            "Teams or environments; those besides main have apple.team.NAME.* keys")
+            reloads: true, "Teams or environments; those besides main have apple.team.NAME.* keys")
         static let redirectURIs = Setting(
             "apple.redirectUris",
             .list(of: "https: URLs (http: only with a loopback host)") {
                 ValueForm.providerURL.parse(.text($0)) != nil
             },
-            default: "", "Redirect URIs that web and Android codes may come from")
+            default: "", reloads: true, "Redirect URIs that web and Android codes may come from")
         static let issuers = Setting(
-            "apple.issuers", .issuers, default: "https://appleid.apple.com", "Issuers of identity tokens and events")
+            "apple.issuers", .issuers, default: "https://appleid.apple.com", reloads: true,
+            "Issuers of identity tokens and events")
         static let keysURL = Setting(
             "apple.keysUrl", .providerURL, default: "https://appleid.apple.com/auth/keys", "Apple's key set")
         static let tokenURL = Setting(
-            "apple.tokenUrl", .providerURL, default: "https://appleid.apple.com/auth/token", "Code exchange")
+            "apple.tokenUrl", .providerURL, default: "https://appleid.apple.com/auth/token", reloads: true,
+            "Code exchange")
         static let revokeURL = Setting(
-            "apple.revokeUrl", .providerURL, default: "https://appleid.apple.com/auth/revoke", "Revocation")
+            "apple.revokeUrl", .providerURL, default: "https://appleid.apple.com/auth/revoke", reloads: true,
+            "Revocation")
         static let userMigrationURL = Setting(
             "apple.userMigrationUrl", .providerURL, default: "https://appleid.apple.com/auth/usermigrationinfo",
-            "Identifiers of users in an app transfer")
+            reloads: true, "Identifiers of users in an app transfer")
         static let nonceForm = Setting(
             "apple.nonceForm", .choice(placeholder: NonceForm.raw), default: "sha256Hex",
-            "What the apps put into a token for the nonce they post")
+            reloads: true, "What the apps put into a token for the nonce they post")
 
         /// The keys of one team: `main` has the short names.
         static func team(_ name: String) -> Team { Team(prefix: name == "main" ? "apple" : "apple.team.\(name)") }
@@ -74,10 +77,11 @@ enum Settings {
             let privateKeyPath: Setting<String>
 
             init(prefix: String) {
-                clientIDs = Setting("\(prefix).clientIds", .clientIDs, "Bundle and service IDs of the apps")
-                teamID = Setting("\(prefix).teamId", .text, "Team ID, for codes and revocation")
-                keyID = Setting("\(prefix).keyId", .text, "Key ID of the private key")
-                privateKeyPath = Setting("\(prefix).privateKeyPath", .text, "The .p8 file, mode 0600")
+                clientIDs = Setting(
+                    "\(prefix).clientIds", .clientIDs, reloads: true, "Bundle and service IDs of the apps")
+                teamID = Setting("\(prefix).teamId", .text, reloads: true, "Team ID, for codes and revocation")
+                keyID = Setting("\(prefix).keyId", .text, reloads: true, "Key ID of the private key")
+                privateKeyPath = Setting("\(prefix).privateKeyPath", .text, reloads: true, "The .p8 file, mode 0600")
             }
 
             var rows: [any SettingRow] { [clientIDs, teamID, keyID, privateKeyPath] }
@@ -85,64 +89,70 @@ enum Settings {
     }
 
     enum Google {
-        static let clientIDs = Setting("google.clientIds", .clientIDs, "OAuth client IDs of the apps")
+        static let clientIDs = Setting("google.clientIds", .clientIDs, reloads: true, "OAuth client IDs of the apps")
         static let authorizedParties = Setting(
             "google.authorizedParties", .list(of: "client IDs"), default: "",
-            "Client IDs that azp must name; azp isn't looked at when empty")
-        static let serverClientID = Setting("google.serverClientId", .text, "Client ID that exchanges codes")
-        static let serverClientSecret = Setting("google.serverClientSecret", .text, secret: true, "Its secret")
+            reloads: true, "Client IDs that azp must name; azp isn't looked at when empty")
+        static let serverClientID = Setting(
+            "google.serverClientId", .text, reloads: true, "Client ID that exchanges codes")
+        static let serverClientSecret = Setting(
+            "google.serverClientSecret", .text, secret: true, reloads: true, "Its secret")
         static let hostedDomains = Setting(
             "google.hostedDomains", .list(of: "domains"), default: "",
-            "Workspace domains that may sign in; all when empty")
+            reloads: true, "Workspace domains that may sign in; all when empty")
         static let serviceAccountPath = Setting(
-            "google.serviceAccountPath", .text, "Service account of Cross-Account Protection")
+            "google.serviceAccountPath", .text, reloads: true, "Service account of Cross-Account Protection")
         static let issuers = Setting(
             "google.issuers", .issuers, default: "https://accounts.google.com,accounts.google.com",
-            "Issuers of ID tokens and events")
+            reloads: true, "Issuers of ID tokens and events")
         static let keysURL = Setting(
             "google.keysUrl", .providerURL, default: "https://www.googleapis.com/oauth2/v3/certs", "Google's key set")
         static let tokenURL = Setting(
-            "google.tokenUrl", .providerURL, default: "https://oauth2.googleapis.com/token", "Code exchange")
+            "google.tokenUrl", .providerURL, default: "https://oauth2.googleapis.com/token", reloads: true,
+            "Code exchange")
         static let revokeURL = Setting(
-            "google.revokeUrl", .providerURL, default: "https://oauth2.googleapis.com/revoke", "Revocation")
+            "google.revokeUrl", .providerURL, default: "https://oauth2.googleapis.com/revoke", reloads: true,
+            "Revocation")
         static let riscConfigurationURL = Setting(
             "google.riscConfigurationUrl", .providerURL,
             default: "https://accounts.google.com/.well-known/risc-configuration",
-            "Read by `doctor` and `google risc` alone")
+            reloads: true, "Read by `doctor` and `google risc` alone")
         static let nonceForm = Setting(
             "google.nonceForm", .choice(placeholder: NonceForm.raw), default: "raw",
-            "What the apps put into a token for the nonce they post")
+            reloads: true, "What the apps put into a token for the nonce they post")
     }
 
     static let noncePolicy = Setting(
         "nonces.policy", .choice(placeholder: NoncePolicy.required), default: "optional",
-        "Whether every token needs a nonce that this service issued")
+        reloads: true, "Whether every token needs a nonce that this service issued")
     static let verifiedEmail = Setting(
         "linking.verifiedEmail", .choice(placeholder: VerifiedEmailPolicy.prompt), default: "prompt",
-        "Whether an authoritative, verified email may link without a proof")
+        reloads: true, "Whether an authoritative, verified email may link without a proof")
     static let strayAccount = Setting(
         "linking.strayAccount", .choice(placeholder: StrayAccountPolicy.refuse), default: "refuse",
+        reloads: true,
         "Whether an identity may leave an account that is nothing but it, which then ends, for another of its owner")
 
     enum Events {
         static let consentRevoked = Setting(
             "events.apple.consentRevoked", .choice(placeholder: ConsentRevokedPolicy.keep), default: "unlink",
-            "What a withdrawn consent does")
+            reloads: true, "What a withdrawn consent does")
         static let accountDeleted = Setting(
             "events.apple.accountDeleted", .choice(placeholder: AccountDeletedPolicy.unlink), default: "unlink",
-            "What a deleted Apple account does")
+            reloads: true, "What a deleted Apple account does")
     }
 
     enum Limits {
         static let passwordPerAccount = Setting(
-            "limits.passwordPerAccount", .rate, default: "10/15min", "Password guesses at one account")
+            "limits.passwordPerAccount", .rate, default: "10/15min", reloads: true, "Password guesses at one account")
         static let guessPerNetwork = Setting(
-            "limits.guessPerNetwork", .rate, default: "100/15min", "Wrong guesses from one network")
+            "limits.guessPerNetwork", .rate, default: "100/15min", reloads: true, "Wrong guesses from one network")
         static let registrationPerNetwork = Setting(
-            "limits.registrationPerNetwork", .rate, default: "30/h", "New accounts from one network")
-        static let mailPerAddress = Setting("limits.mailPerAddress", .rate, default: "5/h", "Mails to one address")
+            "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true, "New accounts from one network")
+        static let mailPerAddress = Setting(
+            "limits.mailPerAddress", .rate, default: "5/h", reloads: true, "Mails to one address")
         static let mailPerNetwork = Setting(
-            "limits.mailPerNetwork", .rate, default: "20000/h", "Codes that one network asks for")
+            "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true, "Codes that one network asks for")
     }
 
     enum Tokens {
@@ -169,7 +179,8 @@ enum Settings {
 
     enum Log {
         static let level = Setting(
-            "log.level", .choice(placeholder: Logger.Level.info), default: "info", "The least that is logged")
+            "log.level", .choice(placeholder: Logger.Level.info), default: "info", reloads: true,
+            "The least that is logged")
         static let format = Setting("log.format", .choice(placeholder: LogFormat.json), default: "json", "How it looks")
         static let personalData = Setting(
             "log.personalData", .boolean, default: "false", "Whether emails and full addresses may be logged")

@@ -8,6 +8,10 @@ enum HelpTexts {
             "Age of the oldest row of the audit trail that no seal covers yet.",
         "countersign_code_exchanges_total":
             "Authorization codes that were posted, by provider and outcome.",
+        "countersign_configuration_last_reload_successful":
+            "Whether the last reading of the configuration was adopted: 1 or 0.",
+        "countersign_configuration_reloads_total":
+            "Readings of the configuration after SIGHUP, by outcome.",
         "countersign_grant_checks_total":
             "Refresh tokens that the provider was asked about, by provider and outcome.",
         "countersign_http_request_seconds":

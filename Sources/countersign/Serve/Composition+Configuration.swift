@@ -68,10 +68,10 @@ extension GoogleTokenEndpoint {
 }
 
 extension SignInService.Configuration {
-    init(_ configuration: ServiceConfiguration) {
+    init(_ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
         self.init(
             verifiedEmailPolicy: configuration.verifiedEmail,
-            refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+            refreshLifetime: Int64(fixed.tokens.refreshLifetime),
             redirectURIs: configuration.apple?.redirectURIs ?? [])
         strayAccountPolicy = configuration.strayAccount
         noncePolicy = configuration.noncePolicy
@@ -82,7 +82,7 @@ extension SignInService.Configuration {
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,
         ]
-        mailLanguages = configuration.mail?.templates.languages ?? []
+        mailLanguages = fixed.mail?.templates.languages ?? []
     }
 }
 
@@ -100,11 +100,11 @@ extension Mailing {
 
 extension Health.Readiness {
     /// The age of the key sets is told, and never a reason not to be ready: sign-in goes on from memory.
-    init(isReady: Bool, keySets: [KeySource]) {
+    init(isReady: Bool, keySets: [KeySetCache]) {
         self.init(isReady: isReady) { writer in
             writer.name("keySets")
             writer.beginArray()
-            for case .cache(let cache) in keySets {
+            for cache in keySets {
                 let status = cache.status
                 writer.beginObject()
                 writer.member("provider", cache.provider.rawValue)

@@ -13,7 +13,10 @@ import UnixSignals
 
 /// Everything that `serve` is made of, built from the bottom up and handed over by parameter.
 enum Composition {
-    static func run(_ configuration: ServiceConfiguration, logger: Logger) async throws {
+    /// - Parameter reload: gets what it reads to be adopted here.
+    static func run(
+        _ configuration: ServiceConfiguration, reload: ConfigurationReload, logger: Logger
+    ) async throws {
         ProcessLimits.adopt()
         // Before anything that counts is made, for it counts in what it was made with.
         let metrics = PrometheusRegistry()
@@ -26,34 +29,25 @@ enum Composition {
             let migrator = Migrator(database: database, logger: logger)
             try await migrator.requireCurrentSchema()
 
-            let apple = configuration.apple.map {
-                AppleProvider(configuration: .init($0), fetcher: fetcher, clock: clock, logger: logger)
-            }
-            let google = configuration.google.map {
-                GoogleProvider(configuration: .init($0), fetcher: fetcher, clock: clock, logger: logger)
-            }
-            let endpoints = TokenEndpoints(
-                apple: AppleTokenEndpoint(configuration.apple, provider: apple, fetcher: fetcher, logger: logger),
-                google: GoogleTokenEndpoint(configuration.google, provider: google, fetcher: fetcher, logger: logger))
             let stores = Stores(database: database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
                 configuration: .init(
                     issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
                     lifetime: Int64(configuration.tokens.accessLifetime)),
                 store: stores.signingKeys, keyRing: configuration.keyRing, clock: clock)
-            let signIn = SignInService(
-                configuration: .init(configuration),
-                apple: apple, google: google, endpoints: endpoints, stores: stores, accessTokens: accessTokens,
-                keyRing: configuration.keyRing, passwordHasher: try PasswordHasher(), clock: clock, logger: logger)
-
-            let events = ProviderEvents(
-                apple: apple, google: google,
-                policy: .init(
-                    consentRevoked: configuration.events.consentRevoked,
-                    accountDeleted: configuration.events.accountDeleted),
-                store: stores.providerEvents, clock: clock, logger: logger)
-
-            let keySets = [apple?.keys, google?.keys].compactMap(\.self)
+            let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
+            let resources = ServiceResources(
+                configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
+                passwordHasher: try PasswordHasher(), journal: RefusalJournal(trail: stores.audit, clock: clock),
+                keySets: keySets, clock: clock, logger: logger)
+            let useCases = Reloadable(UseCases(configuration.reloadable, resources))
+            let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
+            var reload = reload
+            reload.adopt = { reloaded in
+                let fresh = UseCases(reloaded, resources)
+                useCases.value = fresh
+                publicRoutes.value = fresh.publicRoutes(configuration)
+            }
             let health = Health {
                 do {
                     try await migrator.requireCurrentSchema()
@@ -64,18 +58,16 @@ enum Composition {
             }
             // They end in reverse order, each when the one after it is done: the private listener tells load balancers
             // of the drain until the public one has answered its last request.
-            var services: [any Service] = keySets.compactMap(KeySetRefresh.init)
+            var services: [any Service] = [reload] + keySets.map(KeySetRefresh.init)
             services += RecurringWork.all(
-                stores: stores, refreshLifetime: Int64(configuration.tokens.refreshLifetime), endpoints: endpoints,
-                events: events,
+                useCases, stores: stores, refreshLifetime: Int64(configuration.tokens.refreshLifetime),
                 mailing: Mailing(
                     configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock,
                     logger: logger),
-                journal: signIn.journal, clock: clock, logger: logger)
+                journal: resources.journal, clock: clock, logger: logger)
             services += listeners(
                 configuration,
-                routes: MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes
-                    + EventsAPI(events: events).routes,
+                routes: publicRoutes.routes,
                 administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
                 health: health, metrics: MetricsPage(render: metrics.page), logger: logger)
             var group = ServiceGroupConfiguration(
@@ -114,14 +106,21 @@ enum Composition {
     }
 }
 
+extension KeySetCache {
+    /// One for each provider that is on.
+    fileprivate static func all(
+        _ configuration: ReloadableConfiguration, fetcher: any Fetcher, clock: any WallClock, logger: Logger
+    ) -> [KeySetCache] {
+        [(Provider.apple, configuration.apple?.keysURL), (.google, configuration.google?.keysURL)].compactMap {
+            (provider, url) in
+            url.map { KeySetCache(provider: provider, url: $0, fetcher: fetcher, clock: clock, logger: logger) }
+        }
+    }
+}
+
 /// Keeps one provider's keys fresh while the service runs.
 private struct KeySetRefresh: Service {
     let cache: KeySetCache
-
-    init?(_ source: KeySource) {
-        guard case .cache(let cache) = source else { return nil }
-        self.cache = cache
-    }
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await cache.run() }

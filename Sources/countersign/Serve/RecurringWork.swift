@@ -1,4 +1,5 @@
 import Accounts
+import HTTPAPI
 import Logging
 import ServiceLifecycle
 import SignIn
@@ -50,18 +51,15 @@ struct RecurringWork: Service, CustomStringConvertible {
 
 extension RecurringWork {
     static func all(
-        stores: Stores, refreshLifetime: Int64, endpoints: TokenEndpoints, events: ProviderEvents,
-        mailing: Mailing?, journal: RefusalJournal, clock: any WallClock, logger: Logger
+        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: Mailing?,
+        journal: RefusalJournal, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
-        let revocations = Revocations(
-            store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
-        let checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
         let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock)
         // A revocation is first tried within a second of the commit that promised it.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
-                try await revocations.attemptDue(at: provider) > 0
+                try await useCases.value.revocations.attemptDue(at: provider) > 0
             }
         }
         // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up its lane alone.
@@ -73,11 +71,11 @@ extension RecurringWork {
         return revoking + [sending].compactMap(\.self) + [
             // What a provider tells has its effect within a second.
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
-                try await events.processPending() > 0
+                try await useCases.value.events.processPending() > 0
             },
             // Never at once: a pile of checks is asked about in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
-                _ = try await checks.checkDue()
+                _ = try await useCases.value.grantChecks.checkDue()
                 return false
             },
             // Whoever changes the trail after that is noticed.
@@ -92,7 +90,7 @@ extension RecurringWork {
                 },
                 ending: { try await journal.flush() }),
             RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
-                try await revocations.report()
+                try await useCases.value.revocations.report()
                 try await mailing?.report()
                 return try await sweeping.sweep() >= Sweeping.batch
             },

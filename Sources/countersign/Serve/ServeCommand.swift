@@ -1,7 +1,9 @@
 import ArgumentParser
+import HTTPAPI
 import Logging
 import Migrator
 import Postgres
+import UnixSignals
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,13 +16,21 @@ struct ServeCommand: AsyncParsableCommand {
     var migrate = false
 
     func run() async throws {
-        let configuration = try options.sources().load { ServiceConfiguration(from: &$0) }
-        let logger = Logger(label: "countersign", factory: { _ in ServiceLogHandler(configuration.log) })
+        // Before the configuration is read, so that a change of it is never missed.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let reading = try ConfigurationReading(of: options.sources(), ServiceConfiguration.init)
+        let configuration = reading.section
+        let level = Reloadable(configuration.reloadable.logLevel)
+        let logger = Logger(
+            label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in
                 _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }
             }
         }
-        try await Composition.run(configuration, logger: logger)
+        let reload = ConfigurationReload(
+            hangups: hangups, read: { [options] in try options.sources() }, start: reading, logger: logger,
+            logLevel: level)
+        try await Composition.run(configuration, reload: reload, logger: logger)
     }
 }

@@ -7,23 +7,29 @@ import Logging
 /// Where log lines go: standard error, one line each. A line has `time` (RFC 3339, UTC, milliseconds), `level`, `message`
 /// and the metadata, sorted by name: that of the call, of the request on whose behalf it was made, of the logger.
 struct ServiceLogHandler: LogHandler {
-    var logLevel: Logger.Level
+    /// What this logger has been told; else the service's level at the moment counts.
+    private var ownLevel: Logger.Level?
+    private let level: Reloadable<Logger.Level>
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider? = RequestContext.metadataProvider
     let format: LogFormat
     /// Whether what is marked as personal may be written; else it is left out, with its name.
     let revealsPersonalData: Bool
 
-    init(_ configuration: LogConfiguration) {
-        self.init(
-            logLevel: configuration.level, format: configuration.format,
-            revealsPersonalData: configuration.personalData)
+    /// - Parameter level: the least that is logged, from the moment that it is set.
+    init(_ configuration: LogConfiguration, level: Reloadable<Logger.Level>) {
+        self.init(level: level, format: configuration.format, revealsPersonalData: configuration.personalData)
     }
 
-    init(logLevel: Logger.Level, format: LogFormat = .json, revealsPersonalData: Bool = false) {
-        self.logLevel = logLevel
+    init(level: Reloadable<Logger.Level>, format: LogFormat = .json, revealsPersonalData: Bool = false) {
+        self.level = level
         self.format = format
         self.revealsPersonalData = revealsPersonalData
+    }
+
+    var logLevel: Logger.Level {
+        get { ownLevel ?? level.value }
+        set { ownLevel = newValue }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

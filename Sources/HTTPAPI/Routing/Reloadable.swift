@@ -1,0 +1,26 @@
+import Synchronization
+
+/// A value that is replaced as a whole while others read it. Whoever has read it keeps what it has read.
+package final class Reloadable<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+
+    package init(_ value: Value) {
+        stored = Mutex(value)
+    }
+
+    package var value: Value {
+        get { stored.withLock(\.self) }
+        set { stored.withLock { $0 = newValue } }
+    }
+}
+
+extension Reloadable<[Route]> {
+    /// The same operations for a listener, each carried out by the handler that is there when the request comes, to its end.
+    ///
+    /// - Precondition: only handlers are replaced: the tables that follow have the same operations in the same order.
+    package var routes: [Route] {
+        value.enumerated().map { index, route in
+            route.handled { [self] request in try await value[index].handler(request) }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/// A configuration that was read without a fault, and what it was read from: so that the next one can be held against it.
+struct ConfigurationReading<Section: Sendable>: Sendable {
+    let sources: ConfigurationSources
+    let section: Section
+    /// Of the secret files that were opened, by the key that names them: a new key under the old path is a change too.
+    private let fingerprints: [String: [UInt8]]
+
+    init(
+        of sources: ConfigurationSources, _ read: (inout ConfigurationReader) -> Section?
+    ) throws(ConfigurationFaults) {
+        var reader = ConfigurationReader(sources: sources)
+        let section = read(&reader)
+        guard reader.faults.isEmpty, let section else { throw ConfigurationFaults(faults: reader.faults) }
+        self.sources = sources
+        self.section = section
+        fingerprints = reader.fingerprints
+    }
+
+    private init(sources: ConfigurationSources, section: Section, fingerprints: [String: [UInt8]]) {
+        self.sources = sources
+        self.section = section
+        self.fingerprints = fingerprints
+    }
+
+    /// A part of it.
+    func map<Part: Sendable>(_ part: (Section) -> Part) -> ConfigurationReading<Part> {
+        ConfigurationReading<Part>(sources: sources, section: part(section), fingerprints: fingerprints)
+    }
+
+    /// The keys of `rows` that have another value here than there.
+    func changes<Other>(since other: ConfigurationReading<Other>, in rows: [any SettingRow]) -> [String] {
+        rows.filter { row in
+            !row.isSame(sources.value(of: row.name)?.raw, other.sources.value(of: row.name)?.raw)
+                || fingerprints[row.name] != other.fingerprints[row.name]
+        }.map(\.name)
+    }
+}
+
+extension SettingRow {
+    /// Whether two values of the key, its default when absent, say the same. A list may be written in two ways.
+    fileprivate func isSame(_ one: RawValue?, _ other: RawValue?) -> Bool {
+        let one = one ?? defaultText.map(RawValue.text)
+        let other = other ?? defaultText.map(RawValue.text)
+        return switch (one, other) {
+        case (.list, _?), (_?, .list): one?.list == other?.list
+        default: one == other
+        }
+    }
+}
+
+/// What a configuration that was read while the service runs makes of the one by which it runs.
+struct ReloadedConfiguration: Sendable {
+    /// By which the service runs from now on.
+    let running: ConfigurationReading<ReloadableConfiguration>
+    /// The keys that have a new value.
+    let changed: [String]
+    /// The keys that will have another value at the next start.
+    let pending: [String]
+
+    /// - Parameters:
+    ///   - newer: what file and environment say now. It has to be sound as a whole, or nothing of it is taken.
+    ///   - start: by which the service started.
+    ///   - running: by which it runs.
+    init(
+        _ newer: ConfigurationSources, start: ConfigurationReading<ServiceConfiguration>,
+        running: ConfigurationReading<ReloadableConfiguration>
+    ) throws(ConfigurationFaults) {
+        let whole = try ConfigurationReading(of: newer, ServiceConfiguration.init)
+        let rows = Settings.rows(teams: start.sources.teamNames + running.sources.teamNames + newer.teamNames)
+        // Whatever is made only once, as the cache of a provider's keys.
+        let switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }
+        func isFixed(_ row: any SettingRow) -> Bool {
+            !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }
+        }
+        let fixed = rows.filter(isFixed)
+        self.running = try ConfigurationReading(
+            of: newer.keeping(Set(fixed.map(\.name)), of: start.sources), ReloadableConfiguration.init)
+        changed = self.running.changes(since: running, in: rows.filter { !isFixed($0) })
+        pending = whole.changes(since: start, in: fixed)
+    }
+}

@@ -1,0 +1,29 @@
+import Accounts
+import Logging
+
+/// The part of the configuration that a running service takes anew on SIGHUP: the keys whose `Setting` reloads, and beside
+/// them those of the providers that don't.
+struct ReloadableConfiguration: Sendable {
+    let apple: AppleConfiguration?
+    let google: GoogleConfiguration?
+    let noncePolicy: NoncePolicy
+    let verifiedEmail: VerifiedEmailPolicy
+    let strayAccount: StrayAccountPolicy
+    let events: EventsConfiguration
+    let limits: LimitsConfiguration
+    let logLevel: Logger.Level
+
+    init(from reader: inout ConfigurationReader) {
+        apple = AppleConfiguration(from: &reader)
+        google = GoogleConfiguration(from: &reader)
+        noncePolicy = reader.value(Settings.noncePolicy)
+        verifiedEmail = reader.value(Settings.verifiedEmail)
+        strayAccount = reader.value(Settings.strayAccount)
+        events = EventsConfiguration(from: &reader)
+        limits = LimitsConfiguration(from: &reader)
+        logLevel = reader.value(Settings.Log.level)
+        if apple == nil, google == nil {
+            reader.refuse(Settings.Apple.team("main").clientIDs.name, "is required unless google.clientIds is set")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPAPI
+import Logging
+import Metrics
+import ServiceLifecycle
+import UnixSignals
+
+/// Reads the configuration anew on every SIGHUP. A faulty one changes nothing.
+struct ConfigurationReload: Service, CustomStringConvertible {
+    private enum Outcome: String, CaseIterable {
+        case adopted
+        case refused
+    }
+
+    /// One that came before this service runs is not lost.
+    let hangups: UnixSignalsSequence
+    /// Reads file and environment.
+    let read: @Sendable () throws -> ConfigurationSources
+    let start: ConfigurationReading<ServiceConfiguration>
+    let logger: Logger
+    let logLevel: Reloadable<Logger.Level>
+    /// Runs the service by another configuration from then on.
+    var adopt: @Sendable (ReloadableConfiguration) -> Void = { _ in }
+
+    /// What the log calls it, which must not be what it holds.
+    var description: String { "configuration reload" }
+
+    func run() async throws {
+        let counters = Outcome.allCases.map { outcome in
+            (
+                outcome,
+                Counter(label: "countersign_configuration_reloads_total", dimensions: [("outcome", outcome.rawValue)])
+            )
+        }
+        let lastSuccess = Gauge(label: "countersign_configuration_last_reload_successful")
+        lastSuccess.record(1)
+        var running = start.reloadable
+        for await _ in hangups.cancelOnGracefulShutdown() {
+            let outcome = reload(&running)
+            counters.first { $0.0 == outcome }?.1.increment()
+            lastSuccess.record(outcome == .adopted ? 1 : 0)
+        }
+    }
+
+    private func reload(_ running: inout ConfigurationReading<ReloadableConfiguration>) -> Outcome {
+        do {
+            let reloaded = try ReloadedConfiguration(try read(), start: start, running: running)
+            running = reloaded.running
+            adopt(running.section)
+            // Whichever of the two levels tells more has it told.
+            let level = running.section.logLevel
+            logLevel.value = min(logLevel.value, level)
+            tell(reloaded)
+            logLevel.value = level
+            return .adopted
+        } catch let error as ConfigurationFaults {
+            for fault in error.faults {
+                logger.error(
+                    "configuration not reloaded",
+                    metadata: ["key": "\(fault.key)", "origin": "\(fault.origin)", "fault": "\(fault.sentence)"])
+            }
+        } catch {
+            logger.error("configuration not reloaded", metadata: ["fault": "\(error)"])
+        }
+        return .refused
+    }
+
+    private func tell(_ reloaded: ReloadedConfiguration) {
+        for key in reloaded.pending {
+            logger.warning("a changed key takes effect at the next start", metadata: ["key": "\(key)"])
+        }
+        logger.notice(
+            "configuration reloaded", metadata: ["changed": "\(reloaded.changed.joined(separator: ", "))"])
+    }
+}
+
+extension ConfigurationReading<ServiceConfiguration> {
+    /// The part that can change.
+    fileprivate var reloadable: ConfigurationReading<ReloadableConfiguration> { map(\.reloadable) }
+}

@@ -1,0 +1,66 @@
+import Accounts
+import HTTPAPI
+import HTTPFetch
+import Logging
+import Providers
+import SignIn
+import Storage
+
+/// What every configuration that is loaded while the service runs has in common.
+struct ServiceResources: Sendable {
+    let configuration: ServiceConfiguration
+    let fetcher: any Fetcher
+    let stores: Stores
+    let accessTokens: AccessTokens
+    let passwordHasher: PasswordHasher
+    let journal: RefusalJournal
+    /// Of the providers that were on at the start.
+    let keySets: [KeySetCache]
+    let clock: any WallClock
+    let logger: Logger
+
+    func keys(of provider: Provider) -> KeySource? {
+        keySets.first { $0.provider == provider }.map(KeySource.cache)
+    }
+}
+
+/// The use cases under one configuration. A reload makes new ones, and whoever is at work with the old goes on with them.
+struct UseCases: Sendable {
+    let signIn: SignInService
+    let events: ProviderEvents
+    let revocations: Revocations
+    let grantChecks: GrantChecks
+
+    init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
+        let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
+        let apple = configuration.apple.flatMap { apple in
+            resources.keys(of: .apple).map { AppleProvider(configuration: .init(apple), keys: $0) }
+        }
+        let google = configuration.google.flatMap { google in
+            resources.keys(of: .google).map { GoogleProvider(configuration: .init(google), keys: $0) }
+        }
+        let endpoints = TokenEndpoints(
+            apple: AppleTokenEndpoint(configuration.apple, provider: apple, fetcher: fetcher, logger: logger),
+            google: GoogleTokenEndpoint(configuration.google, provider: google, fetcher: fetcher, logger: logger))
+        signIn = SignInService(
+            configuration: .init(configuration, fixed: resources.configuration),
+            apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
+            accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
+            passwordHasher: resources.passwordHasher, journal: resources.journal, clock: clock, logger: logger)
+        events = ProviderEvents(
+            apple: apple, google: google,
+            policy: .init(
+                consentRevoked: configuration.events.consentRevoked,
+                accountDeleted: configuration.events.accountDeleted),
+            store: resources.stores.providerEvents, clock: clock, logger: logger)
+        revocations = Revocations(
+            store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
+        grantChecks = GrantChecks(
+            store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+    }
+
+    /// The operations of the public listener.
+    func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
+        MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes + EventsAPI(events: events).routes
+    }
+}

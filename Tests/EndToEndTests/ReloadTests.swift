@@ -1,0 +1,158 @@
+import Foundation
+import JOSE
+import TestSupport
+import Testing
+
+/// SIGHUP to a running service whose file has changed (threat J10).
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct ReloadTests {
+    private static let added = "com.example.lamp.added"
+
+    @Test func `fifty broken files change nothing and say why, a good one takes effect, and no request is dropped`()
+        async throws
+    {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            _ = try await world.newAccount("kim")
+            let old = try await world.appleToken("kim")
+            let new = try await world.sandbox.authorizeApple("kim", clientID: Self.added).identityToken
+            let google = try await world.googleToken("kim")
+            let traffic = Task { try await Self.failures(of: service, token: google) }
+
+            #expect(ReloadedFiles.faults.count >= 50)
+            for fault in ReloadedFiles.faults {
+                try files.restore()
+                try fault.make(files)
+                let told = try await Self.reload(service, "refused")
+                #expect(told.contains(#""key":"\#(fault.key(files))""#), "\(fault.name): \(told)")
+                #expect(told.contains(fault.words), "\(fault.name): \(told)")
+                #expect(try await service.signInWithApple(old).status == 200, "\(fault.name)")
+                #expect(try await service.signInWithApple(new).status == 401, "\(fault.name)")
+            }
+            #expect(try await service.metric("countersign_configuration_reloads_total", "refused") >= 50)
+            #expect(try await service.privateGet("/metrics").text.contains("_last_reload_successful 0\n"))
+
+            try files.restore()
+            files.yaml.replace("[\(Countersign.appleClient)]", with: "[\(Self.added)]")
+            try files.write()
+            let told = try await Self.reload(service, "adopted")
+            #expect(told.contains(#""changed":"apple.clientIds""#), "\(told)")
+            #expect(try await service.signInWithApple(new).status == 200)
+            let removed = try await service.signInWithApple(old)
+            #expect(removed.status == 401)
+            #expect(try removed.text("code") == "invalid_token")
+            #expect(try await service.privateGet("/metrics").text.contains("_last_reload_successful 1\n"))
+            traffic.cancel()
+            #expect(try await traffic.value == [])
+        }
+    }
+
+    @Test func `limits, issuers, policies and the log's level follow the file without a restart`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            _ = try await world.newAccount("ada")
+            let token = try await world.appleToken("ada")
+            func guess(_ email: String) async throws -> Int {
+                try await service.post(
+                    "/v1/sign-in/password", ["email": .string(email), "password": "wrong password"]
+                ).status
+            }
+            #expect(try await guess("before@example.com") == 401)
+            #expect(try await guess("before@example.com") == 401)
+            files.yaml += "limits: {passwordPerAccount: 1/d}\n"
+            files.yaml.replace("level: notice", with: "level: info")
+            try files.write()
+            let told = try await Self.reload(service, "adopted")
+            #expect(told.contains(#""changed":"limits.passwordPerAccount, log.level""#), "\(told)")
+            #expect(try await guess("after@example.com") == 401)
+            #expect(try await guess("after@example.com") == 429)
+            let signedIn = try await service.signInWithApple(token)
+            _ = try await service.logged(try #require(signedIn.header("X-Request-Id")))
+
+            files.yaml += "nonces: {policy: required}\n"
+            try files.write()
+            _ = try await Self.reload(service, "adopted")
+            #expect(try await service.signInWithApple(token).status == 401)
+            files.yaml.replace("policy: required", with: "policy: optional")
+            files.yaml += "google: {issuers: [https://elsewhere.example]}\n"
+            try files.write()
+            _ = try await Self.reload(service, "adopted")
+            #expect(try await service.signInWithApple(token).status == 200)
+            #expect(try await service.signInWithGoogle(try await world.googleToken("ada")).status == 401)
+        }
+    }
+
+    @Test func `a key that needs a restart is named, and nothing of it taken`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            files.yaml += """
+                tokens: {issuer: https://elsewhere.example}
+                mail: {serviceName: Lamp}
+
+                """
+            files.yaml.replace("level: notice", with: "level: info")
+            try files.write()
+            try files.writeKeyRing(id: "other")
+            let told = try await Self.reload(service, "adopted")
+            for key in ["tokens.issuer", "mail.serviceName", "keyring.path"] {
+                #expect(
+                    told.contains(#""message":"a changed key takes effect at the next start","key":"\#(key)""#),
+                    "\(told)")
+            }
+            #expect(told.contains(#""changed":"log.level""#), "\(told)")
+            let document = try await service.get("/.well-known/openid-configuration")
+            #expect(try document.text("issuer") == service.url)
+            // The old ring still seals, and opens what it has sealed.
+            #expect(try await world.newAccount("eve").status == 201)
+        }
+    }
+
+    @Test func `a rotated key of Apple's is used from the next exchange on`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            try await world.newPerson("zoe")
+            let key = try files.rotateAppleKey()
+            let told = try await Self.reload(service, "adopted")
+            #expect(told.contains(#""changed":"apple.privateKeyPath""#), "\(told)")
+            // The sandbox knows the old key alone: the new one is what came.
+            #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 503)
+            try await world.sandbox.registerAppleKey(team: World.appleTeam, keyID: World.appleKeyID, key)
+            #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 200)
+        }
+    }
+
+    /// Signs in until cancelled.
+    ///
+    /// - Returns: what was not answered as it should be.
+    private static func failures(of service: Countersign, token: String) async throws -> [String] {
+        var failures: [String] = []
+        while !Task.isCancelled {
+            do {
+                let answer = try await service.signInWithGoogle(token)
+                if answer.status != 200 { failures.append("\(answer.status)") }
+            } catch {
+                if !Task.isCancelled { failures.append("\(error)") }
+            }
+        }
+        return failures
+    }
+
+    /// Sends the signal, and waits until the service has dealt with it.
+    ///
+    /// - Returns: what it has written meanwhile.
+    private static func reload(_ service: Countersign, _ outcome: String) async throws -> String {
+        func count() async throws -> [Double] {
+            let series = "countersign_configuration_reloads_total"
+            return [try await service.metric(series, "adopted"), try await service.metric(series, "refused")]
+        }
+        let before = try await count()
+        let written = service.log.utf8.count
+        service.send(SIGHUP)
+        try await until("a reload") { try await count() != before }
+        #expect((try await count()[0] > before[0]) == (outcome == "adopted"))
+        return String(decoding: Array(service.log.utf8.dropFirst(written)), as: UTF8.self)
+    }
+}

@@ -135,7 +135,9 @@ let package = Package(
             name: "ProvidersTests",
             dependencies: ["Providers", "HTTPFetch", "JOSE", "OpenSSL", "Accounts", "TestSupport", log],
             swiftSettings: habits),
-        .testTarget(name: "StorageTests", dependencies: ["Storage", "Accounts", "OpenSSL"], swiftSettings: habits),
+        .testTarget(
+            name: "StorageTests", dependencies: ["Storage", "Accounts", "OpenSSL", "Postgres", "TestSupport"],
+            swiftSettings: habits),
         .testTarget(
             name: "SignInTests",
             dependencies: [

@@ -28,16 +28,20 @@ package struct ProviderEventRecords: Sendable {
     package func page(
         before cursor: ProviderEventID?, limit: Int
     ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
-        let isBefore: SQL = if let cursor { "event_id < \(cursor)" } else { "true" }
         let events = try await database.query(
-            """
-            SELECT \(ProviderEventRecords.columns)
+            ProviderEventRecords.statement(before: cursor, limit: limit), as: ProviderEventRecords.event)
+        return Page(events, limit: limit, cursor: \.id)
+    }
+
+    package static func statement(before cursor: ProviderEventID?, limit: Int) -> SQL {
+        let isBefore: SQL = if let cursor { "event_id < \(cursor)" } else { "true" }
+        return """
+            SELECT \(columns)
             FROM provider_events
             WHERE \(isBefore)
             ORDER BY event_id DESC
             LIMIT \(limit + 1)
-            """, as: ProviderEventRecords.event)
-        return Page(events, limit: limit, cursor: \.id)
+            """
     }
 
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {

@@ -72,7 +72,7 @@ extension QueryFields {
     fileprivate mutating func accountFilter() -> AccountFilter {
         var filter = AccountFilter()
         filter.email = optionalValue("email", as: EmailAddress.init)
-        filter.emailPrefix = optionalValue("emailPrefix") { $0.isEmpty ? nil : $0 }
+        filter.emailPrefix = optionalValue("emailPrefix", as: EmailAddress.prefix)
         filter.name = optionalValue("name") { $0.isEmpty ? nil : $0 }
         filter.provider = optionalChoice("provider", of: Provider.self)
         filter.subject = optionalValue("subject", as: ProviderSubject.init)

@@ -28,7 +28,9 @@ package struct AdminAPI: Sendable {
     func operation(
         _ method: Route.Method, _ template: String, _ scope: AdminKey.Scope, _ handler: @escaping Handler
     ) -> Operation {
-        let route = Route(method, "/admin/v1" + template) { request in
+        // An administrator who changes something mostly takes access away.
+        let priority: Route.Priority = method == .get ? .reading : .revoking
+        let route = Route(method, "/admin/v1" + template, priority: priority) { request in
             var presented: [UInt8]?
             if case .token(let token) = request.bearer { presented = token }
             // Before anything is read of the request: to nobody else there is anything here.

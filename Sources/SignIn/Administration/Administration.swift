@@ -2,7 +2,7 @@ package import Accounts
 package import Storage
 
 /// What an administrator's call comes to, if not to what was asked for.
-package enum AdministrationFailure: Error, Sendable {
+package enum AdministrationFailure: Error, Equatable, Sendable {
     /// No such key, or one that was revoked.
     case unknownKey
     /// The key has not the scope.

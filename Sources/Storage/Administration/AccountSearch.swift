@@ -65,7 +65,7 @@ package struct AccountSearch: Sendable {
         }
     }
 
-    static func statement(_ ids: [AccountID]) -> SQL {
+    package static func statement(_ ids: [AccountID]) -> SQL {
         """
         SELECT a.disabled_reason, \(AccountRow.columns)
         FROM accounts a
@@ -77,7 +77,7 @@ package struct AccountSearch: Sendable {
 
     /// Rows of an account's id, its address and `true`: those of the page and one more, if there is one. Behind them, if
     /// there is none and the page has looked as far as it may, the last account that it looked at, and `false`.
-    static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
+    package static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
         let order: SQL = filter.leadsByEmail ? "a.email" : "a.account_id"
         let candidates: SQL = """
             SELECT a.account_id, a.email, a.status, a.display_name

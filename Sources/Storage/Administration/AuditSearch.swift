@@ -13,7 +13,7 @@ extension AuditTrail {
 
     /// Goes along the index of an account's rows, of those of a rare type, or else of all by their ids, which grow with
     /// time as the rows do.
-    static func statement(_ filter: AuditFilter, before cursor: AuditCursor?, limit: Int) -> SQL {
+    package static func statement(_ filter: AuditFilter, before cursor: AuditCursor?, limit: Int) -> SQL {
         let isById = filter.accountID == nil && (filter.kind == nil || filter.kind == .signedIn)
         let ofAccount: SQL = if let account = filter.accountID { "account_id = \(account)" } else { "true" }
         let ofKind: SQL =

@@ -28,7 +28,7 @@ package struct OutboxSearch: Sendable {
         return Page(records, limit: limit, cursor: \.id)
     }
 
-    static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {
+    package static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {
         let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
         let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
         return """

@@ -11,7 +11,7 @@ extension RevocationStore {
         return Page(revocations, limit: limit, cursor: \.id)
     }
 
-    static func statement(status: Revocation.Status?, before cursor: RevocationID?, limit: Int) -> SQL {
+    package static func statement(status: Revocation.Status?, before cursor: RevocationID?, limit: Int) -> SQL {
         let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
         let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
         return """

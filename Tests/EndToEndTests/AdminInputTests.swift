@@ -1,0 +1,123 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// What is hostile in the address of an admin call, sent by somebody who has a key for everything.
+@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
+    /// Texts as they stand percent-encoded in a query.
+    private static let hostile = [
+        "'", "%27%20OR%201=1%20--%20", "%27;%20DROP%20TABLE%20accounts;%20--", "%22", "%5C%27", "%25", "_%25", "$1",
+        "{}",
+        "%28SELECT%201%29", "%7B%22a%22:1%7D", "E%27%5C047", "\u{2019}".percentEncoded, "\u{10FFFF}".percentEncoded,
+        "\u{1F511}".percentEncoded, "a\u{301}".percentEncoded, "%EF%BB%BF", "-1", "0", "9223372036854775808", "NaN",
+        "infinity", "../..", "%2E%2E%2F", "MC4x", String(repeating: "x", count: 1024),
+    ]
+    /// No text at all: NUL, other controls, and what is not UTF-8.
+    private static let malformed = [
+        "%00", "a%00b", "%0A", "%7F", "%FF", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%E2%82", "%", "%4", "%GG",
+        "%u0041",
+    ]
+
+    private static func key(_ world: World) async throws -> String {
+        let made = try await Countersign.run(
+            ["admin-key", "create", "--name", "e2e", "--scopes", "read,revoke,manage"],
+            ["postgres.url": world.scratch.url])
+        return String(made.output.prefix { !$0.isNewline })
+    }
+
+    private static func call(
+        _ method: String, _ path: String, key: String, in world: World
+    ) async throws -> Int {
+        let port = try #require(world.service.privateURL.split(separator: ":").last.flatMap { UInt16($0) })
+        let answer = try await RawConnection.exchange(
+            port,
+            """
+            \(method) /admin/v1\(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAuthorization: Bearer \(key)\r\n\
+            Content-Length: 0\r\n\r\n
+            """)
+        return answer.status
+    }
+
+    private static let filters = [
+        "/accounts": ["email", "emailPrefix", "name", "subject", "provider", "status", "limit", "cursor"],
+        "/audit-events": ["accountId", "type", "since", "limit", "cursor"],
+        "/revocations": ["status", "limit", "cursor"], "/outbox": ["status", "limit", "cursor"],
+        "/provider-events": ["limit", "cursor"],
+    ]
+
+    @Test func `a hostile text in any filter finds nothing and breaks nothing`() async throws {
+        let world = try World.shared
+        let key = try await Self.key(world)
+        let id = try await world.newAccount("admin-input-1").text("account.accountId")
+        for (path, names) in Self.filters {
+            for name in names {
+                for text in Self.hostile {
+                    let status = try await Self.call("GET", "\(path)?\(name)=\(text)", key: key, in: world)
+                    #expect([200, 400].contains(status), "\(path)?\(name)=\(text)")
+                }
+                for text in Self.malformed {
+                    let status = try await Self.call("GET", "\(path)?\(name)=\(text)", key: key, in: world)
+                    #expect(status == 400, "\(path)?\(name)=\(text)")
+                }
+            }
+        }
+        #expect(try await Self.call("GET", "/accounts/\(id)", key: key, in: world) == 200)
+    }
+
+    @Test func `a hostile text in place of an id is not found`() async throws {
+        let world = try World.shared
+        let key = try await Self.key(world)
+        let id = try await world.newAccount("admin-input-2").text("account.accountId")
+        let near = [
+            id.uppercased(), "{\(id)}", id.replacing("-", with: ""), id + "%00", id + "%20", id + "'", "%2E", "..",
+        ]
+        let templates = [
+            ("GET", "/accounts/ID"), ("GET", "/accounts/ID/sessions"), ("GET", "/accounts/ID/audit-events"),
+            ("DELETE", "/accounts/ID"), ("DELETE", "/sessions/ID"), ("GET", "/identities/ID"),
+            ("DELETE", "/identities/ID"), ("GET", "/revocations/ID"), ("POST", "/revocations/ID/retry"),
+            ("POST", "/provider-events/ID/replay"),
+        ]
+        for (method, template) in templates {
+            for text in Self.hostile + Self.malformed + near {
+                let path = template.replacing("ID", with: text)
+                #expect(
+                    try await Self.call(method, path, key: key, in: world) == 404, "\(method) \(path)")
+            }
+        }
+        #expect(try await Self.call("GET", "/accounts/\(id)", key: key, in: world) == 200)
+    }
+
+    @Test func `an id of another kind of thing is not found`() async throws {
+        let world = try World.shared
+        let key = try await Self.key(world)
+        let created = try await world.newAccount("admin-input-3")
+        let ids = [
+            "accounts": try created.text("account.accountId"), "identities": try created.text("identity.identityId"),
+            "sessions": try created.text("session.sessionId"),
+        ]
+        for (kind, calls) in [
+            "accounts": [("GET", ""), ("GET", "/sessions"), ("DELETE", "")],
+            "identities": [("GET", ""), ("DELETE", "")],
+            "sessions": [("DELETE", "")], "revocations": [("GET", ""), ("POST", "/retry")],
+            "provider-events": [("POST", "/replay")],
+        ] {
+            for (other, id) in ids where other != kind {
+                for (method, rest) in calls {
+                    #expect(
+                        try await Self.call(method, "/\(kind)/\(id)\(rest)", key: key, in: world) == 404,
+                        "\(method) /\(kind) with an id of \(other)")
+                }
+            }
+        }
+        #expect(
+            try await world.service.get("/v1/account", bearer: created.text("session.accessToken")).status == 200)
+    }
+}
+
+extension String {
+    /// Every byte of it.
+    fileprivate var percentEncoded: String {
+        let digits = Array("0123456789ABCDEF")
+        return String(utf8.flatMap { ["%", digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+}

@@ -1,0 +1,136 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The keys of administrators, over the real rows.
+@Suite struct AdminKeyTests {
+    private static func enter(
+        _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
+    ) async throws(AdministrationFailure) -> Administrator {
+        try await Administration(stores: fixture.stores, clock: fixture.clock).administrator(
+            presenting: text.map { Array($0.utf8) }, for: scope, client: AdministrationFixture.client)
+    }
+
+    private static func text(_ query: SQL, in fixture: SignInFixture) async throws -> String? {
+        let rows = try await fixture.database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        return rows.first ?? nil
+    }
+
+    @Test(arguments: AdminKey.Scope.allCases)
+    func `a key opens what its scope says and nothing else`(scope: AdminKey.Scope) async throws {
+        try await SignInFixture.run { fixture in
+            let (key, secret) = try await AdministrationFixture.makeKey(
+                [scope], in: fixture.stores, at: fixture.clock.now())
+            for asked in AdminKey.Scope.allCases {
+                if asked == scope {
+                    #expect(try await Self.enter(secret.text, for: asked, in: fixture).key.id == key.id)
+                } else {
+                    await #expect(throws: AdministrationFailure.forbidden) {
+                        try await Self.enter(secret.text, for: asked, in: fixture)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `an unknown key, a revoked one, a malformed one and none at all are refused alike`() async throws {
+        try await SignInFixture.run { fixture in
+            let (key, secret) = try await AdministrationFixture.makeKey(
+                [.read], in: fixture.stores, at: fixture.clock.now())
+            _ = try await Self.enter(secret.text, in: fixture)
+            #expect(try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now()))
+            let body = secret.text.dropFirst("csa_".count)
+            let refused: [String?] = [
+                secret.text, try AdminSecret().text, nil, "", "csa_", "csa_x", String(body), "csb_" + body,
+                secret.text + "A", String(secret.text.dropLast()), "csa_" + String(repeating: "A", count: 10_000),
+                "csa_\u{FF}", "csa_' OR true --",
+            ]
+            for text in refused {
+                await #expect(throws: AdministrationFailure.unknownKey, "\(text ?? "none")") {
+                    try await Self.enter(text, in: fixture)
+                }
+            }
+        }
+    }
+
+    @Test func `the database has the digest of a key and not the key`() async throws {
+        try await SignInFixture.run { fixture in
+            let secret = try await AdministrationFixture.makeKey(
+                [.read], in: fixture.stores, at: fixture.clock.now()
+            ).secret
+            let row = try #require(try await Self.text("SELECT k::text FROM admin_keys k", in: fixture))
+            #expect(!row.contains(secret.text.dropFirst("csa_".count)))
+            #expect(
+                try await Self.text("SELECT encode(key_hash, 'hex') FROM admin_keys", in: fixture)
+                    == secret.hash.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined())
+        }
+    }
+
+    @Test func `that a key is used is noted once a minute`() async throws {
+        try await SignInFixture.run { fixture in
+            let (_, secret) = try await AdministrationFixture.makeKey(
+                [.read], in: fixture.stores, at: fixture.clock.now())
+            func writes() async throws -> String? {
+                // The row's version: each UPDATE makes another.
+                try await Self.text(
+                    "SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys", in: fixture)
+            }
+            let unused = try await writes()
+            _ = try await Self.enter(secret.text, in: fixture)
+            let first = try await writes()
+            #expect(first != unused)
+            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+            fixture.clock.advance(by: 59)
+            _ = try await Self.enter(secret.text, in: fixture)
+            #expect(try await writes() == first)
+            fixture.clock.advance(by: 1)
+            _ = try await Self.enter(secret.text, in: fixture)
+            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+        }
+    }
+
+    @Test func `a use that lacks the scope is a use too`() async throws {
+        try await SignInFixture.run { fixture in
+            let (_, secret) = try await AdministrationFixture.makeKey(
+                [.read], in: fixture.stores, at: fixture.clock.now())
+            await #expect(throws: AdministrationFailure.forbidden) {
+                try await Self.enter(secret.text, for: .manage, in: fixture)
+            }
+            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+        }
+    }
+
+    @Test func `that a key is made and revoked is recorded by its name, and once`() async throws {
+        try await SignInFixture.run { fixture in
+            let now = fixture.clock.now()
+            let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.stores, at: now).key
+            for _ in 0..<2 { #expect(try await fixture.stores.adminKeys.revoke(key.id, at: now)) }
+            #expect(try await !fixture.stores.adminKeys.revoke(AdminKeyID(now: now), at: now))
+            let rows = try await fixture.database.query(
+                """
+                SELECT concat_ws(' ', type, actor, actor_name, reason)
+                FROM audit_events
+                WHERE type IN ('admin_key_created', 'admin_key_revoked')
+                ORDER BY type
+                """
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(
+                rows == [
+                    "admin_key_created operator kim@support \(key.id) manage,read",
+                    "admin_key_revoked operator kim@support \(key.id)",
+                ])
+        }
+    }
+
+    @Test func `a name is a line that the trail can hold`() {
+        for name in ["k", "kim@support", "Kim, Köln", String(repeating: "k", count: 100)] {
+            #expect(AdminKey.isName(name), "\(name)")
+        }
+        for name in ["", String(repeating: "k", count: 101), "a\nb", "a\u{7F}", String(repeating: "ö", count: 51)] {
+            #expect(!AdminKey.isName(name), "\(name)")
+        }
+    }
+}

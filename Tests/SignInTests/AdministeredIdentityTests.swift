@@ -1,0 +1,158 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// What an administrator does to identities, revocations and providers' events, and the record of it.
+@Suite struct AdministeredIdentityTests {
+    private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
+        let apple = try await fixture.account(.apple)
+        let google = try await fixture.bind(
+            try await fixture.ticket(try await fixture.consent(.google)), to: apple)
+        return (apple, google)
+    }
+
+    private static func id(_ signedIn: SignedIn) throws -> IdentityID { try #require(signedIn.identity).id }
+
+    // MARK: Unlinking
+
+    @Test func `unlinking without revoking ends the sessions, erases the grant and leaves the provider alone`()
+        async throws
+    {
+        try await LifeCycleFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let (apple, google) = try await Self.both(in: fixture)
+            try await admin.administration.detach(
+                try Self.id(google), reason: "another's", by: admin.administrator)
+            try await expectFailure("invalidSession") { try await fixture.opened(google) }
+            _ = try await fixture.opened(apple)
+            #expect(
+                try await admin.administration.account(apple.account.id).account.identities.map(\.key.provider)
+                    == [.apple])
+            #expect(try await fixture.refreshTokens().count == 1)
+            #expect(try await fixture.count("outbox") == 0)
+            #expect(try await fixture.grants(.google).map(\.isLive) == [true])
+            #expect(try await admin.recorded() == ["identity_detached another's A I"])
+            // Whoever proves it may link it again.
+            _ = try await fixture.ticket(try await fixture.consent(.google))
+        }
+    }
+
+    @Test func `the last way into an account stays while the account is in use`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let only = try await fixture.account(.apple)
+            let id = try Self.id(only)
+            await #expect(throws: AdministrationFailure.lastSignInMethod) {
+                try await admin.administration.detach(id, reason: nil, by: admin.administrator)
+            }
+            _ = try await fixture.opened(only)
+            try await admin.administration.disable(only.account.id, reason: "x", by: admin.administrator)
+            try await admin.administration.detach(id, reason: nil, by: admin.administrator)
+            #expect(try await fixture.count("identities") == 0)
+            #expect(try await admin.recorded() == ["account_disabled x A", "identity_detached - A I"])
+        }
+    }
+
+    // MARK: Revoking
+
+    @Test(arguments: [true, false])
+    func `a revocation ends authorization and sessions, and unlinks if it is to`(unlinking: Bool) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let (apple, google) = try await Self.both(in: fixture)
+            let id = try Self.id(google)
+            let revocation = try await admin.administration.revoke(
+                id, unlinking: unlinking, reason: "case 4", by: admin.administrator)
+            #expect(revocation.status == .pending)
+            #expect(revocation.identityID == id)
+            try await expectFailure("invalidSession") { try await fixture.opened(google) }
+            _ = try await fixture.opened(apple)
+            let left = try await admin.administration.account(apple.account.id).account.identities
+            #expect(left.first { $0.key.provider == .apple }?.authorization == .active)
+            #expect(left.first { $0.key.provider == .google }?.authorization == (unlinking ? nil : .revoking))
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+            #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
+            #expect(try await admin.administration.revocation(revocation.id).status == .done)
+            #expect(try await admin.recorded() == ["revocation_requested case 4 A I R"])
+        }
+    }
+
+    @Test func `the last way in is kept and marked, and only what is proven afterwards signs in`() async throws {
+        try await SignInFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let old = try fixture.apple("a-1")
+            let only = try await fixture.create(try await fixture.ticket(.apple, old))
+            let id = try Self.id(only)
+            fixture.clock.advance(by: 5)
+            let revocation = try await admin.administration.revoke(
+                id, unlinking: true, reason: "stolen", by: admin.administrator)
+            // No code was ever exchanged.
+            #expect(revocation.status == .done)
+            #expect(revocation.lastError == "no_grant")
+            let kept = try await admin.administration.identity(id).identity
+            #expect(kept.authorization == .revoked)
+            try await expectFailure("invalidSession") { try await fixture.opened(only) }
+            try await expectFailure("expired") { try await fixture.signIn(.apple, old) }
+            let new = try await fixture.session(.apple, try fixture.apple("a-1"))
+            #expect(new.account.id == only.account.id)
+        }
+    }
+
+    // MARK: Trying again
+
+    @Test func `a revocation that was given up is attempted anew from the start of its schedule`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let (_, google) = try await Self.both(in: fixture)
+            let revocation = try await admin.administration.revoke(
+                try Self.id(google), unlinking: true, reason: "case 4", by: admin.administrator)
+            _ = try await fixture.database.execute(
+                """
+                UPDATE outbox
+                SET status = 'failed', failures = 108, last_error = 'unavailable', finished_at = created_at,
+                    next_attempt_at = created_at + interval '1 hour'
+                """)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.google).map(\.isLive) == [true])
+            #expect(try await admin.administration.revocations(.failed, before: nil, limit: 9).items.count == 1)
+
+            let retried = try await admin.administration.retry(
+                revocation.id, reason: "Google is back", by: admin.administrator)
+            #expect(retried.status == .pending)
+            #expect(retried.finishedAt == nil)
+            #expect(try await fixture.texts("SELECT failures::text FROM outbox") == ["0"])
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+            // Of what is done nothing is left to attempt.
+            let again = try await admin.administration.retry(
+                revocation.id, reason: nil, by: admin.administrator)
+            #expect(again.status == .done)
+            #expect(
+                try await admin.recorded() == [
+                    "revocation_requested case 4 A I R", "revocation_retried Google is back I R",
+                ])
+        }
+    }
+
+    @Test func `an event is acted on once more, and by whose wish is recorded`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let admin = try await fixture.people.administered()
+            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
+            let page = try await admin.administration.providerEvents(before: nil, limit: 9)
+            let event = try #require(page.items.first)
+            #expect(page.items.map(\.tokenID) == ["e1"])
+            #expect(event.status != "pending")
+            let replayed = try await admin.administration.replay(
+                event.id, reason: "it came too early", by: admin.administrator)
+            #expect(replayed.status == "pending")
+            #expect(replayed.processedAt == nil)
+            try await fixture.act()
+            #expect(try await fixture.statuses() != ["e1": "pending"])
+            #expect(try await admin.recorded() == ["event_replayed it came too early"])
+        }
+    }
+}

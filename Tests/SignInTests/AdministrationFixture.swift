@@ -1,0 +1,70 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+
+/// Somebody who administers what another fixture has brought about.
+struct AdministrationFixture: Sendable {
+    static let keyName = "kim@support"
+    static let client = Client(requestID: "r9", address: "192.0.2.99", network: "192.0.2.0/24", device: nil)
+
+    let stores: Stores
+    let clock: ManualClock
+    let administration: Administration
+    let administrator: Administrator
+
+    init(stores: Stores, clock: ManualClock) async throws {
+        self.stores = stores
+        self.clock = clock
+        administration = Administration(stores: stores, clock: clock)
+        let secret = try await Self.makeKey(Set(AdminKey.Scope.allCases), in: stores, at: clock.now()).secret
+        administrator = try await administration.administrator(
+            presenting: Array(secret.text.utf8), for: .read, client: Self.client)
+    }
+
+    static func makeKey(
+        _ scopes: Set<AdminKey.Scope>, in stores: Stores, at now: Timestamp
+    ) async throws -> (key: AdminKey, secret: AdminSecret) {
+        let secret = try AdminSecret()
+        let key = AdminKey(id: AdminKeyID(now: now), name: keyName, scopes: scopes, createdAt: now)
+        try await stores.adminKeys.insert(key, hash: secret.hash)
+        return (key, secret)
+    }
+
+    /// What the administrator is recorded to have done, sorted: type, reason, and A, I, S and R for the account, the
+    /// identity, the session and the revocation that it names. Each row has the key's name, the request and the network.
+    func recorded() async throws -> [String] {
+        var filter = AuditFilter()
+        var records: [AuditRecord] = []
+        filter.since = Timestamp(seconds: SignInFixture.start)
+        var cursor: AuditCursor?
+        repeat {
+            let page = try await administration.auditEvents(filter, before: cursor, limit: 200)
+            records += page.items
+            cursor = page.next
+        } while cursor != nil
+        return records.filter { $0.actor == "administrator" }.map { record in
+            let isWhole =
+                record.actorName == Self.keyName && record.requestID == "r9" && record.network == "192.0.2.0/24"
+            let parts: [String?] = [
+                isWhole ? nil : "INCOMPLETE", record.type, record.reason ?? "-", record.accountID.map { _ in "A" },
+                record.identityID.map { _ in "I" }, record.sessionID.map { _ in "S" },
+                record.revocationID.map { _ in "R" },
+            ]
+            return parts.compactMap(\.self).joined(separator: " ")
+        }.sorted()
+    }
+}
+
+extension SignInFixture {
+    func administered() async throws -> AdministrationFixture {
+        try await AdministrationFixture(stores: stores, clock: clock)
+    }
+}
+
+extension LifeCycleFixture {
+    func administered() async throws -> AdministrationFixture {
+        try await AdministrationFixture(stores: stores, clock: clock)
+    }
+}

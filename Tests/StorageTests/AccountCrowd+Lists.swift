@@ -1,0 +1,125 @@
+import Accounts
+import Postgres
+import Storage
+
+/// Everything that an administrator can ask for, of this crowd: its first page, or one from the middle.
+extension AccountCrowd {
+    struct Question: Sendable {
+        let name: String
+        let statement: SQL
+    }
+
+    static let page = 200
+
+    var questions: [Question] {
+        let middle = count / 2
+        return accountQuestions(at: middle) + auditQuestions(at: middle) + messageQuestions(at: middle)
+    }
+
+    /// How PostgreSQL answers the question, which it does.
+    func plan(of question: Question) async throws -> String {
+        try await database.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) \(question.statement)") {
+            row throws(PostgresError) in try row.decode(String.self)
+        }.joined(separator: "\n")
+    }
+
+    /// Where a table is read from end to end. The months of the audit trail that are still to come have no page to read.
+    static func scans(_ plan: String) -> [Substring] {
+        plan.split(separator: "\n").filter { $0.contains("Seq Scan") && !$0.contains("(cost=0.00..0.00 ") }
+    }
+
+    private func accountQuestions(at middle: Int) -> [Question] {
+        func filter(_ change: (inout AccountFilter) -> Void) -> AccountFilter {
+            var filter = AccountFilter()
+            change(&filter)
+            return filter
+        }
+        let filters: [(String, AccountFilter)] = [
+            ("all", filter { _ in }),
+            ("status=active", filter { $0.status = .active }),
+            ("status=disabled", filter { $0.status = .disabled }),
+            ("provider", filter { $0.provider = .google }),
+            // Nobody: the disabled ones are all Apple's.
+            ("provider, status=disabled", filter { ($0.provider, $0.status) = (.google, .disabled) }),
+            ("name", filter { $0.name = "kIM 77" }),
+            ("name of nobody", filter { $0.name = "nobody" }),
+            ("name, provider, status", filter { ($0.name, $0.provider, $0.status) = ("kim 7", .apple, .active) }),
+            ("email", filter { $0.email = EmailAddress("user\(middle + 1)@example.com") }),
+            ("email, name", filter { ($0.email, $0.name) = (EmailAddress("user1@example.com"), "kim 1") }),
+            ("emailPrefix of all", filter { $0.emailPrefix = "user" }),
+            ("emailPrefix", filter { $0.emailPrefix = "user12" }),
+            ("emailPrefix, status=disabled", filter { ($0.emailPrefix, $0.status) = ("user", .disabled) }),
+            ("emailPrefix, name of nobody", filter { ($0.emailPrefix, $0.name) = ("user", "nobody") }),
+            ("emailPrefix, provider", filter { ($0.emailPrefix, $0.provider) = ("user1", .google) }),
+            ("subject", filter { $0.subject = ProviderSubject("subject-\(middle)") }),
+            (
+                "subject, provider",
+                filter { ($0.subject, $0.provider) = (ProviderSubject("subject-\(middle)"), .apple) }
+            ),
+        ]
+        let cursor = AccountCursor(id: id(middle), email: EmailAddress("user\(middle + 1)@example.com"))
+        return filters.flatMap { name, filter in
+            [(name, nil), ("\(name), middle", cursor)].map { name, cursor in
+                Question(
+                    name: "accounts: \(name)",
+                    statement: AccountSearch.statement(filter, after: cursor, limit: Self.page))
+            }
+        } + [
+            Question(
+                name: "accounts of a page",
+                statement: AccountSearch.statement((0..<Self.page).map { id(middle + $0 * 7) }))
+        ]
+    }
+
+    private func auditQuestions(at middle: Int) -> [Question] {
+        let kinds: [AuditEvent.Kind?] = [nil, .accountDisabled, .signedIn, .refreshReused]
+        let accounts: [AccountID?] = [nil, id(middle / 100 * 100)]
+        let times: [Timestamp?] = [nil, time(middle / 2)]
+        let cursors: [AuditCursor?] = [nil, AuditCursor(createdAt: time(middle), id: id(middle))]
+        var questions: [Question] = []
+        for kind in kinds {
+            for account in accounts {
+                for time in times {
+                    for cursor in cursors {
+                        var filter = AuditFilter()
+                        (filter.kind, filter.accountID, filter.since) = (kind, account, time)
+                        let parts = [
+                            kind?.rawValue, account.map { _ in "account" }, time.map { _ in "since" },
+                            cursor.map { _ in "middle" },
+                        ].compactMap(\.self)
+                        questions.append(
+                            Question(
+                                name: "audit events: " + parts.joined(separator: ", "),
+                                statement: AuditTrail.statement(filter, before: cursor, limit: Self.page)))
+                    }
+                }
+            }
+        }
+        return questions
+    }
+
+    private func messageQuestions(at middle: Int) -> [Question] {
+        [nil, middle].flatMap { position in
+            let name = position == nil ? "" : ", middle"
+            return [OutboxRecord.Status?.none, .pending, .done, .failed].flatMap { status in
+                let status = status?.rawValue
+                return [
+                    Question(
+                        name: "outbox: \(status ?? "all")\(name)",
+                        statement: OutboxSearch.statement(
+                            status: status.flatMap(OutboxRecord.Status.init), before: position.map(id),
+                            limit: Self.page)),
+                    Question(
+                        name: "revocations: \(status ?? "all")\(name)",
+                        statement: RevocationStore.statement(
+                            status: status.flatMap(Revocation.Status.init), before: position.map(id),
+                            limit: Self.page)),
+                ]
+            } + [
+                Question(
+                    name: "provider events\(name)",
+                    statement: ProviderEventRecords.statement(before: position.map(id), limit: Self.page))
+            ]
+        }
+    }
+}

@@ -67,6 +67,8 @@ package struct AuditEvent: Sendable {
         /// A key for administrators was made: which, and for what.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"
+        /// There is a new key for access tokens.
+        case signingKeyRotated = "signing_key_rotated"
     }
 
     /// Who made it happen.

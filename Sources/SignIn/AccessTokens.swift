@@ -5,10 +5,11 @@ import OpenSSL
 package import Storage
 import Synchronization
 
-/// Signs access tokens (RFC 9068 form: ES256, `typ: at+jwt`) with the newest key of the database, and reads them.
+/// Signs access tokens (RFC 9068 form: ES256, `typ: at+jwt`) with the key of the database whose time it is, and reads them.
 ///
-/// All processes share the keys. A token signed by a key that another process has just made is found by reading the keys
-/// again, at most once every five seconds, whatever a flood of unknown key ids asks for.
+/// All processes share the keys, and each reads them anew every second: a new key is published long before it signs, and
+/// all change over to it at the same moment. A token whose key is not known has them read at once, at most once a second,
+/// whatever a flood of unknown key ids asks for.
 package final class AccessTokens: Sendable {
     package struct Configuration: Sendable {
         package let issuer: String
@@ -24,20 +25,35 @@ package final class AccessTokens: Sendable {
     }
 
     private struct Keys: Sendable {
-        let signer: TokenSigner
+        let stored: [StoredSigningKey]
+        /// By key id.
+        let signers: [String: TokenSigner]
         let keySet: KeySet
         /// The published document, ready to send.
         let document: [UInt8]
-        var askedAt: Timestamp
+
+        func signer(at now: Timestamp) -> TokenSigner? {
+            stored.signing(at: now).flatMap { signers[$0.keyID] }
+        }
     }
 
-    private static let rereadSeconds: Int64 = 5
+    /// Which keys are in use, and how they came there.
+    private struct State: Sendable {
+        var keys: Keys
+        /// Counts the readings, for one that began before another and ended after it tells nothing new.
+        var begun = 0
+        var adopted = 0
+        /// When an unknown key id last had them read.
+        var askedAt: Timestamp?
+    }
+
+    private static let askingPause: Int64 = 1
 
     package let configuration: Configuration
     private let store: SigningKeyStore
     private let keyRing: KeyRing
     private let clock: any WallClock
-    private let keys: Mutex<Keys>
+    private let state: Mutex<State>
 
     /// Reads the keys, making the first one if there is none.
     package init(
@@ -47,14 +63,22 @@ package final class AccessTokens: Sendable {
         self.store = store
         self.keyRing = keyRing
         self.clock = clock
+        let lifetime = configuration.lifetime
         let now = clock.now()
-        let stored = try await store.keys(orFirst: { try AccessTokens.makeKey(keyRing: keyRing, now: now) })
-        self.keys = Mutex(try AccessTokens.open(stored, keyRing: keyRing, askedAt: now))
+        let stored = try await store.keys(orFirst: {
+            try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: lifetime)
+        })
+        state = Mutex(State(keys: try AccessTokens.open(stored, keyRing: keyRing)))
+        try await noteLifetime(in: stored)
     }
 
     /// Our key set (RFC 7517), for whoever verifies our tokens.
     package var publishedKeys: [UInt8] {
-        keys.withLock { $0.document }
+        keys.document
+    }
+
+    private var keys: Keys {
+        state.withLock(\.keys)
     }
 
     package func token(for session: Session, at now: Timestamp) throws -> String {
@@ -73,7 +97,8 @@ package final class AccessTokens: Sendable {
         for method in session.methods { claims.string(method.rawValue) }
         claims.endArray()
         claims.endObject()
-        return try keys.withLock { $0.signer }.sign(claims.bytes)
+        guard let signer = keys.signer(at: now) else { throw SignInFailure.fault(operation: "choose a signing key") }
+        return try signer.sign(claims.bytes)
     }
 
     /// The session that a token of ours names. Its row decides whether it lives.
@@ -84,8 +109,8 @@ package final class AccessTokens: Sendable {
         } catch {
             throw .invalidSession
         }
-        var keySet = keys.withLock { $0.keySet }
-        if keySet.key(id: unverified.keyID) == nil { keySet = try await rereadKeys() }
+        var keySet = keys.keySet
+        if keySet.key(id: unverified.keyID) == nil { keySet = try await keysForUnknown() }
         do {
             let verified = try unverified.verified(by: keySet)
             var rules = ClaimRules(issuers: [configuration.issuer], audiences: [configuration.audience])
@@ -101,47 +126,67 @@ package final class AccessTokens: Sendable {
     }
 
     /// The keys, read anew if it is time to; whoever comes while they are being read takes those at hand.
-    private func rereadKeys() async throws(SignInFailure) -> KeySet {
+    private func keysForUnknown() async throws(SignInFailure) -> KeySet {
         let now = clock.now()
-        let (current, isMyTurn) = keys.withLock { keys in
-            let isDue = now < keys.askedAt || now >= keys.askedAt.advanced(bySeconds: AccessTokens.rereadSeconds)
-            if isDue { keys.askedAt = now }
-            return (keys.keySet, isDue)
+        let isMyTurn = state.withLock { state in
+            // A clock that was set back holds nobody up.
+            let isDue =
+                state.askedAt.map { now < $0 || now >= $0.advanced(bySeconds: AccessTokens.askingPause) } ?? true
+            if isDue { state.askedAt = now }
+            return isDue
         }
-        guard isMyTurn else { return current }
-        do {
-            let stored: [StoredSigningKey]
-            do { stored = try await store.keys() } catch { throw StorageFailure(error) }
-            let fresh = try AccessTokens.open(stored, keyRing: keyRing, askedAt: now)
-            keys.withLock { if $0.askedAt <= fresh.askedAt { $0 = fresh } }
-            return fresh.keySet
-        } catch let failure as StorageFailure {
-            throw SignInFailure(failure)
-        } catch {
-            throw .fault(operation: "open signing keys")
+        if isMyTurn {
+            do {
+                try await rereadKeys()
+            } catch let failure as StorageFailure {
+                throw SignInFailure(failure)
+            } catch {
+                throw .fault(operation: "open signing keys")
+            }
+        }
+        return keys.keySet
+    }
+
+    /// Takes over what has become of the keys. On failure those at hand stay.
+    package func rereadKeys() async throws {
+        let number = state.withLock { state in
+            state.begun += 1
+            return state.begun
+        }
+        let stored: [StoredSigningKey]
+        do { stored = try await store.keys() } catch { throw StorageFailure(error) }
+        guard stored != keys.stored else { return }
+        let fresh = try AccessTokens.open(stored, keyRing: keyRing)
+        try await noteLifetime(in: stored)
+        state.withLock { state in
+            guard state.adopted < number else { return }
+            state.adopted = number
+            state.keys = fresh
         }
     }
 
-    private static func open(_ stored: [StoredSigningKey], keyRing: KeyRing, askedAt: Timestamp) throws -> Keys {
-        var opened: [(id: String, key: P256PrivateKey)] = []
+    /// A key is kept for as long as its tokens live, so it is said how long that is before it signs any.
+    private func noteLifetime(in stored: [StoredSigningKey]) async throws {
+        guard stored.contains(where: { $0.tokenLifetime < configuration.lifetime }) else { return }
+        do {
+            try await store.note(tokenLifetime: configuration.lifetime)
+        } catch {
+            throw StorageFailure(error)
+        }
+    }
+
+    private static func open(_ stored: [StoredSigningKey], keyRing: KeyRing) throws -> Keys {
+        var signers: [String: TokenSigner] = [:]
+        var published: [PublicJWK] = []
         for key in stored {
             let der = try keyRing.open(
                 key.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: key.keyID))
-            opened.append((key.keyID, try P256PrivateKey(der: der)))
+            let privateKey = try P256PrivateKey(der: der)
+            signers[key.keyID] = TokenSigner(key: privateKey, keyID: key.keyID, type: "at+jwt")
+            published.append(PublicJWK(privateKey, keyID: key.keyID))
         }
-        guard let newest = opened.first else { throw SignInFailure.fault(operation: "read signing keys") }
-        let document = PublicJWK.document(opened.map { PublicJWK($0.key, keyID: $0.id) })
-        return Keys(
-            signer: TokenSigner(key: newest.key, keyID: newest.id, type: "at+jwt"),
-            keySet: try KeySet(parsing: document), document: document, askedAt: askedAt)
-    }
-
-    private static func makeKey(keyRing: KeyRing, now: Timestamp) throws -> StoredSigningKey {
-        let key = try P256PrivateKey()
-        // The key's thumbprint names it, so that no two processes choose one name for two keys.
-        let keyID = PublicJWK(key).keyID
-        let sealed = try keyRing.seal(
-            try key.der, for: .signing, at: StoredSigningKey.location(keyID: keyID))
-        return StoredSigningKey(keyID: keyID, sealedPrivateKey: sealed, createdAt: now)
+        guard !published.isEmpty else { throw SignInFailure.fault(operation: "read signing keys") }
+        let document = PublicJWK.document(published)
+        return Keys(stored: stored, signers: signers, keySet: try KeySet(parsing: document), document: document)
     }
 }

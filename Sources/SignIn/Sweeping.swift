@@ -60,6 +60,7 @@ package final class Sweeping: Sendable {
                 try await self.stores.providerEvents.deleteProcessed(
                     before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
             },
+            { try await self.stores.signingKeys.deleteExpired(at: now) },
         ]
         var swept = 0
         var failure: (any Error)?

@@ -47,7 +47,14 @@ extension KeyRing {
         let subkey = current(for: purpose)
         let box = try AES256GCM.seal(
             plaintext, key: subkey.bytes, aad: location.additionalData(keyID: subkey.keyID))
-        return [KeyRing.version, UInt8(subkey.keyID.utf8.count)] + Array(subkey.keyID.utf8) + box
+        return KeyRing.mark(of: subkey) + box
+    }
+
+    /// What every value begins with that is sealed under the first line, and no other value does.
+    var currentMark: [UInt8] { KeyRing.mark(of: current(for: .grants)) }
+
+    private static func mark(of subkey: Subkey) -> [UInt8] {
+        [version, UInt8(subkey.keyID.utf8.count)] + Array(subkey.keyID.utf8)
     }
 
     package func open(

@@ -20,6 +20,7 @@ package struct Stores: Sendable {
     package let adminKeys: AdminKeyStore
     package let accountSearch: AccountSearch
     package let outbox: OutboxSearch
+    package let keyRingLines: KeyRingLines
 
     package init(database: Database, keyRing: KeyRing) {
         self.identities = IdentityStore(database: database)
@@ -40,6 +41,7 @@ package struct Stores: Sendable {
         self.adminKeys = AdminKeyStore(database: database)
         self.accountSearch = AccountSearch(database: database)
         self.outbox = OutboxSearch(database: database)
+        self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
     }
 }
 

@@ -18,6 +18,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self, IdentityCommand.self,
             AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self, AdminKeyCommand.self,
+            KeysCommand.self, KeyRingCommand.self,
         ])
 
     static func main() async {

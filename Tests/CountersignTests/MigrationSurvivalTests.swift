@@ -240,6 +240,17 @@ import Testing
                 FROM admin_keys k, audit_events e
                 WHERE e.event_id = '01890000-0000-7000-8000-00000000000c'
                 """),
+        // A key of before has signed from its creation on, and its tokens may have lived for as long as any.
+        OldRows(
+            version: 18,
+            insert:
+                "INSERT INTO keyring_lines (key_id, written_at, created_at) VALUES ('k2', '2026-01-02Z', '2026-01-02Z')",
+            digest: """
+                SELECT concat_ws('|', signs_from AT TIME ZONE 'UTC', token_lifetime,
+                    (SELECT string_agg(key_id, ',' ORDER BY key_id) FROM keyring_lines))
+                FROM signing_keys
+                WHERE signs_from = '2026-01-01Z' AND token_lifetime = 86400
+                """),
     ]
 
     @Test func `rows of every version survive all later migrations, and the way back`() async throws {

@@ -5,13 +5,15 @@ import Postgres
 /// A few connections as the service's role, for as long as the body runs. Refuses a database whose schema is not this
 /// binary's.
 func withDatabase<Result: Sendable>(
-    _ options: ConfigurationOptions, _ body: (Database) async throws -> Result
+    _ options: ConfigurationOptions, statementTimeout: Duration? = .seconds(10),
+    _ body: (Database) async throws -> Result
 ) async throws -> Result {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
     let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
     var settings = Database.Configuration(configuration)
     settings.poolSize = 2
     settings.acquireTimeout = .seconds(10)
+    settings.statementTimeout = statementTimeout
     let database = Database(configuration: settings, logger: silent)
     do {
         try await Migrator(database: database, logger: silent).requireCurrentSchema()

@@ -60,7 +60,8 @@ enum Composition {
             // of the drain until the public one has answered its last request.
             var services: [any Service] = [reload] + keySets.map(KeySetRefresh.init)
             services += RecurringWork.all(
-                useCases, stores: stores, refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+                useCases, stores: stores, accessTokens: accessTokens,
+                refreshLifetime: Int64(configuration.tokens.refreshLifetime),
                 mailing: Mailing(
                     configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock,
                     logger: logger),

@@ -51,8 +51,8 @@ struct RecurringWork: Service, CustomStringConvertible {
 
 extension RecurringWork {
     static func all(
-        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: Mailing?,
-        journal: RefusalJournal, clock: any WallClock, logger: Logger
+        _ useCases: Reloadable<UseCases>, stores: Stores, accessTokens: AccessTokens, refreshLifetime: Int64,
+        mailing: Mailing?, journal: RefusalJournal, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
         let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock)
@@ -72,6 +72,14 @@ extension RecurringWork {
             // What a provider tells has its effect within a second.
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                 try await useCases.value.events.processPending() > 0
+            },
+            RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
+                try await accessTokens.rereadKeys()
+                return false
+            },
+            RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
+                try await stores.keyRingLines.noteWriting(at: clock.now())
+                return false
             },
             // Never at once: a pile of checks is asked about in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {

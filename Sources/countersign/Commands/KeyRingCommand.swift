@@ -1,0 +1,66 @@
+import Accounts
+import ArgumentParser
+import Storage
+import Synchronization
+
+/// Looks after the key ring.
+struct KeyRingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyring", abstract: "Looks after the key ring.", subcommands: [Rewrap.self])
+
+    struct Rewrap: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Seals anew, under the first line of the key ring, what is sealed under another one.",
+            discussion: """
+                Every running process has to have the first line in its ring. It goes on beside them, and an interrupted \
+                run is simply repeated. Progress goes to standard error; at the end it says what still needs the other \
+                lines. Exit 0: nothing is sealed under them any more.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let keyRing = try options.sources().load(KeyRing.init)
+            // Counting looks at every row.
+            let (results, uses) = try await withDatabase(options, statementTimeout: nil) { database in
+                let told = Mutex(ContinuousClock.now)
+                let results = try await KeyRingRewrap(database: database, keyRing: keyRing).run { progress in
+                    let isDue = told.withLock { told in
+                        guard ContinuousClock.now >= told else { return false }
+                        told = .now + .seconds(1)
+                        return true
+                    }
+                    if isDue { tell("\(progress.kind.rawValue): \(progress.done) of \(progress.total) sealed anew") }
+                }
+                return (
+                    results,
+                    try await KeyRingLines(database: database, keyRing: keyRing).otherUses(at: SystemClock().now())
+                )
+            }
+            for result in results { print(result.line) }
+            for use in uses { print(use.lines.joined(separator: "\n")) }
+            if results.contains(where: { $0.left > 0 }) { throw ExitCode(1) }
+        }
+    }
+}
+
+extension KeyRingRewrap.Progress {
+    fileprivate var line: String {
+        let line = "\(kind.rawValue): \(done) sealed anew, \(left) under other lines"
+        return reason.map { "\(line); \(unreadable) can't be opened: \($0)" } ?? line
+    }
+}
+
+extension KeyRingLines.Use {
+    fileprivate var lines: [String] {
+        guard let writtenAt else { return ["line \(keyID): was never the first one"] }
+        var lines = ["line \(keyID): was the first one until \(writtenAt.rfc3339), and is needed for"]
+        if let sessionsUntil {
+            lines.append("  the refresh tokens of \(sessions) sessions, until \(sessionsUntil.rfc3339)")
+        }
+        let codes = writtenAt.advanced(bySeconds: 600)
+        lines.append("  nonces and mailed codes, until \(codes.rfc3339)")
+        if seals > 0 { lines.append("  \(seals) seals of the audit trail, for as long as they are to be verified") }
+        return lines
+    }
+}

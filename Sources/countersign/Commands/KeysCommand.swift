@@ -1,0 +1,105 @@
+import Accounts
+import ArgumentParser
+import JOSE
+import SignIn
+import Storage
+
+/// Looks after the keys that sign access tokens.
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Looks after the keys that sign access tokens.",
+        subcommands: [List.self, Rotate.self])
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints the keys, a JSON line each, the one that takes over last first.",
+            discussion: """
+                A key is "next" while it is only published, then "signing", then "verifying" until the last token that it \
+                signed has expired.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let keys = try await withDatabase(options) { try await SigningKeyStore(database: $0).keys() }
+            for (key, state) in keys.states(at: SystemClock().now()) { print(KeysCommand.line(key, state)) }
+        }
+    }
+
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes the next key, and prints it as a JSON line.",
+            discussion: """
+                The running processes publish it within seconds, and all sign with it from the same moment on. The key \
+                before it goes by itself, when the last token that it signed has expired. While a key is waiting for its \
+                time, that one is printed and no other is made.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(
+            help: "Seconds for which the key is published before it signs; verifiers may cache the key set for 300.")
+        var lead = Int(SigningKeys.lead)
+        @Option(help: "Do nothing while the present key is younger: 30d, 12h, 600s.", transform: Age.init)
+        var ifOlderThan: Age?
+        @Flag(
+            help: """
+                For a key that somebody else may have: the new one signs at once, and all others go at once with every \
+                token that they signed. Apps refresh theirs.
+                """)
+        var leaked = false
+
+        func validate() throws {
+            guard 0...86_400 ~= lead else { throw ValidationError("--lead is a number of seconds from 0 to 86400") }
+            guard !leaked || ifOlderThan == nil else {
+                throw ValidationError("--leaked and --if-older-than exclude each other")
+            }
+        }
+
+        func run() async throws {
+            let keyRing = try options.sources().load(KeyRing.init)
+            let clock = SystemClock()
+            let key = try await withDatabase(options) { database in
+                let keys = SigningKeys(store: SigningKeyStore(database: database), keyRing: keyRing, clock: clock)
+                if leaked { return try await keys.replaceLeaked() }
+                switch try await keys.rotate(lead: Int64(lead), minimumAge: ifOlderThan?.seconds ?? 0) {
+                case .rotated(let key):
+                    return key
+                case .underWay(let key):
+                    tell("a key is waiting for its time already")
+                    return key
+                case .recent(let key):
+                    tell("the present key is not that old")
+                    return key
+                }
+            }
+            let isNext = key.signsFrom > clock.now()
+            print(KeysCommand.line(key, isNext ? .next : .signing))
+        }
+    }
+
+    fileprivate static func line(_ key: StoredSigningKey, _ state: StoredSigningKey.State) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("keyId", key.keyID)
+        writer.member("state", state.rawValue)
+        writer.member("createdAt", key.createdAt.rfc3339)
+        writer.member("signsFrom", key.signsFrom.rfc3339)
+        writer.member("signsUntil", key.signsUntil?.rfc3339)
+        writer.member("keptUntil", key.keptUntil?.rfc3339)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+/// A time span as one types it: `30d`.
+struct Age {
+    let seconds: Int64
+
+    init(_ text: String) throws {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()),
+            1...36_500 * 86_400 / unit ~= count
+        else { throw ValidationError("an age is a number and s, m, h or d, such as 30d") }
+        seconds = count * unit
+    }
+}

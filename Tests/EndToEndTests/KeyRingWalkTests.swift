@@ -1,0 +1,126 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// From one line of the key ring to the next, with two processes that are restarted one after the other.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct KeyRingWalkTests {
+    private static let address = ["tokens.issuer": "https://a.example", "tokens.audience": "a"]
+
+    private static func line(_ id: String) -> String {
+        "\(id) \(Data((0..<32).map { _ in .random(in: 0...255) }).base64EncodedString())\n"
+    }
+
+    @Test func `a new line takes over from the old one without anybody noticing, process by process`() async throws {
+        let (old, new) = (Self.line("k1"), Self.line("k2"))
+        let rings = [
+            try World.privateFile("ring-1", old), try World.privateFile("ring-2", old + new),
+            try World.privateFile("ring-3", new + old), try World.privateFile("ring-4", new),
+        ]
+        try await World.run(Self.address.merging(["keyring.path": rings[0]]) { _, new in new }) { world in
+            func start(_ ring: String) async throws -> Countersign {
+                let own = Self.address.merging(["keyring.path": ring]) { _, new in new }
+                return try await Countersign.start(
+                    try World.settings(world.scratch, world.sandbox).merging(own) { _, new in new })
+            }
+            func run(_ arguments: String..., ring: String) async throws -> Countersign.Ending {
+                try await Countersign.run(
+                    arguments, ["postgres.url": world.scratch.url, "keyring.path": ring])
+            }
+            let veteran = try await world.newGrantedAccount("veteran")
+            await world.service.stop()
+            var services = [try await start(rings[0]), try await start(rings[0])]
+            var refresh = try veteran.text("session.refreshToken")
+            var stage = 0
+
+            /// Each process understands what the other one made.
+            func everythingWorks() async throws {
+                stage += 1
+                for (one, other) in [(services[0], services[1]), (services[1], services[0])] {
+                    let name = "stage-\(stage)-\(one.port)"
+                    let here = World(service: one, sandbox: world.sandbox, scratch: world.scratch)
+                    let created = try await here.newGrantedAccount(name)
+                    let answer = try await other.post(
+                        "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+                    #expect(answer.status == 200, "stage \(stage)")
+                    let access = try answer.text("accessToken")
+                    #expect(try await one.delete("/v1/account", bearer: access).status == 202, "stage \(stage)")
+                    let kept = try await one.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                    #expect(kept.status == 200, "stage \(stage)")
+                    refresh = try kept.text("refreshToken")
+                }
+                try await until("the revocations") {
+                    try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
+                }
+                #expect(
+                    try await world.count(
+                        "SELECT count(*) FROM outbox WHERE status <> 'done' OR last_error IS NOT NULL") == 0)
+            }
+            func move(to ring: String) async throws {
+                for index in services.indices {
+                    #expect(await services[index].stop().status == 0)
+                    services[index] = try await start(ring)
+                    try await everythingWorks()
+                }
+            }
+
+            try await everythingWorks()
+            try await move(to: rings[1])
+            try await move(to: rings[2])
+
+            // Two runs at once, beside who signs in and refreshes.
+            let load = Load()
+            try await withThrowingTaskGroup { group in
+                for (index, service) in services.enumerated() {
+                    let here = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
+                    group.addTask {
+                        var number = 0
+                        while !load.isOver || number == 0 {
+                            number += 1
+                            let created = try await here.newGrantedAccount("load-\(index)-\(number)")
+                            let answer = try await service.post(
+                                "/v1/sessions/refresh",
+                                ["refreshToken": .string(try created.text("session.refreshToken"))])
+                            #expect(answer.status == 200)
+                        }
+                    }
+                }
+                async let one = run("keyring", "rewrap", ring: rings[2])
+                async let other = run("keyring", "rewrap", ring: rings[2])
+                let endings = [try await one, try await other]
+                load.end()
+                #expect(endings.map(\.status) == [0, 0], "\(endings.map(\.error))")
+                for ending in endings {
+                    #expect(ending.output.contains("grants: "))
+                    #expect(ending.output.contains("signing keys: "))
+                    #expect(ending.output.contains("line k1: was the first one until 20"))
+                    #expect(ending.output.contains("seals of the audit trail"))
+                }
+                try await group.waitForAll()
+            }
+            let audit = try await run("audit", "verify", ring: rings[2])
+            #expect(audit.status == 0, "\(audit.output)")
+
+            // The processes do without the old line; what it sealed of the audit trail needs it to be verified.
+            try await move(to: rings[3])
+            #expect(try await run("keyring", "rewrap", ring: rings[3]).status == 0)
+            #expect(try await run("audit", "verify", ring: rings[2]).status == 0)
+            let alone = try await run("audit", "verify", ring: rings[3])
+            #expect(alone.status == 1)
+            #expect(alone.output.contains("the key ring lacks the key k1"))
+            for service in services { #expect(await service.stop().status == 0) }
+        }
+    }
+
+    @Test func `what no line of the ring opens is told, and the exit is 1`() async throws {
+        try await World.run { world in
+            try await world.newGrantedAccount("kim")
+            let ending = try await Countersign.run(
+                ["keyring", "rewrap"],
+                ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("other", Self.line("other"))])
+            #expect(ending.status == 1)
+            #expect(
+                ending.output.contains("grants: 0 sealed anew, 1 under other lines; 1 can't be opened: The key ring"))
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import JOSE
+import TestSupport
+import Testing
+
+/// `countersign keys`, beside two processes that serve.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct KeyRotationTests {
+    private static let issuer = "https://accounts.example.com"
+
+    private static func withTwo(_ body: (World, Countersign) async throws -> Void) async throws {
+        let tokens = ["tokens.issuer": issuer, "tokens.audience": issuer]
+        try await World.run(tokens) { world in
+            let settings = try World.settings(world.scratch, world.sandbox).merging(tokens) { _, own in own }
+            try await Countersign.serve(settings) { second in try await body(world, second) }
+        }
+    }
+
+    /// A line of the command's answer.
+    private static func keys(_ world: World, _ arguments: String...) async throws -> [JSONValue] {
+        let ending = try await Countersign.run(["keys"] + arguments, ["postgres.url": world.scratch.url])
+        try #require(ending.status == 0, "\(ending.error)")
+        return try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+    }
+
+    private static func states(_ world: World) async throws -> [String?] {
+        try await keys(world, "list").map { $0["state"]?.string }
+    }
+
+    private static func keyID(_ token: String) throws -> String {
+        let token = try UnverifiedToken(Array(token.utf8), allowedTypes: ["at+jwt"])
+        return String(decoding: token.keyID, as: UTF8.self)
+    }
+
+    /// The time in which a key is published is 9 s here and 900 s by default, so the 300 s of the key set's
+    /// Cache-Control are 3 s.
+    @Test func `while the key is rotated under load no verifier fails, whichever library it uses`() async throws {
+        try await Self.withTwo { world, second in
+            let services = [world.service, second]
+            let verifiers = try TokenVerifier.libraries.map {
+                try TokenVerifier($0, services: services, issuer: Self.issuer, scale: 0.01)
+            }
+            for verifier in verifiers { try await verifier.isReady() }
+            let old = try #require(try await Self.keys(world, "list").first?["keyId"]?.string)
+            let load = Load()
+            try await withThrowingTaskGroup { group in
+                for (index, service) in services.enumerated() {
+                    var refresh = try await world.newAccount("load-\(index)").text("session.refreshToken")
+                    group.addTask {
+                        while !load.isOver {
+                            let answer = try await service.post(
+                                "/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                            #expect(answer.status == 200)
+                            refresh = try answer.text("refreshToken")
+                            let token = try answer.text("accessToken")
+                            load.count(try Self.keyID(token))
+                            // At the process that did not make it.
+                            let account = try await services[1 - index].get("/v1/account", bearer: token)
+                            #expect(account.status == 200)
+                            for verifier in verifiers { try await verifier.submit(token) }
+                        }
+                    }
+                }
+                group.addTask {
+                    defer { load.end() }
+                    let new = try #require(
+                        try await Self.keys(world, "rotate", "--lead", "9").first?["keyId"]?.string)
+                    #expect(try await Self.states(world) == ["next", "signing"])
+                    // The same once more makes no other.
+                    #expect(try await Self.keys(world, "rotate").first?["keyId"]?.string == new)
+                    for service in services {
+                        try await until("its publication") {
+                            let keys = try await service.get("/.well-known/jwks.json").json?["keys"]?.elements ?? []
+                            return keys.map { $0["kid"]?.string } == [new, old]
+                        }
+                    }
+                    try await until("its turn") { load.counts[new, default: 0] > 40 }
+                    #expect(try await Self.states(world) == ["signing", "verifying"])
+                    #expect(load.counts[old, default: 0] > 40)
+                    #expect(load.counts.count == 2)
+                }
+                try await group.waitForAll()
+            }
+            for verifier in verifiers {
+                let answers = try await verifier.end()
+                #expect(answers.count == load.counts.values.reduce(0, +))
+                #expect(answers.filter { $0 != "ok" }.isEmpty)
+            }
+        }
+    }
+
+    @Test func `a leaked key opens nothing any more, anywhere, and a refresh makes it good`() async throws {
+        try await Self.withTwo { world, second in
+            let session = try await world.newAccount("kim")
+            let access = try session.text("session.accessToken")
+            #expect(try await second.get("/v1/account", bearer: access).status == 200)
+            let new = try #require(try await Self.keys(world, "rotate", "--leaked").first?["keyId"]?.string)
+            #expect(try await Self.keys(world, "list").map { $0["keyId"]?.string } == [new])
+            for service in [world.service, second] {
+                try await until("the end of its tokens") {
+                    try await service.get("/v1/account", bearer: access).status == 401
+                }
+            }
+            let refreshed = try await world.service.post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try session.text("session.refreshToken"))])
+            let good = try refreshed.text("accessToken")
+            #expect(try Self.keyID(good) == new)
+            #expect(try await second.get("/v1/account", bearer: good).status == 200)
+            #expect(try await second.get("/.well-known/jwks.json").json?["keys"]?.elements?.count == 1)
+        }
+    }
+
+    @Test func `keys rotate says what makes no sense`() async throws {
+        for (arguments, word) in [
+            (["--lead", "-1"], "--lead"), (["--if-older-than", "30"], "30d"), (["--if-older-than", "0d"], "30d"),
+            (["--leaked", "--if-older-than", "30d"], "exclude"),
+        ] {
+            let ending = try await Countersign.run(["keys", "rotate"] + arguments)
+            #expect(ending.status == 2)
+            #expect(ending.error.contains(word), "\(ending.error)")
+        }
+        try await ScratchDatabase.withMigrated { scratch in
+            let none = try await Countersign.run(["keys", "list"], ["postgres.url": scratch.url])
+            #expect(none.status == 0)
+            #expect(none.output.isEmpty)
+            let first = try await Countersign.run(
+                ["keys", "rotate", "--if-older-than", "30d"], ["postgres.url": scratch.url])
+            #expect(first.status == 0, "\(first.error)")
+            let second = try await Countersign.run(
+                ["keys", "rotate", "--if-older-than", "30d"], ["postgres.url": scratch.url])
+            #expect(second.status == 0)
+            #expect(second.output == first.output)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A resource server of somebody else's: a JOSE library of Python's, in a process of its own, that verifies access tokens by
+/// the key sets that it fetches.
+final class TokenVerifier: Sendable {
+    static let libraries = ["pyjwt", "authlib", "jose"]
+
+    private struct State {
+        var submitted = 0
+        var answers: [String] = []
+        var hasEnded = false
+    }
+
+    private let input: Pipe
+    private let process: Mutex<Process>
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - services: whose key sets it asks for, in turn.
+    ///   - scale: what a second of Cache-Control takes.
+    init(_ library: String, services: [Countersign], issuer: String, scale: Double) throws {
+        let script = URL(filePath: #filePath).appending(path: "../../TokenVerifier/token-verifier.py").standardized
+        let process = Process()
+        // Debian's, for which the libraries are installed.
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments =
+            [script.path, library, "--issuer", issuer, "--audience", issuer, "--scale", "\(scale)"]
+            + services.map { "\($0.url)/.well-known/jwks.json" }
+        input = Pipe()
+        let output = Pipe()
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        self.process = Mutex(process)
+        Thread.detachNewThread { [self] in
+            var buffer: [UInt8] = []
+            while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+                buffer += data
+                while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                    let line = String(decoding: buffer[..<end], as: UTF8.self)
+                    state.withLock { $0.answers.append(line) }
+                    buffer.removeFirst(end + 1)
+                }
+            }
+            state.withLock { $0.hasEnded = true }
+        }
+    }
+
+    /// Waits for its first key set.
+    func isReady() async throws {
+        try await until("a verifier") {
+            try state.withLock { state in
+                if state.hasEnded {
+                    throw TimeIsUp(description: "a verifier ended before it was ready: run Scripts/setup")
+                }
+                return state.answers.first == "ready"
+            }
+        }
+    }
+
+    /// Hands a token over when it has answered for all but a few.
+    func submit(_ token: String) async throws {
+        try await until("a verifier's answers") {
+            state.withLock { $0.submitted - $0.answers.count < 20 || $0.hasEnded }
+        }
+        try input.fileHandleForWriting.write(contentsOf: Data("\(token)\n".utf8))
+        state.withLock { $0.submitted += 1 }
+    }
+
+    /// Ends it, and tells what it said of all tokens.
+    func end() async throws -> [String] {
+        try input.fileHandleForWriting.close()
+        try await until("a verifier's end") { state.withLock(\.hasEnded) }
+        process.withLock { $0.waitUntilExit() }
+        return Array(state.withLock(\.answers).dropFirst())
+    }
+}

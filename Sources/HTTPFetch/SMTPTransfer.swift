@@ -17,13 +17,14 @@ final class SMTPTransfer {
     /// Why this side gave up.
     private var refusal: MailTransportError.Code?
 
+    /// - Parameter mail: none to greet the server, to prove who we are, and to part.
     init(
-        _ mail: OutgoingMail, to server: SMTPServer, configuration: SMTPTransport.Configuration
+        _ mail: OutgoingMail?, to server: SMTPServer, configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
-        content = mail.content
-        needsUTF8 = !(mail.sender + mail.recipient).utf8.allSatisfy { $0 < 0x80 }
+        content = mail?.content ?? []
+        needsUTF8 = mail.map { !($0.sender + $0.recipient).utf8.allSatisfy { $0 < 0x80 } } ?? false
         var list = TextList()
-        try list.append(mail.recipient)
+        if let mail { try list.append(mail.recipient) }
         recipients = list
         easy = try EasyHandle()
 
@@ -31,10 +32,14 @@ final class SMTPTransfer {
         try easy.set(CURLOPT_URL, server.url)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: configuration.connectTimeout)
         try easy.set(CURLOPT_TIMEOUT_MS, milliseconds: configuration.timeout)
-        try easy.set(CURLOPT_MAIL_FROM, mail.sender)
-        try easy.set(CURLOPT_MAIL_RCPT, recipients)
-        try easy.set(CURLOPT_UPLOAD, 1)
-        try easy.set(CURLOPT_INFILESIZE_LARGE, offset: content.count)
+        if let mail {
+            try easy.set(CURLOPT_MAIL_FROM, mail.sender)
+            try easy.set(CURLOPT_MAIL_RCPT, recipients)
+            try easy.set(CURLOPT_UPLOAD, 1)
+            try easy.set(CURLOPT_INFILESIZE_LARGE, offset: content.count)
+        } else {
+            try easy.set(CURLOPT_CUSTOMREQUEST, "NOOP")
+        }
         try authenticate(server)
         try listen()
     }

@@ -35,6 +35,15 @@ package final class SMTPTransport: MailTransport {
             throw MailTransportError(.invalidAddress)
         }
         guard mail.content.count <= configuration.maximumBytes else { throw MailTransportError(.tooLarge) }
+        try await perform(mail)
+    }
+
+    /// Greets the server, with TLS and user and password as a mail would be sent, and sends none.
+    package func greet() async throws(MailTransportError) {
+        try await perform(nil)
+    }
+
+    private func perform(_ mail: OutgoingMail?) async throws(MailTransportError) {
         let outcome: SMTPTransfer.Outcome = await withCheckedContinuation { continuation in
             guard takePlace() else { return continuation.resume(returning: .failure(MailTransportError(.busy))) }
             let isStarted = DedicatedThread.start("smtp") { [self] in
@@ -49,7 +58,7 @@ package final class SMTPTransport: MailTransport {
     }
 
     private func transfer(
-        _ mail: OutgoingMail, answering continuation: CheckedContinuation<SMTPTransfer.Outcome, Never>
+        _ mail: OutgoingMail?, answering continuation: CheckedContinuation<SMTPTransfer.Outcome, Never>
     ) {
         do throws(FetchError) {
             let transfer = try SMTPTransfer(mail, to: server, configuration: configuration)

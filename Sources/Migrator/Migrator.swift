@@ -3,7 +3,7 @@ package import Postgres
 
 /// Brings the schema up and down. See this directory's README for the rules.
 package struct Migrator: Sendable {
-    private let database: Database
+    let database: Database
     private let migrations: [Migration]
     private let service: ServiceRole?
     private let logger: Logger

@@ -6,21 +6,22 @@ package struct ServiceRole: Sendable {
 
     /// What it may do with tables that not even a stolen service may rewrite.
     private static let guardedTables = [
-        "schema_migrations": "SELECT", "audit_events": "SELECT, INSERT", "audit_seals": "SELECT, INSERT",
-        "audit_head": "SELECT, INSERT, UPDATE",
+        "schema_migrations": ["SELECT"], "audit_events": ["SELECT", "INSERT"], "audit_seals": ["SELECT", "INSERT"],
+        "audit_head": ["SELECT", "INSERT", "UPDATE"],
     ]
 
     package init(name: String) {
         self.name = name
     }
 
-    /// What the role may do with a relation; nothing at all with a partition, which is reached through its parent.
-    fileprivate func privileges(on relation: Relation) -> String? {
-        switch relation.kind {
-        case "S": "USAGE"
-        case "v", "m": "SELECT"
-        case _ where relation.isPartition: nil
-        default: ServiceRole.guardedTables[relation.name] ?? "SELECT, INSERT, UPDATE, DELETE"
+    /// What the role may do with a relation of `pg_class`; nothing at all with a partition, which is reached through its
+    /// parent.
+    static func privileges(name: String, kind: String, isPartition: Bool) -> [String] {
+        switch kind {
+        case "S": ["USAGE"]
+        case "v", "m": ["SELECT"]
+        case _ where isPartition: []
+        default: guardedTables[name] ?? ["SELECT", "INSERT", "UPDATE", "DELETE"]
         }
     }
 }
@@ -68,8 +69,11 @@ extension MigrationSession {
         for relation in relations {
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"
             script += "REVOKE ALL ON \(object) \(relation.identifier) FROM \(grantee);"
-            if let privileges = role.privileges(on: relation) {
-                script += "GRANT \(privileges) ON \(object) \(relation.identifier) TO \(grantee);"
+            let privileges = ServiceRole.privileges(
+                name: relation.name, kind: relation.kind, isPartition: relation.isPartition)
+            if !privileges.isEmpty {
+                script +=
+                    "GRANT \(privileges.joined(separator: ", ")) ON \(object) \(relation.identifier) TO \(grantee);"
             }
         }
         try await connection.executeScript(unsafeSQL: script)

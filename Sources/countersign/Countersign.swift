@@ -16,7 +16,8 @@ struct Countersign: AsyncParsableCommand {
         abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
         version: "0.1.0",
         subcommands: [
-            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, TokenCommand.self, IdentityCommand.self,
+            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self, TokenCommand.self,
+            IdentityCommand.self,
             AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self, AdminKeyCommand.self,
             KeysCommand.self, KeyRingCommand.self,
         ])

@@ -347,6 +347,13 @@ import Testing
         }
     }
 
+    @Test func `the page of all keys is what the table makes of it`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/configuration-keys.md").standardized
+        #expect(
+            try String(contentsOf: page, encoding: .utf8) == ConfigurationReference.page,
+            "write it anew: swift run countersign config reference > docs/configuration-keys.md")
+    }
+
     @Test func `no key is in the table twice`() {
         let names = Settings.rows(teams: ["main", "beta"]).map(\.name)
         #expect(Set(names).count == names.count)

@@ -58,9 +58,7 @@ package final class KeySetCache: Sendable {
         self.provider = provider
         self.fetcher = fetcher
         self.clock = clock
-        request = FetchRequest(
-            url: url, headers: [("Accept", "application/json")], timeout: .seconds(5), connectTimeout: .seconds(3),
-            maximumBodyBytes: KeySet.maximumBytes)
+        request = PublishedKeySet.request(url)
         var logger = logger
         logger[metadataKey: "provider"] = "\(provider.rawValue)"
         self.logger = logger
@@ -164,20 +162,8 @@ package final class KeySetCache: Sendable {
     }
 
     private func download(at now: Int64) async throws(KeySetFetchFailure) -> KeySetSnapshot {
-        let response: FetchResponse
-        do {
-            response = try await fetcher.fetch(request)
-        } catch {
-            throw .request(error.code)
-        }
-        guard response.status == 200 else { throw .status(response.status) }
-        do {
-            return KeySetSnapshot(
-                keys: try KeySet(parsing: response.body), fetchedAt: now,
-                lifetime: KeySetLifetime.stated(in: response.headers))
-        } catch {
-            throw .document(error)
-        }
+        let fetched = try await PublishedKeySet(request, fetcher: fetcher)
+        return KeySetSnapshot(keys: fetched.keys, fetchedAt: now, lifetime: fetched.lifetime)
     }
 
     private func report(_ snapshot: KeySetSnapshot, after before: KeySet?) {

@@ -1,5 +1,5 @@
-import HTTPFetch
-import JOSE
+package import HTTPFetch
+package import JOSE
 
 /// A fetched key set and its times, in seconds since 1970. Never changed: the next one takes its place.
 struct KeySetSnapshot: Sendable {
@@ -21,13 +21,13 @@ struct KeySetSnapshot: Sendable {
 }
 
 /// Why a fetch brought no key set.
-enum KeySetFetchFailure: Error {
+package enum KeySetFetchFailure: Error {
     case request(FetchError.Code)
     case status(Int)
     case document(KeySetError)
 
     /// For logs and the health page; names nothing that came over the wire.
-    var reason: String {
+    package var reason: String {
         switch self {
         case .request(let code): code.rawValue
         case .status(let status): "status \(status)"

@@ -3,7 +3,7 @@ import ArgumentParser
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Looks at the configuration, and touches nothing.",
-        subcommands: [Check.self, Show.self])
+        subcommands: [Check.self, Show.self, Reference.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -14,6 +14,15 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             _ = try options.sources().load(ServiceConfiguration.init)
             print("the configuration is sound")
+        }
+    }
+
+    struct Reference: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints docs/configuration-keys.md.", shouldDisplay: false)
+
+        func run() {
+            print(ConfigurationReference.page, terminator: "")
         }
     }
 

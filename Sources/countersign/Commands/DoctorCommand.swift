@@ -1,0 +1,33 @@
+import ArgumentParser
+import HTTPFetch
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Looks at everything that the service needs, and changes nothing.",
+        discussion: """
+            A line for each check: ok, warning or failure, what was found, and what to do. Exit code 1 when something \
+            would fail. docs/operations/doctor.md tells of each.
+            """)
+
+    @OptionGroup var options: ConfigurationOptions
+    @Flag(help: "Print one JSON object instead.") var json = false
+
+    func run() async throws {
+        let findings = try await findings()
+        print(json ? findings.json : findings.map(\.line).joined(separator: "\n"))
+        if findings.status == .failure { throw ExitCode(1) }
+    }
+
+    private func findings() async throws -> [Finding] {
+        let reading: ConfigurationReading<ServiceConfiguration>
+        do {
+            reading = try ConfigurationReading(of: options.sources(), ServiceConfiguration.init)
+        } catch let faults as ConfigurationFaults {
+            return [Finding](faults)
+        }
+        let fetcher = try CurlFetcher()
+        let findings = await Doctor(reading: reading, fetcher: fetcher, clock: SystemClock()).examine()
+        await fetcher.shutdown()
+        return findings
+    }
+}

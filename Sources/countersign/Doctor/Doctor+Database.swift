@@ -1,0 +1,188 @@
+import Accounts
+import Logging
+import Migrator
+import Postgres
+import Storage
+
+/// What the database is, and what it lets the service do.
+extension Doctor {
+    /// The oldest that is tested.
+    private static let oldestVersion: Int32 = 150_000
+
+    @Sendable func database() async -> [Finding] {
+        var settings = Database.Configuration(configuration.database)
+        settings.poolSize = 1
+        settings.acquireTimeout = .seconds(4)
+        settings.connectTimeout = .seconds(4)
+        settings.statementTimeout = .seconds(4)
+        settings.applicationName = "countersign doctor"
+        let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
+        let database = Database(configuration: settings, logger: silent)
+        let findings = await findings(of: database, Migrator(database: database, logger: silent))
+        await database.shutdown()
+        return findings
+    }
+
+    private func findings(of database: Database, _ migrator: Migrator) async -> [Finding] {
+        let inspection = DatabaseInspection(database: database)
+        let server: DatabaseServer
+        do {
+            server = try await inspection.server(now: clock.now)
+        } catch {
+            return [
+                .failure(
+                    .database, sentence(error),
+                    advice: "see postgres.url, the server, and the way to it")
+            ]
+        }
+        var findings = [version(server)] + durability(server) + [connections(server), time(server)]
+        findings += await schema(migrator)
+        guard findings.allSatisfy({ $0.check != .schema || $0.status == .ok }) else { return findings }
+        findings += await privileges(migrator)
+        findings += await keyRing(inspection)
+        return findings
+    }
+
+    private func version(_ server: DatabaseServer) -> Finding {
+        let name = "PostgreSQL \(server.version), \(server.encoding)\(server.isReadOnly ? ", read-only" : "")"
+        if server.encoding != "UTF8" {
+            return .failure(.database, name, advice: "create the database with ENCODING 'UTF8'")
+        }
+        if server.isReadOnly {
+            return .failure(.database, name, advice: "let postgres.url name the primary")
+        }
+        if server.versionNumber < Self.oldestVersion {
+            return .warning(.database, name, advice: "use PostgreSQL 15 or later: older ones aren't tested")
+        }
+        return .ok(.database, name)
+    }
+
+    private func durability(_ server: DatabaseServer) -> [Finding] {
+        var findings: [Finding] = []
+        for (setting, isOn) in [("fsync", server.fsync), ("full_page_writes", server.fullPageWrites)] where !isOn {
+            findings.append(
+                .failure(
+                    .durability, "\(setting) is off: a crash of the machine may ruin the database",
+                    advice: "switch it on, unless this database is for tests"))
+        }
+        let level = server.synchronousCommit
+        let advice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
+        switch level {
+        case "on", "remote_apply":
+            let standby =
+                server.hasSynchronousStandby
+                ? "with a synchronous standby"
+                : "without a synchronous standby: a failover may lose the last commits"
+            findings.append(.ok(.durability, "synchronous_commit is \(level), \(standby)"))
+        case "off":
+            findings.append(
+                .failure(
+                    .durability, "synchronous_commit is off: a crash may take back a revocation that was answered",
+                    advice: advice))
+        default:
+            findings.append(
+                server.hasSynchronousStandby
+                    ? .warning(
+                        .durability, "synchronous_commit is \(level): a failover may take back what was answered",
+                        advice: advice)
+                    : .ok(.durability, "synchronous_commit is \(level), without a synchronous standby"))
+        }
+        return findings
+    }
+
+    private func connections(_ server: DatabaseServer) -> Finding {
+        let (pool, free) = (configuration.database.poolSize, Int(server.connectionLimit))
+        let detail = "a process takes \(pool) connections, the server allows this role \(free)"
+        guard pool <= free else {
+            return .failure(.connections, detail, advice: "raise max_connections, or lower postgres.poolSize")
+        }
+        guard pool * 2 <= free else {
+            return .warning(.connections, detail, advice: "two processes have no room: lower postgres.poolSize")
+        }
+        return .ok(.connections, detail + ", enough for \(free / pool) processes")
+    }
+
+    private func time(_ server: DatabaseServer) -> Finding {
+        let seconds = abs(server.clockDifference)
+        let detail = "this machine's and the database's differ by \((seconds * 1000).rounded() / 1000) s"
+        let advice = "keep both on time: chrony or systemd-timesyncd"
+        if seconds > 30 { return .failure(.clock, detail, advice: advice) }
+        if seconds > 1 { return .warning(.clock, detail, advice: advice) }
+        return .ok(.clock, detail)
+    }
+
+    private func schema(_ migrator: Migrator) async -> [Finding] {
+        do {
+            let faults = try await migrator.verify()
+            guard !faults.isEmpty else { return [.ok(.schema, "is this binary's")] }
+            return faults.map { .failure(.schema, $0.description, advice: "see `countersign migrate status`") }
+        } catch {
+            return [.failure(.schema, sentence(error), advice: "run `countersign migrate up`")]
+        }
+    }
+
+    private func privileges(_ migrator: Migrator) async -> [Finding] {
+        do {
+            let privileges = try await migrator.privileges()
+            if !privileges.lacking.isEmpty {
+                return [
+                    .failure(
+                        .privileges, "the role of postgres.url lacks \(privileges.lacking.joined(separator: ", "))",
+                        advice: "run `countersign migrate up` with postgres.migrationUrl set, which grants it")
+                ]
+            }
+            let advice =
+                "make a role that owns the tables for postgres.migrationUrl, and one without rights for postgres.url"
+            if privileges.isSuperuser {
+                return [.warning(.privileges, "the role of postgres.url is a superuser", advice: advice)]
+            }
+            if privileges.ownsTables {
+                return [
+                    .warning(
+                        .privileges,
+                        "the role of postgres.url owns the tables: whoever steals it rewrites the audit trail",
+                        advice: advice)
+                ]
+            }
+            if !privileges.excess.isEmpty {
+                return [
+                    .warning(
+                        .privileges,
+                        "the role of postgres.url may do more than it needs: \(privileges.excess.joined(separator: ", "))",
+                        advice: "run `countersign migrate up`, which takes it back")
+                ]
+            }
+            return [.ok(.privileges, "the role of postgres.url may do what the service needs and no more")]
+        } catch {
+            return [.failure(.privileges, sentence(error), advice: "see whether the role may read the catalogs")]
+        }
+    }
+
+    private func keyRing(_ inspection: DatabaseInspection) async -> [Finding] {
+        let ring = configuration.keyRing
+        let uses: [KeyUse]
+        do {
+            uses = try await inspection.keyUses()
+        } catch {
+            return [.failure(.keyRing, sentence(error), advice: "try again when the database has less to do")]
+        }
+        let missing = uses.filter { ring.subkey($0.keyID, for: .grants) == nil }
+        if !missing.isEmpty {
+            return missing.map { use in
+                .failure(
+                    .keyRing, "lacks the key \(use.keyID), under which \(use.count) \(use.kind) are sealed",
+                    advice: "put the line \(use.keyID) back, after the first")
+            }
+        }
+        let current = ring.current(for: .grants).keyID
+        let old = uses.filter { $0.keyID != current && $0.canBeResealed }
+        let detail = "\(ring.all(for: .grants).count) keys, \(current) writes"
+        guard !old.isEmpty else { return [.ok(.keyRing, detail)] }
+        let rows = old.map { "\($0.count) \($0.kind) under \($0.keyID)" }.joined(separator: ", ")
+        return [.ok(.keyRing, "\(detail); still sealed under older keys, until `countersign keyring rewrap`: \(rows)")]
+    }
+
+    private func sentence(_ error: any Error) -> String {
+        CommandEnding(of: error).message.replacing("countersign: ", with: "")
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+/// What can be seen on this machine alone.
+extension Doctor {
+    /// Form and mode have been judged with the configuration.
+    @Sendable func files() async -> [Finding] {
+        let rows = Settings.rows(teams: reading.sources.teamNames).filter { row in
+            row.name.hasSuffix("privateKeyPath") || row.name == Settings.Google.serviceAccountPath.name
+                || row.name == Settings.keyringPath.name
+        }
+        let paths = rows.compactMap { row in
+            reading.sources.value(of: row.name)?.raw.text.map { (key: row.name, path: $0) }
+        }
+        let findings = paths.flatMap { file(key: $0.key, path: $0.path) }
+        return findings.isEmpty ? [.ok(.files, "secret files are this user's alone: \(paths.count)")] : findings
+    }
+
+    private func file(key: String, path: String) -> [Finding] {
+        let target = URL(filePath: path).resolvingSymlinksInPath()
+        var (file, directory) = (stat(), stat())
+        guard stat(target.path, &file) == 0, stat(target.deletingLastPathComponent().path, &directory) == 0 else {
+            return [.failure(.files, "\(key) names no file", advice: "put it there")]
+        }
+        var findings: [Finding] = []
+        if file.st_uid != geteuid() {
+            findings.append(
+                .warning(
+                    .files, "the file of \(key) belongs to the user \(file.st_uid), and this is \(geteuid())",
+                    advice: "run the doctor as the user that runs the service, who should own the file"))
+        }
+        // Of a directory with the sticky bit only its owner and the file's can replace the file.
+        if directory.st_mode & 0o022 != 0, directory.st_mode & UInt32(S_ISVTX) == 0 {
+            findings.append(
+                .warning(
+                    .files, "others may replace the file of \(key): they may write to its directory",
+                    advice: "take the write permission of group and others from the directory"))
+        }
+        return findings
+    }
+
+    @Sendable func listeners() async -> [Finding] {
+        var findings: [Finding] = []
+        let (server, admin) = (configuration.server, configuration.admin)
+        if !WebAddress.isLoopback(admin.host) {
+            findings.append(
+                .warning(
+                    .listeners, "the private listener is on \(admin.host), which is no loopback address",
+                    advice: "see that a firewall keeps everybody but operators and Prometheus from admin.port"))
+        }
+        let proxies = reading.sources.value(of: Settings.Server.trustedProxies.name)?.raw.list ?? []
+        if proxies.contains(where: { $0.hasSuffix("/0") }) {
+            findings.append(
+                .warning(
+                    .listeners, "server.trustedProxies trusts every address: anybody can say where they come from",
+                    advice: "list the addresses of the proxies alone"))
+        } else if proxies.isEmpty, server.publicURL.hasPrefix("https:") {
+            findings.append(
+                .warning(
+                    .listeners,
+                    "whatever ends TLS for \(server.publicURL) is not in server.trustedProxies: everybody has one address",
+                    advice: "list the proxies in front of the public listener, for limits are by network"))
+        }
+        return findings.isEmpty
+            ? [.ok(.listeners, "public on \(server.host):\(server.port), private on \(admin.host):\(admin.port)")]
+            : findings
+    }
+
+    @Sendable func descriptors() async -> [Finding] {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        let count = limit.rlim_max
+        guard count < 8192 else { return [.ok(.descriptors, "this user's processes may open \(count) files")] }
+        return [
+            .warning(
+                .descriptors, "this user's processes may open no more than \(count) files, one for each connection",
+                advice: "raise the hard limit: LimitNOFILE= of systemd, or ulimit -Hn")
+        ]
+    }
+}

@@ -1,0 +1,116 @@
+import Accounts
+import HTTPFetch
+import JOSE
+import Logging
+import Providers
+
+/// What Apple and Google are reached by.
+extension Doctor {
+    /// Signs a client secret for each team, and verifies it as Apple will.
+    @Sendable func appleSecret() async -> [Finding] {
+        guard let apple = configuration.reloadable.apple else { return [] }
+        return apple.teams.map { team in
+            guard let signing = team.signing, let clientID = team.clientIDs.first else {
+                return .ok(.appleSecret, "the team \(team.name) has no key: identity tokens alone, no codes")
+            }
+            let provider = AppleProvider(configuration: .init(apple), keys: .fixed(.empty))
+            let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
+            let endpoint = AppleTokenEndpoint(apple, provider: provider, fetcher: fetcher, logger: silent)
+            let document = PublicJWK.document([PublicJWK(signing.privateKey, keyID: signing.keyID)])
+            guard let secret = try? endpoint?.clientSecret(for: clientID, at: clock.now()),
+                let keys = try? KeySet(parsing: document),
+                (try? UnverifiedToken(Array(secret.utf8)).verified(by: keys)) != nil
+            else {
+                return .failure(
+                    .appleSecret, "the key of the team \(team.name) signs nothing that can be verified",
+                    advice: "download the .p8 file again, or make a new key at Apple")
+            }
+            let odd = [("teamId", signing.teamID), ("keyId", signing.keyID)]
+                .filter { $0.1.wholeMatch(of: /[A-Z0-9]{10}/) == nil }.map(\.0)
+            guard odd.isEmpty else {
+                return .warning(
+                    .appleSecret, "\(odd.joined(separator: " and ")) of the team \(team.name) isn't of Apple's form",
+                    advice: "both are ten capital letters and digits, as the developer account shows them")
+            }
+            return .ok(.appleSecret, "the team \(team.name) signs with the key \(signing.keyID)")
+        }
+    }
+
+    @Sendable func appleKeys() async -> [Finding] {
+        guard let apple = configuration.reloadable.apple else { return [] }
+        return [await keys(.appleKeys, at: apple.keysURL)]
+    }
+
+    @Sendable func googleKeys() async -> [Finding] {
+        guard let google = configuration.reloadable.google else { return [] }
+        return [await keys(.googleKeys, at: google.keysURL)]
+    }
+
+    private func keys(_ check: CheckName, at url: String) async -> Finding {
+        do throws(KeySetFetchFailure) {
+            let keys = try await PublishedKeySet(at: url, fetcher: fetcher)
+            let detail = "\(keys.usableCount) usable keys at \(url), good for \(keys.lifetime) s"
+            guard keys.rejected.isEmpty else {
+                return .warning(
+                    check, detail + ", left out: \(keys.rejected.map(\.rawValue).joined(separator: ", "))",
+                    advice: "nothing to do unless tokens are refused as key_unknown")
+            }
+            return .ok(check, detail)
+        } catch {
+            return .failure(
+                check, "no key set at \(url) (\(error.reason))",
+                advice: "see the URL, DNS and the way out of this network")
+        }
+    }
+
+    @Sendable func appleEndpoints() async -> [Finding] {
+        guard let apple = configuration.reloadable.apple, apple.teams.contains(where: { $0.signing != nil }) else {
+            return []
+        }
+        return await endpoints(.appleEndpoints, [apple.tokenURL, apple.revokeURL])
+    }
+
+    @Sendable func googleEndpoints() async -> [Finding] {
+        guard let google = configuration.reloadable.google, google.serverClient != nil else { return [] }
+        return await endpoints(.googleEndpoints, [google.tokenURL, google.revokeURL])
+    }
+
+    /// Whatever is answered: nothing is sent that could be accepted.
+    private func endpoints(_ check: CheckName, _ urls: [String]) async -> [Finding] {
+        var findings: [Finding] = []
+        for url in urls {
+            do throws(FetchError) {
+                _ = try await fetcher.fetch(FetchRequest(url: url, timeout: .seconds(2), connectTimeout: .seconds(2)))
+            } catch {
+                findings.append(
+                    .failure(
+                        check, "\(url) can't be reached (\(error.code.rawValue))",
+                        advice: "see the URL, DNS and the way out of this network: codes and revocations need it"))
+            }
+        }
+        return findings.isEmpty ? [.ok(check, "\(urls.joined(separator: " and ")) answer")] : findings
+    }
+
+    @Sendable func googleEvents() async -> [Finding] {
+        guard let google = configuration.reloadable.google else { return [] }
+        let url = google.riscConfigurationURL
+        guard let discovery = await GoogleEventDiscovery(at: url, fetcher: fetcher) else {
+            return [
+                .warning(
+                    .googleEvents, "\(url) can't be read: issuer and keys were not compared",
+                    advice: "see google.riscConfigurationUrl, and try again")
+            ]
+        }
+        var others: [String] = []
+        if !discovery.names(oneOf: google.issuers) { others.append("an issuer that google.issuers lacks") }
+        if !discovery.names(keysURL: google.keysURL) { others.append("another key address than google.keysUrl") }
+        guard others.isEmpty else {
+            return [
+                .warning(
+                    .googleEvents, "\(url) names \(others.joined(separator: " and "))",
+                    advice: "events will be refused: compare with Google's documentation, then configure what it says")
+            ]
+        }
+        return [.ok(.googleEvents, "issuer and keys are those that are configured")]
+    }
+}

@@ -1,0 +1,71 @@
+import HTTPFetch
+import JOSE
+
+/// What is sent through, and how the outside comes in.
+extension Doctor {
+    /// Greets the mail server, proves who we are, and sends nothing.
+    @Sendable func mail() async -> [Finding] {
+        guard let mail = configuration.mail else { return [.ok(.mail, "is off: mail.smtpUrl is not set")] }
+        var settings = SMTPTransport.Configuration()
+        settings.connectTimeout = .seconds(3)
+        settings.timeout = .seconds(4)
+        do throws(MailTransportError) {
+            try await SMTPTransport(server: mail.server, configuration: settings).greet()
+            return [.ok(.mail, "\(mail.server) greets this machine")]
+        } catch {
+            let reply = error.reply.map { ", reply \($0)" } ?? ""
+            return [
+                .failure(
+                    .mail, "\(mail.server) can't be used (\(error.code.rawValue)\(reply))",
+                    advice: "see mail.smtpUrl: host, port, user and password, and whether the server offers STARTTLS")
+            ]
+        }
+    }
+
+    @Sendable func publicURL() async -> [Finding] {
+        let (url, issuer) = (configuration.server.publicURL, configuration.tokens.issuer)
+        let address = WebAddress(url, schemes: ["https", "http"])
+        guard address?.scheme == "https" || address?.isLoopback == true else {
+            return [
+                .warning(
+                    .publicURL, "\(url) is not https",
+                    advice: "let a proxy end TLS, and set server.publicUrl to its URL")
+            ]
+        }
+        let document = "\(url)/.well-known/openid-configuration"
+        let response: FetchResponse
+        do throws(FetchError) {
+            response = try await fetcher.fetch(FetchRequest(url: document, timeout: .seconds(4)))
+        } catch {
+            return [
+                .warning(
+                    .publicURL, "\(document) can't be reached from here (\(error.code.rawValue))",
+                    advice: "nothing to do if the service isn't running yet, or is reached from outside alone")
+            ]
+        }
+        guard response.status == 200, let members = try? JSONValue(parsing: response.body),
+            let told = members["issuer"]?.string
+        else {
+            return [
+                .failure(
+                    .publicURL, "\(document) is not this service's (status \(response.status))",
+                    advice: "see server.publicUrl, and where the proxy sends its requests")
+            ]
+        }
+        guard told.utf8.elementsEqual(issuer.utf8) else {
+            return [
+                .failure(
+                    .publicURL, "what answers at \(url) is another issuer than tokens.issuer",
+                    advice: "see server.publicUrl and tokens.issuer, and restart what runs with older ones")
+            ]
+        }
+        guard issuer.utf8.elementsEqual(url.utf8) else {
+            return [
+                .warning(
+                    .publicURL, "tokens.issuer is not server.publicUrl: verifiers don't find the keys below the issuer",
+                    advice: "leave tokens.issuer away, or see that its URL leads here")
+            ]
+        }
+        return [.ok(.publicURL, "\(url) is this service's")]
+    }
+}

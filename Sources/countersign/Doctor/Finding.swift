@@ -1,0 +1,66 @@
+/// What a check has found: a line for the operator.
+struct Finding: Sendable, Equatable {
+    enum Status: String, Comparable, Sendable {
+        case ok
+        case warning
+        case failure
+
+        static func < (one: Status, other: Status) -> Bool { one.rank < other.rank }
+
+        private var rank: Int {
+            switch self {
+            case .ok: 0
+            case .warning: 1
+            case .failure: 2
+            }
+        }
+    }
+
+    let check: CheckName
+    let status: Status
+    let detail: String
+    /// What to do.
+    let advice: String?
+
+    static func ok(_ check: CheckName, _ detail: String) -> Finding {
+        Finding(check: check, status: .ok, detail: detail, advice: nil)
+    }
+
+    static func warning(_ check: CheckName, _ detail: String, advice: String) -> Finding {
+        Finding(check: check, status: .warning, detail: detail, advice: advice)
+    }
+
+    static func failure(_ check: CheckName, _ detail: String, advice: String) -> Finding {
+        Finding(check: check, status: .failure, detail: detail, advice: advice)
+    }
+
+    /// `status name: detail; advice`, on one line whatever is in it.
+    var line: String {
+        let text = "\(status.rawValue) \(check.rawValue): \(detail)" + (advice.map { "; \($0)" } ?? "")
+        return String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
+    }
+}
+
+/// The checks, in the order in which they are told. `docs/operations/doctor.md` has a row for each.
+enum CheckName: String, CaseIterable, Sendable {
+    case configuration
+    case files
+    case listeners
+    case descriptors
+    case database
+    case schema
+    case privileges
+    case durability
+    case connections
+    case clock
+    case keyRing
+    case appleSecret
+    case appleKeys
+    case googleKeys
+    case appleEndpoints
+    case googleEndpoints
+    case googleEvents
+    case mail
+    case publicURL = "publicUrl"
+}

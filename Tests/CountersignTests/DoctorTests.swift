@@ -1,0 +1,276 @@
+import Accounts
+import Foundation
+import HTTPFetch
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+@testable import countersign
+
+/// What the doctor finds, each thing provoked.
+@Suite(.timeLimit(.minutes(3))) struct DoctorTests {
+    /// A clock that is wrong.
+    private struct SkewedClock: WallClock {
+        let seconds: Int64
+        func now() -> Timestamp { SystemClock().now().advanced(bySeconds: seconds) }
+    }
+
+    /// What a service beside the sandbox needs, in variables.
+    private static func variables(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> [String: String] {
+        [
+            "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_POSTGRES_POOL_SIZE": "4",
+            "COUNTERSIGN_APPLE_CLIENT_IDS": Countersign.appleClient, "COUNTERSIGN_APPLE_KEYS_URL": sandbox.appleKeysURL,
+            "COUNTERSIGN_APPLE_TOKEN_URL": sandbox.appleTokenURL,
+            "COUNTERSIGN_APPLE_REVOKE_URL": sandbox.appleRevokeURL,
+            "COUNTERSIGN_GOOGLE_CLIENT_IDS": Countersign.googleClient,
+            "COUNTERSIGN_GOOGLE_KEYS_URL": sandbox.googleKeysURL,
+            "COUNTERSIGN_GOOGLE_RISC_CONFIGURATION_URL": "http://127.0.0.1:1/",
+            "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(),
+            "COUNTERSIGN_SERVER_PORT": "1", "COUNTERSIGN_ADMIN_PORT": "2",
+        ]
+    }
+
+    private static func examine(
+        _ variables: [String: String], clock: any WallClock = SystemClock()
+    ) async throws -> [Finding] {
+        let sources = try ConfigurationSources(path: nil, environment: variables)
+        let fetcher = try CurlFetcher()
+        let findings = await Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher, clock: clock
+        ).examine()
+        await fetcher.shutdown()
+        return findings
+    }
+
+    private static func run(
+        _ body: (_ scratch: ScratchDatabase, _ sandbox: Sandbox, _ variables: [String: String]) async throws -> Void
+    ) async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            try await Sandbox.run { sandbox in
+                try await body(scratch, sandbox, try variables(scratch, sandbox))
+            }
+        }
+    }
+
+    private static func key(_ name: String, _ text: [UInt8]) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())-\(name)").path
+        let isWritten = FileManager.default.createFile(
+            atPath: path, contents: Data(text), attributes: [.posixPermissions: 0o600])
+        return try #require(isWritten ? path : nil)
+    }
+
+    @Test func `beside a service that runs, everything but what the test cluster lacks is sound`() async throws {
+        try await Self.run { scratch, sandbox, variables in
+            var variables = variables
+            let path = try Self.key("apple.p8", P256PrivateKey().pem())
+            variables["COUNTERSIGN_APPLE_TEAM_ID"] = "ABCDE12345"
+            variables["COUNTERSIGN_APPLE_KEY_ID"] = "FGHIJ67890"
+            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = path
+            try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]) {
+                service in
+                variables["COUNTERSIGN_SERVER_PORT"] = "\(service.port)"
+                let findings = try await Self.examine(variables)
+                for check in [
+                    CheckName.configuration, .listeners, .database, .schema, .connections, .clock, .keyRing,
+                    .appleSecret,
+                    .appleKeys, .googleKeys, .appleEndpoints, .mail, .publicURL,
+                ] {
+                    let found = findings.filter { $0.check == check }
+                    #expect(found.map(\.status) == [.ok], "\(check): \(found.map(\.line))")
+                }
+                #expect(findings.map(\.check) == findings.map(\.check).sorted { $0.place < $1.place })
+
+                variables["COUNTERSIGN_TOKENS_ISSUER"] = "https://elsewhere.example"
+                let other = try await Self.examine(variables).filter { $0.check == .publicURL }
+                #expect(other.map(\.status) == [.failure])
+                #expect(other[0].detail.contains("another issuer"))
+            }
+        }
+    }
+
+    @Test func `a provider that can't be reached is a failure, an odd key name a warning`() async throws {
+        try await Self.run { _, sandbox, variables in
+            var variables = variables
+            variables["COUNTERSIGN_APPLE_KEYS_URL"] = "http://127.0.0.1:1/"
+            variables["COUNTERSIGN_GOOGLE_KEYS_URL"] = sandbox.appleTokenURL
+            variables["COUNTERSIGN_APPLE_TOKEN_URL"] = "http://127.0.0.1:1/token"
+            variables["COUNTERSIGN_APPLE_TEAM_ID"] = "main"
+            variables["COUNTERSIGN_APPLE_KEY_ID"] = "FGHIJ67890"
+            variables["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try Self.key("apple.p8", P256PrivateKey().pem())
+            let findings = try await Self.examine(variables)
+            func found(_ check: CheckName) -> [Finding] { findings.filter { $0.check == check } }
+            #expect(found(.appleKeys).map(\.status) == [.failure])
+            #expect(found(.googleKeys).map(\.status) == [.failure])
+            #expect(found(.appleEndpoints).map(\.status) == [.failure])
+            #expect(found(.appleEndpoints)[0].detail.contains("/token can't be reached"))
+            #expect(found(.appleSecret).map(\.status) == [.warning])
+            #expect(found(.googleEvents).map(\.status) == [.warning])
+            // Nothing runs on that port.
+            #expect(found(.publicURL).map(\.status) == [.warning])
+        }
+    }
+
+    @Test func `a key that the ring lacks is named, and how much is under it`() async throws {
+        try await Self.run { scratch, _, variables in
+            var variables = variables
+            try await scratch.withPool { database in
+                let sealed: [UInt8] = [1, 4] + Array("lost".utf8) + [0, 0, 0]
+                try await database.execute(
+                    """
+                    INSERT INTO signing_keys (key_id, sealed_private_key, created_at)
+                    VALUES ('a', \(sealed), now())
+                    """)
+            }
+            let findings = try await Self.examine(variables).filter { $0.check == .keyRing }
+            #expect(findings.map(\.status) == [.failure])
+            #expect(findings[0].detail == "lacks the key lost, under which 1 signing keys are sealed")
+            let ring =
+                "new \(Data(repeating: 1, count: 32).base64EncodedString())\nlost \(Data(repeating: 2, count: 32).base64EncodedString())\n"
+            variables["COUNTERSIGN_KEYRING_PATH"] = try Self.key("keyring", Array(ring.utf8))
+            let whole = try await Self.examine(variables).filter { $0.check == .keyRing }
+            #expect(whole.map(\.status) == [.ok])
+            #expect(whole[0].detail.contains("1 signing keys under lost"))
+        }
+    }
+
+    @Test func `a database that forgets, or whose clock is another, is told`() async throws {
+        try await Self.run { scratch, _, variables in
+            try await scratch.withPool { database in
+                let name = try await database.name()
+                try await database.execute("ALTER DATABASE \(unsafeSQL: name) SET synchronous_commit = off")
+            }
+            let findings = try await Self.examine(variables, clock: SkewedClock(seconds: 40))
+            let durability = findings.filter { $0.check == .durability && $0.status == .failure }
+            #expect(durability.contains { $0.detail.hasPrefix("synchronous_commit is off") })
+            #expect(findings.filter { $0.check == .clock }.map(\.status) == [.failure])
+            let skewed = try await Self.examine(variables, clock: SkewedClock(seconds: -5))
+            #expect(skewed.filter { $0.check == .clock }.map(\.status) == [.warning])
+        }
+    }
+
+    @Test func `what the service's role may not do, or need not, is named`() async throws {
+        try await Self.run { scratch, _, variables in
+            let role = "doctor_" + UUID().uuidString.replacing("-", with: "").lowercased()
+            _ = try await scratch.withPool { try await $0.execute("CREATE ROLE \(unsafeSQL: role) LOGIN") }
+            var variables = variables
+            variables["COUNTERSIGN_POSTGRES_URL"] =
+                scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
+            func privileges() async throws -> [Finding] {
+                try await Self.examine(variables).filter { $0.check == .privileges }
+            }
+            var granting = variables
+            granting["COUNTERSIGN_POSTGRES_MIGRATION_URL"] = scratch.url
+            let migrated = try await CountersignProcess.run(["migrate", "up"], environment: granting)
+            #expect(migrated.code == 0, "\(migrated.errors)")
+            #expect(try await privileges().map(\.status) == [.ok])
+            _ = try await scratch.withPool {
+                try await $0.execute("GRANT DELETE ON audit_events TO \(unsafeSQL: role)")
+            }
+            let more = try await privileges()
+            #expect(more.map(\.status) == [.warning])
+            #expect(more[0].detail.hasSuffix("DELETE on audit_events"))
+            _ = try await scratch.withPool { try await $0.execute("REVOKE INSERT ON sessions FROM \(unsafeSQL: role)") }
+            let less = try await privileges()
+            #expect(less.map(\.status) == [.failure])
+            #expect(less[0].detail.hasSuffix("lacks INSERT on sessions"))
+            try await scratch.withPool { database in
+                try await database.execute("DROP OWNED BY \(unsafeSQL: role)")
+                try await database.execute("DROP ROLE \(unsafeSQL: role)")
+            }
+        }
+    }
+
+    @Test func `a mail server is greeted with the password, and gets no mail`() async throws {
+        try await MailServer.run(login: "lamp:right") { server in
+            try await Self.run { _, _, variables in
+                var variables = variables
+                variables["COUNTERSIGN_MAIL_FROM"] = "lamp@example.com"
+                for (password, status) in [("right", Finding.Status.ok), ("canary-password", .failure)] {
+                    variables["COUNTERSIGN_MAIL_SMTP_URL"] = "smtp://lamp:\(password)@127.0.0.1:\(server.port)"
+                    let findings = try await Self.examine(variables).filter { $0.check == .mail }
+                    #expect(findings.map(\.status) == [status], "\(findings.map(\.line))")
+                    #expect(!findings.map(\.line).joined().contains("canary"))
+                }
+            }
+            #expect(server.messages.isEmpty)
+        }
+    }
+
+    @Test func `an old schema, a lost database and a faulty configuration are failures of the command`() async throws {
+        try await ScratchDatabase.withFresh { scratch in
+            var variables = [
+                "COUNTERSIGN_POSTGRES_URL": scratch.url, "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
+                "COUNTERSIGN_APPLE_KEYS_URL": "http://127.0.0.1:1/",
+                "COUNTERSIGN_KEYRING_PATH": try Countersign.keyRingPath.get(), "COUNTERSIGN_SERVER_PORT": "1",
+            ]
+            let empty = try await CountersignProcess.run(["doctor"], environment: variables)
+            #expect(empty.code == 1)
+            #expect(empty.output.contains("failure schema: "), "\(empty.output)")
+            #expect(empty.output.contains("ok configuration: "))
+
+            variables["COUNTERSIGN_POSTGRES_URL"] = "postgresql://a:canary-password@127.0.0.1:1/none"
+            let lost = try await CountersignProcess.run(["doctor", "--json"], environment: variables)
+            #expect(lost.code == 1)
+            #expect(!(lost.output + lost.errors).contains("canary"))
+            let report = try #require(
+                try JSONSerialization.jsonObject(with: Data(lost.output.utf8)) as? [String: Any])
+            #expect(report["status"] as? String == "failure")
+            let checks = try #require(report["checks"] as? [[String: String]])
+            let database = try #require(checks.first { $0["name"] == "database" })
+            #expect(database["status"] == "failure")
+            #expect(database["advice"]?.isEmpty == false)
+
+            variables["COUNTERSIGN_LOG_LEVEL"] = "canary-level"
+            variables["COUNTERSIGN_KEYRING_PATH"] = "/nowhere"
+            let faulty = try await CountersignProcess.run(["doctor"], environment: variables)
+            #expect(faulty.code == 1)
+            #expect(faulty.lines.count == 2, "\(faulty.output)")
+            #expect(faulty.lines.allSatisfy { $0.hasPrefix("failure configuration: ") })
+            #expect(!faulty.output.contains("canary"))
+        }
+    }
+
+    @Test func `a secret file in an open directory, an open listener and proxies without bound are warnings`()
+        async throws
+    {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UUID())")
+        try FileManager.default.createDirectory(
+            at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o777])
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: directory.path)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let ring = directory.appending(path: "keyring").path
+        try FileManager.default.copyItem(atPath: Countersign.keyRingPath.get(), toPath: ring)
+        let sources = try ConfigurationSources(
+            path: nil,
+            environment: [
+                "COUNTERSIGN_POSTGRES_URL": "postgresql://127.0.0.1:1/none", "COUNTERSIGN_APPLE_CLIENT_IDS": "a",
+                "COUNTERSIGN_KEYRING_PATH": ring, "COUNTERSIGN_ADMIN_HOST": "0.0.0.0",
+                "COUNTERSIGN_SERVER_TRUSTED_PROXIES": "0.0.0.0/0",
+            ])
+        let doctor = Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: try CurlFetcher(),
+            clock: SystemClock())
+        #expect(await doctor.files().map(\.status) == [.warning])
+        #expect(await doctor.listeners().map(\.status) == [.warning, .warning])
+    }
+
+    @Test func `every check is in the manual`() throws {
+        let page = URL(filePath: #filePath).appending(path: "../../../docs/operations/doctor.md").standardized
+        let text = try String(contentsOf: page, encoding: .utf8)
+        for check in CheckName.allCases { #expect(text.contains("| `\(check.rawValue)` |"), "\(check.rawValue)") }
+    }
+}
+
+extension CheckName {
+    fileprivate var place: Int { CheckName.allCases.firstIndex(of: self) ?? -1 }
+}
+
+extension Database {
+    /// Of the database itself.
+    fileprivate func name() async throws -> String {
+        try await query("SELECT quote_ident(current_database())") { row throws(PostgresError) in
+            try row.decode(String.self)
+        }[0]
+    }
+}

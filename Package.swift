@@ -57,7 +57,7 @@ let package = Package(
         // Layer 1: one Swift face for each C library
         .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: page, swiftSettings: boundary),
         .target(name: "HTTPFetch", dependencies: ["CCurl"], exclude: page, swiftSettings: boundary),
-        .target(name: "Postgres", dependencies: ["CPostgres", log], exclude: page, swiftSettings: boundary),
+        .target(name: "Postgres", dependencies: ["CPostgres", log, metrics], exclude: page, swiftSettings: boundary),
 
         // Layer 2
         .target(name: "JOSE", dependencies: ["OpenSSL"], exclude: page, swiftSettings: habits),

@@ -52,11 +52,14 @@ extension Database {
         package let busy: Int
         /// Requests that no connection has taken yet.
         package let waiting: Int
+        /// The last attempt to connect failed.
+        package let isDown: Bool
 
-        package init(idle: Int = 0, busy: Int = 0, waiting: Int = 0) {
+        package init(idle: Int = 0, busy: Int = 0, waiting: Int = 0, isDown: Bool = false) {
             self.idle = idle
             self.busy = busy
             self.waiting = waiting
+            self.isDown = isDown
         }
     }
 }

@@ -14,6 +14,7 @@ final class Pool: Sendable {
     let configuration: Database.Configuration
     let logger: Logger
     let signals: [WakeSignal]
+    private let figures = PoolFigures()
     private let state: Mutex<State>
 
     init(_ configuration: Database.Configuration, logger: Logger) {
@@ -50,6 +51,7 @@ final class Pool: Sendable {
         } onCancel: {
             if !isShielded { cancel(request) }
         }
+        if case .failure(let error) = result { figures.count(error.code) }
         return try result.get()
     }
 
@@ -145,6 +147,7 @@ final class Pool: Sendable {
             startClock(&state)
             return (turn, turn == .close ? threadEnds(&state) : [])
         }
+        figures.sent(outbox)
         for statement in answered { statement.answer() }
         answered.removeAll(keepingCapacity: true)
         again.removeAll(keepingCapacity: true)
@@ -176,7 +179,10 @@ final class Pool: Sendable {
 
     private func carryOut(_ effects: Seating.Effects) {
         for seat in effects.wakes { signals[seat].raise() }
-        for request in effects.answers { request.answer() }
+        for request in effects.answers {
+            figures.answered(request)
+            request.answer()
+        }
     }
 
     private func startClock(_ state: inout State) {

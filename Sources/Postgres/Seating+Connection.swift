@@ -117,6 +117,7 @@ extension Seating {
         let connected = seats.filter { $0.condition == .ready }
         let idle = connected.count { $0.load == 0 && $0.tenant == nil }
         let promised = seats.count { $0.promise != nil }
-        return Database.Statistics(idle: idle, busy: connected.count - idle, waiting: line.count + promised)
+        return Database.Statistics(
+            idle: idle, busy: connected.count - idle, waiting: line.count + promised, isDown: outage != nil)
     }
 }

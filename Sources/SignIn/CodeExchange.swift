@@ -61,6 +61,7 @@ extension SignInService {
         // A second is left, however busy the database was.
         let patience = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
         let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
+        let start = ContinuousClock.now
         let answer: Result<ExchangedCode, EndpointRefusal>? = await within(patience) {
             do throws(EndpointRefusal) {
                 return .success(try await endpoint.exchange(code, nonce: nonce, timeout: patience, at: now))
@@ -68,6 +69,7 @@ extension SignInService {
                 return .failure(error)
             }
         }
+        figures.exchanged(for: provider, since: start)
         do {
             let exchanged = try (answer ?? .failure(.unavailable(detail: "timed_out"))).get()
             exchanges.count(provider, .exchanged)

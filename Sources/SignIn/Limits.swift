@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import Metrics
 import OpenSSL
 import Storage
 
@@ -12,6 +13,7 @@ struct Limits: Sendable {
     private let subkey: KeyRing.Subkey
     private let journal: RefusalJournal
     private let clock: any WallClock
+    private let refusals: [LimitKind: Counter]
 
     init(
         _ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, journal: RefusalJournal,
@@ -25,6 +27,10 @@ struct Limits: Sendable {
             ?? keyRing.current(for: .codes)
         self.journal = journal
         self.clock = clock
+        refusals = Dictionary(
+            uniqueKeysWithValues: LimitKind.allCases.map {
+                ($0, Counter(label: "countersign_limit_refusals_total", dimensions: [("limit", $0.rawValue)]))
+            })
     }
 
     /// Counts one more.
@@ -41,6 +47,7 @@ struct Limits: Sendable {
             throw SignInFailure(StorageFailure(error))
         }
         guard let wait else { return }
+        refusals[kind]?.increment()
         journal.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
         throw .rateLimited(kind, retryAfter: wait)
     }

@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import Metrics
 package import OpenSSL
 import Synchronization
 
@@ -23,6 +24,7 @@ package final class PasswordHasher: Sendable {
     private let load = Mutex(Load())
     /// What an account without a password is compared with, so that it takes as long as one with.
     private let decoy: String
+    private let refusals = Counter(label: "countersign_password_hashes_refused_total")
 
     package init(cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16) throws(OpenSSLError)
     {
@@ -88,7 +90,10 @@ package final class PasswordHasher: Sendable {
             }
             if let verdict { continuation.resume(returning: verdict) }
         }
-        guard isGranted else { throw .overloaded(retryAfter: 1) }
+        guard isGranted else {
+            refusals.increment()
+            throw .overloaded(retryAfter: 1)
+        }
     }
 
     /// Hands the slot to whoever waits longest.
@@ -104,6 +109,9 @@ package final class PasswordHasher: Sendable {
 
     /// How many passwords have been hashed, right, wrong and decoys alike.
     package var finished: Int { load.withLock(\.finished) }
+
+    /// How many are being hashed, and how many wait for their turn.
+    package var occupancy: (running: Int, waiting: Int) { load.withLock { ($0.running, $0.waiting.count) } }
 
     private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8]) -> String {
         let exponent = cost.n.trailingZeroBitCount

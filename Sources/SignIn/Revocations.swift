@@ -1,7 +1,6 @@
 package import Accounts
 import JOSE
 package import Logging
-import Metrics
 import Providers
 package import Storage
 
@@ -18,6 +17,7 @@ package struct Revocations: Sendable {
     private let endpoints: TokenEndpoints
     private let clock: any WallClock
     private let logger: Logger
+    private let backlog = BacklogGauges(kind: "revocation")
     private let attempts = OutcomeCounters<Outcome>(label: "countersign_revocation_attempts_total")
 
     private enum Outcome: String, CaseIterable {
@@ -136,10 +136,7 @@ package struct Revocations: Sendable {
 
     /// Tells the metrics how much is waiting.
     package func report() async throws {
-        let (count, oldest) = try await store.backlog()
-        Gauge(label: "countersign_outbox_pending").record(count)
-        let age = oldest.map { clock.now().seconds - $0.seconds } ?? 0
-        Gauge(label: "countersign_outbox_oldest_seconds").record(max(0, age))
+        backlog.record(try await store.backlog(), at: clock.now())
     }
 }
 

@@ -32,6 +32,12 @@ extension SignInService {
     package func signIn(
         email: String, code typed: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
+        try await figures.signIns.counting(.emailCode, as: .signedIn) { () throws(SignInFailure) in
+            try await open(email: email, code: typed, client: client)
+        }
+    }
+
+    private func open(email: String, code typed: String, client: Client) async throws(SignInFailure) -> SignedIn {
         let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: client)
         let now = clock.now()
         let opening = try opening(authenticatedAt: now, methods: [.oneTimeCode], client: client, now: now)

@@ -7,6 +7,14 @@ extension SignInService {
     package func link(
         _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
     ) async throws(SignInFailure) -> Identity {
+        try await figures.links.counting(.add, as: .linked) { () throws(SignInFailure) in
+            try await add(provider, credential, to: session, client: client)
+        }
+    }
+
+    private func add(
+        _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
+    ) async throws(SignInFailure) -> Identity {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let evidence = try await evidence(of: credential, from: provider, client: client, at: now)

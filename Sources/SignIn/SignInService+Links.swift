@@ -23,6 +23,14 @@ extension SignInService {
     package func create(
         linkTicket: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
+        try await figures.links.counting(.create, as: .linked) { () throws(SignInFailure) in
+            try await account(for: linkTicket, displayName: displayName, client: client)
+        }
+    }
+
+    private func account(
+        for linkTicket: String, displayName: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
         let now = clock.now()
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket) else { throw .linkTicketExpired }
         guard let ticket = try await stored({ try await stores.links.open(hash, at: now) }) else {
@@ -52,6 +60,14 @@ extension SignInService {
     /// - Parameter replacing: whether another identity of the provider gives way, its authorization with it.
     package func bind(
         linkTicket: String, credential: BindCredential, replacing: Bool = false, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
+        try await figures.links.counting(.bind, as: .linked) { () throws(SignInFailure) in
+            try await bind(linkTicket, by: credential, replacing: replacing, client: client)
+        }
+    }
+
+    private func bind(
+        _ linkTicket: String, by credential: BindCredential, replacing: Bool, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         let now = clock.now()
         // The ticket first: it is cheap to check, a password is not.

@@ -27,6 +27,12 @@ extension SignInService {
     package func signIn(
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
+        try await figures.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
+            try await open(email: email, password: password, client: client)
+        }
+    }
+
+    private func open(email: String, password: String, client: Client) async throws(SignInFailure) -> SignedIn {
         let proven = try await provePassword(email: email, password: password, client: client)
         let now = clock.now()
         let opening = try opening(authenticatedAt: now, methods: [.password], client: client, now: now)

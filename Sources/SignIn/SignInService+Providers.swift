@@ -70,6 +70,14 @@ extension SignInService {
     package func signIn(
         with provider: Provider, _ credential: ProviderCredential, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
+        try await figures.signIns.counting(.init(provider), as: \.verdict) { () throws(SignInFailure) in
+            try await answer(to: credential, from: provider, client: client)
+        }
+    }
+
+    private func answer(
+        to credential: ProviderCredential, from provider: Provider, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
         let now = clock.now()
         let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
         let answer = try await signIn(
@@ -169,6 +177,8 @@ extension SignInService {
     ) async throws(SignInFailure) -> VerifiedCredential? {
         let rules = try rules(of: provider)
         guard let token = credential.token else { return nil }
+        let start = ContinuousClock.now
+        defer { figures.verified(for: provider, since: start) }
         do throws(CredentialRefusal) {
             return try await rules.credential(
                 Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now)
@@ -258,7 +268,9 @@ extension SignInService {
         let proof = BindProof(
             ground: .verifiedEmail, authenticatedAt: ticket.identity.authenticatedAt, methods: [])
         do throws(SignInFailure) {
-            return try await bind(ticket, hash: hash, proof: proof, client: client, at: now)
+            let signedIn = try await bind(ticket, hash: hash, proof: proof, client: client, at: now)
+            figures.links.count(.automatic, Verdict(.linked))
+            return signedIn
         } catch {
             switch error {
             case .groundGone, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil

@@ -24,6 +24,12 @@ extension SignInService {
 
     /// Trades a refresh token for the next one.
     package func refresh(_ refreshToken: String, client: Client) async throws(SignInFailure) -> IssuedSession {
+        try await figures.refreshes.counting(.session, as: .refreshed) { () throws(SignInFailure) in
+            try await next(after: refreshToken, client: client)
+        }
+    }
+
+    private func next(after refreshToken: String, client: Client) async throws(SignInFailure) -> IssuedSession {
         guard let (id, generation) = refreshTokens.read(refreshToken) else { throw .invalidRefreshToken }
         let now = clock.now()
         let expiresAt = now.advanced(bySeconds: configuration.refreshLifetime)

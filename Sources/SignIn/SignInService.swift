@@ -47,6 +47,7 @@ package struct SignInService: Sendable {
     /// What was refused, on its way to the audit trail: whoever builds the service has it flushed.
     package let journal: RefusalJournal
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
+    let figures = SignInFigures()
 
     /// - Parameter journal: the one of the service that this one takes over from; its own if absent.
     package init(

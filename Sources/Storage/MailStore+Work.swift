@@ -117,8 +117,7 @@ extension MailStore {
             """)
     }
 
-    /// How many are pending, and since when the oldest has been.
-    package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+    package func backlog() async throws(PostgresError) -> OutboxBacklog {
         try await outbox.backlog()
     }
 

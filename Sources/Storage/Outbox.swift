@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import Postgres
 
 /// What the rows of `outbox` have in common, whatever they promise: how one is claimed, put off and counted.
@@ -48,14 +48,27 @@ struct Outbox: Sendable {
             """)
     }
 
-    /// How many are pending, and since when the oldest has been.
-    func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+    func backlog() async throws(PostgresError) -> OutboxBacklog {
         let rows = try await database.query(
-            "SELECT count(*), min(created_at) FROM outbox WHERE status = 'pending' AND kind = \(kind.rawValue)"
+            """
+            SELECT count(*), min(created_at),
+                (SELECT count(*) FROM outbox WHERE status = 'failed' AND kind = \(kind.rawValue))
+            FROM outbox
+            WHERE status = 'pending' AND kind = \(kind.rawValue)
+            """
         ) { row throws(PostgresError) in
-            let (count, oldest) = try row.decode(Int64.self, Timestamp?.self)
-            return (Int(count), oldest)
+            let (pending, oldest, failed) = try row.decode(Int64.self, Timestamp?.self, Int64.self)
+            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: Int(failed))
         }
-        return rows.first ?? (0, nil)
+        return rows.first ?? OutboxBacklog(pending: 0, oldest: nil, failed: 0)
     }
+}
+
+/// How much of one kind has been promised and not done.
+package struct OutboxBacklog: Sendable {
+    package let pending: Int
+    /// Since when the oldest pending one has been.
+    package let oldest: Timestamp?
+    /// Given up, and still there for whoever looks into it.
+    package let failed: Int
 }

@@ -267,8 +267,7 @@ package struct RevocationStore: Sendable {
             createdAt: createdAt, finishedAt: finishedAt)
     }
 
-    /// How many are pending, and since when the oldest has been.
-    package func backlog() async throws(PostgresError) -> (count: Int, oldest: Timestamp?) {
+    package func backlog() async throws(PostgresError) -> OutboxBacklog {
         try await outbox.backlog()
     }
 

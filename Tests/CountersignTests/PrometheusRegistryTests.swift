@@ -41,6 +41,8 @@ import Testing
                 "# TYPE test_fees_total counter",
                 "test_fees_total 0.5",
                 "# TYPE test_fetch_seconds histogram",
+                "test_fetch_seconds_bucket{provider=\"apple\",le=\"0.0001\"} 0",
+                "test_fetch_seconds_bucket{provider=\"apple\",le=\"0.0005\"} 0",
                 "test_fetch_seconds_bucket{provider=\"apple\",le=\"0.001\"} 1",
                 "test_fetch_seconds_bucket{provider=\"apple\",le=\"0.0025\"} 1",
                 "test_fetch_seconds_bucket{provider=\"apple\",le=\"0.005\"} 1",

@@ -31,6 +31,8 @@ struct Connections: ServerChildChannel {
 
     func handle(value connection: Value, logger: Logger) async {
         let channel = connection.channel
+        responder.metrics.connectionOpened()
+        defer { responder.metrics.connectionClosed() }
         let peer = channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
         await withTaskCancellationHandler {
             do {

@@ -68,7 +68,7 @@ package struct Listener: Service {
         let responder = Responder(
             routes: RouteTable(routes), traffic: Traffic(places: configuration.limits.concurrentRequests),
             patience: configuration.limits.patience, trustedProxies: configuration.trustedProxies, logger: logger,
-            metrics: RequestMetrics(routes: routes, factory: metrics))
+            metrics: RequestMetrics(listener: configuration.name, routes: routes, factory: metrics))
         self.connections = Connections(limits: configuration.limits, responder: responder)
     }
 

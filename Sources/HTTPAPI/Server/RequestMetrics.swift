@@ -1,6 +1,6 @@
 import Metrics
 
-/// Counts what a listener answers and how long it takes, by route.
+/// Counts what a listener answers and how long it takes, by route, and what it is busy with.
 ///
 /// Every series is made with the routes: none can come into being by what a client sends, a request costs one look-up, and a
 /// first refusal is a step from 0 that a rate can see. What was matched to no route has `-` for route and method.
@@ -35,14 +35,33 @@ struct RequestMetrics: Sendable {
 
     private let operations: [Operation: Series]
     private let unmatched: Series
+    private let inFlight: Meter
+    private let connections: Meter
+    private let shed: [Overload: Counter]
 
-    init(routes: [Route], factory: any MetricsFactory) {
+    init(listener: String, routes: [Route], factory: any MetricsFactory) {
+        let dimensions = [("listener", listener)]
+        inFlight = Meter(label: "countersign_http_requests_in_flight", dimensions: dimensions, factory: factory)
+        connections = Meter(label: "countersign_http_connections", dimensions: dimensions, factory: factory)
+        shed = Dictionary(
+            uniqueKeysWithValues: Overload.allCases.map {
+                let dimensions = dimensions + [("reason", $0.rawValue)]
+                return ($0, Counter(label: "countersign_http_shed_total", dimensions: dimensions, factory: factory))
+            })
         unmatched = Series(Operation(), factory)
         operations = routes.reduce(into: [:]) { operations, route in
             let operation = Operation(method: route.method.rawValue, route: route.template)
             operations[operation] = Series(operation, factory)
         }
     }
+
+    func connectionOpened() { connections.increment() }
+    func connectionClosed() { connections.decrement() }
+
+    func requestBegan() { inFlight.increment() }
+    func requestEnded() { inFlight.decrement() }
+
+    func refused(for overload: Overload) { shed[overload]?.increment() }
 
     func record(_ exchange: Exchange) {
         // HEAD is answered by the route of GET, and counts as one.

@@ -96,10 +96,14 @@ struct Responder: Sendable {
             case .found(let match, let parameters):
                 route = match.template
                 guard waited <= patience || match.priority == .observing else {
-                    throw Problem.overload("waited_too_long")
+                    throw refusal(for: .waitedTooLong)
                 }
-                guard traffic.enter(match.priority) else { throw Problem.overload("no_place") }
-                defer { traffic.leave() }
+                guard traffic.enter(match.priority) else { throw refusal(for: .noPlace) }
+                metrics.requestBegan()
+                defer {
+                    traffic.leave()
+                    metrics.requestEnded()
+                }
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
                     logger: logger)
@@ -110,6 +114,11 @@ struct Responder: Sendable {
             return Outcome(
                 response: problem.response(requestID: id), route: route, problem: problem, client: client)
         }
+    }
+
+    private func refusal(for overload: Overload) -> Problem {
+        metrics.refused(for: overload)
+        return Problem(.temporarilyUnavailable, reason: overload.rawValue)
     }
 
     private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {
@@ -142,8 +151,6 @@ extension Route.Method {
 }
 
 extension Problem {
-    fileprivate static func overload(_ reason: String) -> Problem { Problem(.temporarilyUnavailable, reason: reason) }
-
     static func methodNotAllowed(allow: String) -> Problem {
         var problem = Problem(.methodNotAllowed)
         problem.allow = allow

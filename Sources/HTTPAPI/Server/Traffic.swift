@@ -28,6 +28,12 @@ final class Traffic: Sendable {
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 }
 
+/// Why a request is refused before anything is done for it: the reason of its log line, and of the metrics.
+enum Overload: String, CaseIterable {
+    case noPlace = "no_place"
+    case waitedTooLong = "waited_too_long"
+}
+
 extension Route.Priority {
     /// How many requests may be handled for one more of this priority to be let in.
     fileprivate func share(of places: Int) -> Int {

@@ -47,6 +47,14 @@ final class AppleClientSecrets: Sendable {
         }
     }
 
+    /// Seconds since the oldest one in use was made; nil when there is none.
+    func age(at now: Timestamp) -> Int64? {
+        let now = now.seconds
+        return secrets.withLock { secrets in
+            secrets.values.map { now - $0.madeAt }.filter { 0..<Self.renewal ~= $0 }.max()
+        }
+    }
+
     private func sign(for clientID: String, at now: Int64) throws(EndpointRefusal) -> String {
         let issuedAt = now - Self.backdating
         var claims = JSONWriter()

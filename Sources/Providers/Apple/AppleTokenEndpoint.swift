@@ -103,6 +103,11 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         try signatory(of: clientID).secrets.secret(for: clientID, at: now)
     }
 
+    /// Seconds since the oldest secret in use of each team was made; nil where none is.
+    package func clientSecretAges(at now: Timestamp) -> [(realm: Realm, age: Int64?)] {
+        signatories.map { ($0.team.realm, $0.secrets.age(at: now)) }
+    }
+
     /// Where the identities of the client's team stand; `nil` when no team with a key has this client.
     package func realm(of clientID: String) -> Realm? {
         (try? signatory(of: clientID))?.team.realm

@@ -2,6 +2,7 @@ package import Accounts
 package import HTTPFetch
 package import JOSE
 package import Logging
+import Metrics
 import Synchronization
 
 /// One provider's published keys: fetched ahead of need, read without waiting.
@@ -53,12 +54,17 @@ package final class KeySetCache: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let state = Mutex(State())
+    private let good: Counter
+    private let failed: Counter
 
     package init(provider: Provider, url: String, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
         self.provider = provider
         self.fetcher = fetcher
         self.clock = clock
         request = PublishedKeySet.request(url)
+        let label = "countersign_key_set_fetches_total"
+        good = Counter(label: label, dimensions: [("provider", provider.rawValue), ("outcome", "fetched")])
+        failed = Counter(label: label, dimensions: [("provider", provider.rawValue), ("outcome", "failed")])
         var logger = logger
         logger[metadataKey: "provider"] = "\(provider.rawValue)"
         self.logger = logger
@@ -145,8 +151,10 @@ package final class KeySetCache: Sendable {
                 }
                 return state.snapshot?.keys
             }
+            good.increment()
             report(snapshot, after: before)
         } catch {
+            failed.increment()
             let retryAfter = state.withLock { state in
                 state.fetch = nil
                 state.failedAt = now

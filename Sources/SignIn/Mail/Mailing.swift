@@ -24,6 +24,7 @@ package struct Mailing: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let counters: [Outcome: Counter]
+    private let backlog = BacklogGauges(kind: "mail")
     private let time = Timer(label: "countersign_mail_send_seconds")
 
     private enum Outcome: String, CaseIterable {
@@ -162,9 +163,6 @@ package struct Mailing: Sendable {
 
     /// Tells the metrics how much is waiting.
     package func report() async throws {
-        let (count, oldest) = try await store.backlog()
-        Gauge(label: "countersign_mails_pending").record(count)
-        let age = oldest.map { clock.now().seconds - $0.seconds } ?? 0
-        Gauge(label: "countersign_mails_oldest_seconds").record(max(0, age))
+        backlog.record(try await store.backlog(), at: clock.now())
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import OpenSSL
 import Providers
 
@@ -16,6 +17,8 @@ struct AppleConfiguration: Sendable {
         let teamID: String
         let keyID: String
         let privateKey: P256PrivateKey
+        /// When its file was last written.
+        let keyWrittenAt: Date?
     }
 
     let teams: [Team]
@@ -75,8 +78,10 @@ extension AppleConfiguration.Team {
         let keyID = reader.optional(settings.keyID)
         let path = reader.optional(settings.privateKeyPath)
         var privateKey: P256PrivateKey?
+        var keyWrittenAt: Date?
         if let path, let bytes = reader.secretFile(settings.privateKeyPath, path) {
             privateKey = try? P256PrivateKey(pem: bytes)
+            keyWrittenAt = Self.modificationDate(ofFileAt: path)
             if privateKey == nil {
                 reader.refuse(
                     settings.privateKeyPath.name, "names a file that isn't an unencrypted PKCS#8 P-256 key in PEM")
@@ -89,9 +94,14 @@ extension AppleConfiguration.Team {
             }
         }
         if let teamID, let keyID, let privateKey {
-            signing = AppleConfiguration.Signing(teamID: teamID, keyID: keyID, privateKey: privateKey)
+            signing = AppleConfiguration.Signing(
+                teamID: teamID, keyID: keyID, privateKey: privateKey, keyWrittenAt: keyWrittenAt)
         } else {
             signing = nil
         }
+    }
+    private static func modificationDate(ofFileAt path: String) -> Date? {
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        return (try? FileManager.default.attributesOfItem(atPath: target))?[.modificationDate] as? Date
     }
 }

@@ -2,10 +2,16 @@
 /// for each, with what to do about it.
 enum HelpTexts {
     static let all: [String: String] = [
+        "countersign_apple_client_secret_age_seconds":
+            "Age of the oldest client_secret in use, by team.",
+        "countersign_apple_key_file_age_seconds":
+            "Time since the file of the key in use was last written, by team.",
         "countersign_audit_seal_failures_total":
             "Rounds of sealing the audit trail that failed.",
         "countersign_audit_unsealed_seconds":
             "Age of the oldest row of the audit trail that no seal covers yet.",
+        "countersign_code_exchange_seconds":
+            "Time that a provider took for an authorization code, or was given, by provider.",
         "countersign_code_exchanges_total":
             "Authorization codes that were posted, by provider and outcome.",
         "countersign_configuration_last_reload_successful":
@@ -14,28 +20,64 @@ enum HelpTexts {
             "Readings of the configuration after SIGHUP, by outcome.",
         "countersign_grant_checks_total":
             "Refresh tokens that the provider was asked about, by provider and outcome.",
+        "countersign_http_connections":
+            "Connections that are open, by listener.",
         "countersign_http_request_seconds":
             "Time from a whole request to its answer, by route and method.",
+        "countersign_http_requests_in_flight":
+            "Requests that are being handled, by listener.",
         "countersign_http_requests_total":
             "Requests answered, by route, method and class of status.",
+        "countersign_http_shed_total":
+            "Requests that were refused because too many came at once, by listener and reason.",
+        "countersign_key_set_age_seconds":
+            "Time since the provider's keys were last fetched, or since the start if they never were.",
+        "countersign_key_set_fetches_total":
+            "Fetches of the provider's keys, by outcome.",
+        "countersign_key_set_keys":
+            "Keys of the provider that are believed.",
+        "countersign_limit_refusals_total":
+            "Requests that a limit refused, by limit.",
+        "countersign_links_total":
+            "Identities that were to get an account, by how, outcome and reason.",
         "countersign_mail_send_seconds":
             "Time that the mail server took for a mail, taken or not.",
-        "countersign_mails_oldest_seconds":
-            "Age of the oldest mail that waits to be sent.",
-        "countersign_mails_pending":
-            "Mails that wait to be sent.",
         "countersign_mails_total":
             "Mails that were dealt with, by outcome.",
         "countersign_metrics_refused_total":
             "Attempts to make a metric that were refused: too many series, or a name in use for another kind.",
+        "countersign_outbox_failed":
+            "Revocations or mails that were given up and are still kept, by kind.",
         "countersign_outbox_oldest_seconds":
-            "Age of the oldest revocation that waits in the outbox.",
+            "Age of the oldest revocation or mail that is promised and not done, by kind.",
         "countersign_outbox_pending":
-            "Revocations that wait in the outbox.",
+            "Revocations or mails that are promised and not done, by kind.",
+        "countersign_password_hashes":
+            "Passwords that are being hashed or wait to be, by state.",
+        "countersign_password_hashes_refused_total":
+            "Passwords that were not looked at because too many waited.",
+        "countersign_postgres_connections":
+            "Connections to the database, by state.",
+        "countersign_postgres_pool_size":
+            "Connections to the database that there may be.",
+        "countersign_postgres_refused_total":
+            "Statements and transactions that waited in vain or could not wait, by reason.",
+        "countersign_postgres_up":
+            "Whether the last attempt to connect to the database worked.",
+        "countersign_postgres_wait_seconds":
+            "Time that a statement or a transaction waited for a connection.",
+        "countersign_postgres_waiting":
+            "Statements and transactions that wait for a connection.",
         "countersign_provider_events_total":
             "Events that the providers told, by provider, kind and what became of them.",
+        "countersign_refreshes_total":
+            "Refresh tokens that were to be traded in for the next ones, by outcome and reason.",
         "countersign_revocation_attempts_total":
             "Revocations tried at the provider, by provider and outcome.",
+        "countersign_sign_ins_total":
+            "Sign-ins, by who vouches for the person, outcome and reason.",
+        "countersign_token_verify_seconds":
+            "Time from a provider's token to the verdict on it, by provider.",
         "process_cpu_seconds_total":
             "CPU time used by the process, in user and in system mode.",
         "process_max_fds":

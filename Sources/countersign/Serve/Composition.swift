@@ -56,6 +56,13 @@ enum Composition {
                     return Health.Readiness(isReady: false, keySets: keySets)
                 }
             }
+            let standing = StandingFigures(
+                database: database, keySets: keySets, useCases: useCases, passwordHasher: resources.passwordHasher,
+                clock: clock)
+            let page = MetricsPage {
+                standing.read()
+                return metrics.page()
+            }
             // They end in reverse order, each when the one after it is done: the private listener tells load balancers
             // of the drain until the public one has answered its last request.
             var services: [any Service] = [reload] + keySets.map(KeySetRefresh.init)
@@ -70,7 +77,7 @@ enum Composition {
                 configuration,
                 routes: publicRoutes.routes,
                 administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
-                health: health, metrics: MetricsPage(render: metrics.page), logger: logger)
+                health: health, metrics: page, logger: logger)
             var group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             group.maximumGracefulShutdownDuration = .seconds(configuration.server.drainSeconds + 60)

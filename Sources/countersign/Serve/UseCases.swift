@@ -30,6 +30,8 @@ struct UseCases: Sendable {
     let events: ProviderEvents
     let revocations: Revocations
     let grantChecks: GrantChecks
+    let appleConfiguration: AppleConfiguration?
+    let appleEndpoint: AppleTokenEndpoint?
 
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
         let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
@@ -57,6 +59,8 @@ struct UseCases: Sendable {
             store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantChecks(
             store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        appleConfiguration = configuration.apple
+        appleEndpoint = endpoints.apple
     }
 
     /// The operations of the public listener.

@@ -1,0 +1,111 @@
+import JOSE
+import TestSupport
+import Testing
+
+/// What monitoring is told of the people who sign in, and of what the service is busy with.
+@Suite(.inTurn, .timeLimit(.minutes(3))) struct FiguresTests {
+    /// The samples of the page: name and labels, value.
+    private func figures(_ world: World) async throws -> [String: Double] {
+        let page = try await world.service.privateGet("/metrics").text
+        var figures: [String: Double] = [:]
+        for line in page.split(separator: "\n") where !line.hasPrefix("#") {
+            let end = try #require(line.lastIndex(of: " "))
+            #expect(
+                figures.updateValue(try #require(Double(line[line.index(after: end)...])), forKey: String(line[..<end]))
+                    == nil)
+        }
+        return figures
+    }
+
+    @Test func `every sign-in, link and refresh is counted by what it came to`() async throws {
+        try await World.run { world in
+            let service = world.service
+            let before = try await figures(world)
+            let created = try await world.newAccount("kim")
+            #expect(try await service.signInWithApple(try await world.appleToken("kim")).status == 200)
+            let forged = try await world.appleToken("kim", .init(signature: .forged))
+            #expect(try await service.signInWithApple(forged).status == 401)
+            let wrong: TokenMint.Members = ["email": "nobody@example.com", "password": "wrong-password"]
+            #expect(try await service.post("/v1/sign-in/password", wrong).status == 401)
+            let bind = try await service.post(
+                "/v1/links/bind", ["linkTicket": "spent", "email": "a@example.com", "password": "x"])
+            #expect(bind.status == 410)
+            let refresh = try created.text("session.refreshToken")
+            let next = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+            let third = try await service.post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try next.text("refreshToken"))])
+            #expect(third.status == 200)
+            #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
+
+            let after = try await figures(world)
+            let expected = [
+                #"countersign_sign_ins_total{outcome="link_required",provider="apple",reason="-"}"#,
+                #"countersign_sign_ins_total{outcome="signed_in",provider="apple",reason="-"}"#,
+                #"countersign_sign_ins_total{outcome="refused",provider="apple",reason="signature_mismatch"}"#,
+                #"countersign_sign_ins_total{outcome="refused",provider="password",reason="invalid_credentials"}"#,
+                #"countersign_links_total{action="create",outcome="linked",reason="-"}"#,
+                #"countersign_links_total{action="bind",outcome="refused",reason="link_ticket_expired"}"#,
+                #"countersign_refreshes_total{outcome="refused",reason="refresh_token_reused"}"#,
+            ]
+            for series in expected {
+                #expect(before[series] == 0, "\(series)")
+                #expect(after[series] == 1, "\(series)")
+            }
+            #expect(after[#"countersign_refreshes_total{outcome="refreshed",reason="-"}"#] == 2)
+            #expect(after[#"countersign_token_verify_seconds_count{provider="apple"}"#] == 3)
+            #expect(after[#"countersign_limit_refusals_total{limit="passwordPerAccount"}"#] == 0)
+            let total = after.filter { $0.key.hasPrefix("countersign_sign_ins_total") }.values.reduce(0, +)
+            #expect(total == 4)
+        }
+    }
+
+    @Test func `what the service has at hand is told as it is when it is asked`() async throws {
+        try await World.run { world in
+            try await world.newGrantedAccount("lee", .apple)
+            let figures = try await figures(world)
+            for provider in ["apple", "google"] {
+                try #expect(#require(figures["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
+                try #expect(
+                    (0..<120).contains(#require(figures["countersign_key_set_age_seconds{provider=\"\(provider)\"}"])))
+            }
+            #expect(figures[#"countersign_key_set_fetches_total{outcome="fetched",provider="apple"}"#] == 1)
+            #expect(figures["countersign_postgres_up"] == 1)
+            #expect(figures["countersign_postgres_pool_size"] == 4)
+            let idle = try #require(figures[#"countersign_postgres_connections{state="idle"}"#])
+            let busy = try #require(figures[#"countersign_postgres_connections{state="busy"}"#])
+            #expect((1...4).contains(idle + busy))
+            #expect(try #require(figures["countersign_postgres_wait_seconds_count"]) > 3)
+            #expect(figures[#"countersign_code_exchange_seconds_count{provider="apple"}"#] == 1)
+            // Apple's secret was made for that.
+            let age = try #require(figures[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
+            #expect((0..<1800).contains(age))
+            #expect(try #require(figures[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
+            // The one that asks is one of them.
+            #expect(figures[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
+            #expect(figures[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
+            #expect(try #require(figures[#"countersign_http_connections{listener="private"}"#]) >= 1)
+            #expect(figures["countersign_metrics_refused_total"] == 0)
+        }
+    }
+
+    @Test func `keys that can't be fetched are seen`() async throws {
+        try await World.run(["apple.keysUrl": "http://127.0.0.1:1/"]) { world in
+            let failed = #"countersign_key_set_fetches_total{outcome="failed",provider="apple"}"#
+            try await until("a failed fetch") { try await figures(world)[failed] ?? 0 >= 1 }
+            let refused = try await world.service.signInWithApple(try await world.unknownToken())
+            #expect(refused.status == 503)
+            let figures = try await figures(world)
+            #expect(figures[#"countersign_key_set_keys{provider="apple"}"#] == 0)
+            let unavailable =
+                #"countersign_sign_ins_total{outcome="unavailable",provider="apple",reason="keys_unavailable"}"#
+            #expect(figures[unavailable] == 1)
+        }
+    }
+}
+
+extension World {
+    fileprivate func unknownToken() async throws -> String {
+        try await newPerson("ash")
+        return try await appleToken("ash")
+    }
+}

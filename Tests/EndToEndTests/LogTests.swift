@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+/// The log of a running service, as whoever looks for a request finds it.
+@Suite(.inTurn, .timeLimit(.minutes(3))) struct LogTests {
+    private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+    @Test func `what a use case says names the request and the trace that it is a part of`() async throws {
+        try await World.run(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]) { world in
+            try await world.newPerson("kim")
+            let credential = try await world.authorize("kim", .apple)
+            let answer = try await world.service.post(
+                "/v1/sign-in/apple", credential.both,
+                headers: [
+                    ("X-Request-Id", "looked-for"), ("traceparent", "00-\(Self.trace)-00f067aa0ba902b7-01"),
+                ])
+            #expect(answer.status == 200)
+            _ = try await world.service.logged("looked-for")
+            let lines = try world.service.logLines().filter { $0["requestId"]?.string == "looked-for" }
+            let said = lines.compactMap { $0["message"]?.string }
+            #expect(said.contains("a code was not exchanged"))
+            #expect(said.contains("request"))
+            #expect(lines.allSatisfy { $0["traceId"]?.string == Self.trace })
+            #expect(lines.allSatisfy { $0["parentId"]?.string == "00f067aa0ba902b7" })
+        }
+    }
+
+    @Test func `where it is allowed the log says who and from where, and else it does not`() async throws {
+        for isAllowed in [true, false] {
+            try await World.run(["log.personalData": "\(isAllowed)"]) { world in
+                try await world.newPerson("kim", email: "kim@example.com")
+                let ticket = try await world.service.signInWithApple(try await world.appleToken("kim"))
+                let wrong = try await world.service.post(
+                    "/v1/sign-in/password", ["email": "lee@example.com", "password": "wrong-password"])
+                for (answer, email) in [(ticket, "kim@example.com"), (wrong, "lee@example.com")] {
+                    let line = try await world.service.logged(try #require(answer.header("X-Request-Id")))
+                    #expect(line["email"]?.string == (isAllowed ? email : nil))
+                    #expect(line["client"]?.string == (isAllowed ? "127.0.0.1" : nil))
+                }
+                #expect(world.service.log.contains("@example.com") == isAllowed)
+            }
+        }
+    }
+}

@@ -1,3 +1,4 @@
+import JOSE
 import TestSupport
 import Testing
 

@@ -32,8 +32,13 @@ import Testing
                 let arguments: String
                 do {
                     try await liveThrough(world, &canaries)
+                    try await administer(world, &canaries)
                     refusals = try await provoke(world, &canaries)
                     arguments = try String(contentsOfFile: "/proc/\(service.processID)/cmdline", encoding: .utf8)
+                    #expect(canaries.found(in: try await service.privateGet("/metrics").text) == [])
+                    // Its memory holds all of them: no crash leaves that on a disk.
+                    let limits = try String(contentsOfFile: "/proc/\(service.processID)/limits", encoding: .utf8)
+                    #expect(limits.contains(#/Max core file size +0 +0 /#))
                 } catch {
                     await service.stop()
                     throw error
@@ -44,6 +49,9 @@ import Testing
                 }
                 #expect(canaries.found(in: arguments) == [])
                 #expect(arguments.contains("serve"))
+                let shown = try await Countersign.run(["config", "show"], all)
+                #expect(shown.output.contains("google.serverClientSecret"))
+                #expect(canaries.found(in: shown.output + shown.error) == [])
                 let ending = await service.stop()
                 #expect(ending.status == 0)
                 #expect(canaries.found(in: ending.output + ending.error) == [])
@@ -127,6 +135,30 @@ import Testing
         #expect(out.status == 204)
         #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
         #expect(try await service.get("/v1/account", bearer: access).status == 401)
+    }
+
+    /// What an administrator asks and is told, and what somebody tries who has no key.
+    private func administer(_ world: World, _ canaries: inout Canaries) async throws {
+        let service = world.service
+        let key = canaries.add("admin key", try await world.adminKey("read,revoke,manage"))
+        let guess = canaries.add("guessed admin key", "csa_canary-admin-key")
+        let email = canaries.add("searched email", "canary-searched@example.com")
+        let queries = [
+            "email=\(email)", "emailPrefix=canary-searched", "name=Canary%20Displayname",
+            "email=canary-mailbox@example.com",
+        ]
+        for query in queries {
+            let found = try await service.administer("GET", "/admin/v1/accounts?\(query)", bearer: key)
+            #expect(found.status == 200)
+            let refused = try await service.administer("GET", "/admin/v1/accounts?\(query)", bearer: guess)
+            #expect(refused.status == 401)
+            #expect(canaries.found(in: refused.text) == [])
+        }
+        for target in ["accounts?email=\(email)&limit=\(email)", "accounts/\(email)", "accounts?canary=\(email)"] {
+            let refused = try await service.administer("GET", "/admin/v1/\(target)", bearer: key)
+            #expect([400, 404].contains(refused.status))
+            #expect(canaries.found(in: refused.text) == [])
+        }
     }
 
     /// What is changed in a session, and what is asked for by mail.

@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import HTTPAPI
 import Metrics
 import Postgres
 import Providers

@@ -2,7 +2,11 @@ import CPostgres
 
 /// What libpq is told when it connects: our defaults, over them what the URL says, over that what must not differ.
 struct ConnectionParameters: Sendable {
-    private(set) var pairs: [(key: String, value: String)] = []
+    typealias Pairs = [(key: String, value: String)]
+
+    /// For each host of the URL, in its order. libpq would try them all in one attempt, but only by its blocking calls does
+    /// it turn from one that never answers to the next.
+    let hosts: [Pairs]
 
     /// nil when libpq cannot read the URL. Its message is not kept, for it may quote the password.
     init?(_ configuration: Database.Configuration) {
@@ -16,7 +20,26 @@ struct ConnectionParameters: Sendable {
         let options = Self.options(configuration, given["options"])
         if !options.isEmpty { merged["options"] = options }
         merged["client_encoding"] = "UTF8"
-        pairs = merged.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
+        hosts = Self.split(merged).map { host in
+            host.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
+        }
+    }
+
+    /// One set of parameters for each host; a single set when there is one host, or none that libpq would accept.
+    private static func split(_ all: [String: String]) -> [[String: String]] {
+        let lists = ["host", "hostaddr", "port"].compactMap { key in
+            all[key].map { (key, $0.split(separator: ",", omittingEmptySubsequences: false)) }
+        }
+        let count = lists.filter { $0.0 != "port" }.map(\.1.count).max() ?? 1
+        // One port may serve all hosts.
+        guard count > 1,
+            lists.allSatisfy({ key, values in values.count == count || key == "port" && values.count == 1 })
+        else { return [all] }
+        return (0..<count).map { index in
+            var one = all
+            for (key, values) in lists { one[key] = String(values[min(index, values.count - 1)]) }
+            return one
+        }
     }
 
     /// The time-outs are settings of the start-up packet and not statements, so that they are not state which a pooler in

@@ -39,10 +39,20 @@ struct ConnectionThread: Sendable {
         guard let parameters else {
             throw PostgresError(.connectFailed, operation: .connect, location: "", message: "the URL is not readable")
         }
-        let link = try Link.connect(
-            parameters, until: .now + pool.configuration.connectTimeout, signal: signal, logger: pool.logger,
-            isWanted: { pool.isWanted })
-        return Pipeline(link, preparesStatements: pool.configuration.preparedStatements)
+        let deadline = ContinuousClock.now + pool.configuration.connectTimeout
+        var hosts = parameters.hosts[...]
+        while true {
+            let host = hosts.removeFirst()
+            // A host that never answers leaves the others their share of the time.
+            let share = (deadline - .now) / (hosts.count + 1)
+            do throws(PostgresError) {
+                let link = try Link.connect(
+                    host, until: .now + share, signal: signal, logger: pool.logger, isWanted: { pool.isWanted })
+                return Pipeline(link, configuration: pool.configuration)
+            } catch {
+                guard !hosts.isEmpty, pool.isWanted else { throw error }
+            }
+        }
     }
 
     private func pause(_ duration: Duration) {
@@ -93,7 +103,7 @@ struct ConnectionThread: Sendable {
         guard let hasBacklog = pipeline.link.flush() else { return try pipeline.receive() }
         let events = Int32(hasBacklog ? POLLIN | POLLOUT : POLLIN)
         let ready = signal.wait(socket: pipeline.link.socket, events: events, until: pipeline.deadline)
-        if ready != 0 { try pipeline.receive() }
+        if ready != 0 { try pipeline.receive() } else { try pipeline.requireWord() }
     }
 }
 

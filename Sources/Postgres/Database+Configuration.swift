@@ -5,6 +5,7 @@ extension Database {
         package var poolSize: Int
         /// How long a statement or a transaction may wait for a connection.
         package var acquireTimeout: Duration
+        /// For all hosts of the URL together.
         package var connectTimeout: Duration
         /// Limits that the server keeps; nil leaves them to the server's and the role's own settings. They travel in the
         /// start-up packet's `options`, which PgBouncer must be told to ignore (`ignore_startup_parameters`) or not get.
@@ -21,7 +22,7 @@ extension Database {
 
         package init(
             url: String, poolSize: Int = 8, acquireTimeout: Duration = .seconds(2),
-            connectTimeout: Duration = .seconds(5), statementTimeout: Duration? = .seconds(10),
+            connectTimeout: Duration = .seconds(3), statementTimeout: Duration? = .seconds(10),
             lockTimeout: Duration? = .seconds(5), idleInTransactionTimeout: Duration? = .seconds(10),
             preparedStatements: Bool = true, applicationName: String = "countersign", pipelineDepth: Int = 8,
             maximumWaiting: Int = 10_000
@@ -38,6 +39,10 @@ extension Database {
             self.pipelineDepth = pipelineDepth
             self.maximumWaiting = maximumWaiting
         }
+
+        /// How long the server may have something to answer and say nothing: longer than it lets a statement run. For no
+        /// limit of its own there is none here.
+        var silenceLimit: Duration? { statementTimeout.map { $0 + .seconds(2) } }
 
         /// Whether libpq can read the URL; says nothing about the server behind it.
         package static func isValid(url: String) -> Bool {

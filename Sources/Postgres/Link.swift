@@ -20,11 +20,11 @@ struct Link: ~Copyable {
 
     /// - Parameter isWanted: asked whenever `signal` is raised; false gives the attempt up.
     static func connect(
-        _ parameters: ConnectionParameters, until deadline: ContinuousClock.Instant, signal: WakeSignal,
+        _ parameters: ConnectionParameters.Pairs, until deadline: ContinuousClock.Instant, signal: WakeSignal,
         logger: Logger, isWanted: () -> Bool
     ) throws(PostgresError) -> Link {
-        let keys = parameters.pairs.map(\.key)
-        let values = parameters.pairs.map(\.value)
+        let keys = parameters.map(\.key)
+        let values = parameters.map(\.value)
         let started = unsafe withCStrings(keys) { keys in
             unsafe withCStrings(values) { values in unsafe PQconnectStartParams(keys, values, 0) }
         }

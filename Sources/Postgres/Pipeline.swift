@@ -28,7 +28,10 @@ struct Pipeline: ~Copyable {
     }
 
     let link: Link
-    let preparesStatements: Bool
+    private let preparesStatements: Bool
+    private let silenceLimit: Duration?
+    /// Since when the server has had something to answer and has said nothing.
+    private var silentSince = ContinuousClock.now
     private var prepared = PreparedStatements()
     private var flight: [Segment] = []
     /// Taken from the pool and held back: behind a script, which needs the connection for itself, or during a cancel.
@@ -43,9 +46,10 @@ struct Pipeline: ~Copyable {
     /// Rolled back by the server for no fault of theirs, to be sent again.
     var again: [Statement] = []
 
-    init(_ link: consuming Link, preparesStatements: Bool) {
+    init(_ link: consuming Link, configuration: Database.Configuration) {
         self.link = link
-        self.preparesStatements = preparesStatements
+        preparesStatements = configuration.preparedStatements
+        silenceLimit = configuration.silenceLimit
     }
 
     // MARK: - Sending
@@ -62,6 +66,7 @@ struct Pipeline: ~Copyable {
             let statement = unsent[sent]
             if statement.isScript && !flight.isEmpty { break }
             sent += 1
+            if flight.isEmpty { silentSince = .now }
             // From here on it counts as sent, whatever becomes of it.
             flight.append(Segment(statement: statement))
             let isSent = statement.isScript ? sendScript(statement) : send(statement)
@@ -107,6 +112,7 @@ struct Pipeline: ~Copyable {
     /// Takes in what the socket has.
     mutating func receive() throws(PostgresError) {
         guard link.consumeInput() else { throw lost() }
+        silentSince = .now
         var silences = 0
         var answered = 0
         defer { flight.removeFirst(answered) }
@@ -201,7 +207,22 @@ struct Pipeline: ~Copyable {
 
     // MARK: - Cancelling
 
-    var deadline: ContinuousClock.Instant? { cancellation?.deadline }
+    /// When something is to be done although nothing has come.
+    var deadline: ContinuousClock.Instant? {
+        guard let silenceEnd else { return cancellation?.deadline }
+        return cancellation.map { min($0.deadline, silenceEnd) } ?? silenceEnd
+    }
+
+    private var silenceEnd: ContinuousClock.Instant? {
+        guard !flight.isEmpty, let silenceLimit else { return nil }
+        return silentSince + silenceLimit
+    }
+
+    /// Gives the connection up when the server should have said something: it, or something on the way to it, is gone
+    /// without a word.
+    func requireWord() throws(PostgresError) {
+        if let silenceEnd, ContinuousClock.now >= silenceEnd { throw lost(.connectionLost, "the server is silent") }
+    }
 
     /// Stops the statement at the head when its task was cancelled. One further behind waits for its turn, since the
     /// server would stop whatever it works on.

@@ -74,8 +74,9 @@ extension PostgresError {
         case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
         case .server(let state):
             // Our own statement and lock time-outs, and transactions that lost against others, count: a busy database
-            // is no fault of the request.
-            ["08", "40", "53", "57P0"].contains(where: state.hasPrefix) || ["25006", "55P03", "57014"].contains(state)
+            // is no fault of the request. A disk that fails (58) is replaced, or another server takes over.
+            ["08", "40", "53", "57P0", "58"].contains(where: state.hasPrefix)
+                || ["25006", "55P03", "57014"].contains(state)
         case .encoding, .decoding, .serverEncoding, .protocolViolation: false
         }
     }

@@ -21,6 +21,7 @@ package struct Stores: Sendable {
     package let accountSearch: AccountSearch
     package let outbox: OutboxSearch
     package let keyRingLines: KeyRingLines
+    private let database: Database
 
     package init(database: Database, keyRing: KeyRing) {
         self.identities = IdentityStore(database: database)
@@ -42,6 +43,13 @@ package struct Stores: Sendable {
         self.accountSearch = AccountSearch(database: database)
         self.outbox = OutboxSearch(database: database)
         self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
+        self.database = database
+    }
+
+    /// Throws when the database takes no writes: a standby, or a primary that was told to be read-only. Touches no row. A
+    /// connection that is refused is given up, so that the next one can find the new primary.
+    package func requireWritable() async throws {
+        _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 }
 

@@ -62,11 +62,16 @@ package final class Countersign: Sendable {
     }
 
     /// Starts a service that whoever asks for it stops; returns when both listeners answer and it is ready.
-    package static func start(_ settings: Settings, arguments: [String] = []) async throws -> Countersign {
+    ///
+    /// - Parameter ports: the public and the private one, when it has to be these, as after a restart.
+    package static func start(
+        _ settings: Settings, arguments: [String] = [], ports: (UInt16, UInt16)? = nil
+    ) async throws -> Countersign {
         var refusal = ""
         // Somebody may take a port between its choice and its use.
         for _ in 0..<5 {
-            let service = try Countersign(settings, arguments: arguments)
+            let free = try FreePort.choose(2)
+            let service = try Countersign(settings, arguments: arguments, ports: ports ?? (free[0], free[1]))
             if await service.comesUp() { return service }
             let ending = await service.kill(SIGKILL)
             refusal = ending.error
@@ -85,10 +90,8 @@ package final class Countersign: Sendable {
         return await (try Child(arguments, try environment(of: settings))).ended.value
     }
 
-    private init(_ settings: Settings, arguments: [String]) throws {
-        let ports = try FreePort.choose(2)
-        port = ports[0]
-        privatePort = ports[1]
+    private init(_ settings: Settings, arguments: [String], ports: (UInt16, UInt16)) throws {
+        (port, privatePort) = ports
         var settings = settings
         settings["server.port"] = String(port)
         settings["admin.port"] = String(privatePort)
@@ -204,29 +207,6 @@ private final class Child: Sendable {
     }
 }
 
-/// Kills a process when this one is gone: a shell whose `read` returns when the other end of its pipe, which is here,
-/// closes.
-private final class Watchdog: Sendable {
-    private let shell: Mutex<(process: Process, lifeline: Pipe)>
-
-    init(over processID: Int32) throws {
-        let process = Process()
-        let lifeline = Pipe()
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", "read -r line; kill -9 \(processID)"]
-        process.standardInput = lifeline
-        try process.run()
-        shell = Mutex((process, lifeline))
-    }
-
-    /// By a signal that no thread can have blocked for it.
-    func dismiss() {
-        shell.withLock { shell in
-            if shell.process.isRunning { Glibc.kill(shell.process.processIdentifier, SIGKILL) }
-        }
-    }
-}
-
 /// What comes out of a pipe, read by a thread of its own.
 private final class Collected: Sendable {
     private let bytes = Mutex<[UInt8]>([])
@@ -253,28 +233,5 @@ private final class Collected: Sendable {
     func whole() async -> String {
         for await _ in ends {}
         return text
-    }
-}
-
-/// Ports that nobody listens on at the moment.
-private enum FreePort {
-    static func choose(_ count: Int) throws -> [UInt16] {
-        var sockets: [Int32] = []
-        defer { for socket in sockets { close(socket) } }
-        return try (0..<count).map { _ in
-            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            sockets.append(socket)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
-                }
-            }
-            guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            return UInt16(bigEndian: address.sin_port)
-        }
     }
 }

@@ -1,21 +1,40 @@
 import Foundation
 
-/// A cluster that a test may stop and start, made by `Scripts/postgres`.
+/// A cluster that a test may stop, start, crash and follow with another one, made by `Scripts/postgres`.
 package struct PrivateCluster {
     private struct Failed: Error {
         let command: String
     }
 
     private let directory: URL
+    private let isDurable: Bool
 
     /// Lends a running cluster and its URL, and leaves nothing of it behind.
-    package static func run<T: Sendable>(_ body: (PrivateCluster, String) async throws -> T) async throws -> T {
+    ///
+    /// - Parameter isDurable: what is committed survives a crash. It costs time.
+    package static func run<T: Sendable>(
+        isDurable: Bool = false, _ body: (PrivateCluster, String) async throws -> T
+    ) async throws -> T {
+        try await lend(isDurable) { cluster in try await body(cluster, try await cluster.start()) }
+    }
+
+    /// Lends a standby of this cluster and its URL.
+    package func withStandby<T: Sendable>(_ body: (PrivateCluster, String) async throws -> T) async throws -> T {
+        try await Self.lend(isDurable) { standby in
+            try await body(standby, try await standby.script("follow", directory.path))
+        }
+    }
+
+    private static func lend<T: Sendable>(
+        _ isDurable: Bool, _ body: (PrivateCluster) async throws -> T
+    ) async throws -> T {
         let name = "countersign-\(UUID().uuidString.prefix(8))"
-        let cluster = PrivateCluster(directory: FileManager.default.temporaryDirectory.appending(path: name))
+        let cluster = PrivateCluster(
+            directory: FileManager.default.temporaryDirectory.appending(path: name), isDurable: isDurable)
         try FileManager.default.createDirectory(at: cluster.directory, withIntermediateDirectories: true)
         let result: Result<T, any Error>
         do {
-            result = .success(try await body(cluster, try await cluster.start()))
+            result = .success(try await body(cluster))
         } catch {
             result = .failure(error)
         }
@@ -24,16 +43,28 @@ package struct PrivateCluster {
         return try result.get()
     }
 
-    package func start() async throws -> String { try await script("start", "--fast") }
+    package func start() async throws -> String { try await script("start") }
+
+    /// The directory of the socket that a cluster's URL leads to.
+    package static func socketDirectory(_ url: String) -> String {
+        let path = url.split(separator: "host=").last ?? ""
+        return path.removingPercentEncoding ?? String(path)
+    }
 
     package func stop() async throws { _ = try await script("stop") }
 
-    private func script(_ command: String, _ options: String...) async throws -> String {
+    /// Ends all its processes at once, as a power failure would.
+    package func crash() async throws { _ = try await script("crash") }
+
+    /// Makes a primary of a standby.
+    package func promote() async throws { _ = try await script("promote") }
+
+    private func script(_ command: String, _ words: String...) async throws -> String {
         let output = directory.appending(path: "output")
         try Data().write(to: output)
         let process = Process()
         process.executableURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized
-        process.arguments = [command, directory.path] + options
+        process.arguments = [command, directory.path] + words + (isDurable ? [] : ["--fast"])
         process.standardOutput = try FileHandle(forWritingTo: output)
         try await withCheckedThrowingContinuation { continuation in
             process.terminationHandler = { _ in continuation.resume() }

@@ -51,6 +51,7 @@ enum Composition {
             let health = Health {
                 do {
                     try await migrator.requireCurrentSchema()
+                    try await stores.requireWritable()
                     return Health.Readiness(isReady: true, keySets: keySets)
                 } catch {
                     return Health.Readiness(isReady: false, keySets: keySets)

@@ -1,0 +1,132 @@
+import Foundation
+import JOSE
+import Postgres
+import TestSupport
+import Testing
+
+/// What befalls a database while the service runs: each is answered 503 and is over within seconds of its end, and the
+/// process stays the same.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
+    private struct Fault: Sendable {
+        let name: String
+        /// Whether what only reads is answered nevertheless.
+        var readsGoOn = false
+        let begin: @Sendable (PrivateCluster, ScratchDatabase) async throws -> Void
+        let end: @Sendable (PrivateCluster, ScratchDatabase) async throws -> Void
+    }
+
+    private static let faults = [
+        Fault(
+            name: "a power failure", begin: { cluster, _ in try await cluster.crash() },
+            end: { cluster, _ in _ = try await cluster.start() }),
+        Fault(
+            name: "writes refused", readsGoOn: true,
+            begin: { _, database in
+                try await database.execute(
+                    "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+            },
+            end: { _, database in
+                try await database.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+            }),
+        Fault(
+            name: "no connection left",
+            begin: { _, database in
+                try await database.execute(
+                    "ALTER ROLE service CONNECTION LIMIT 0",
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'service'")
+            },
+            end: { _, database in try await database.execute("ALTER ROLE service CONNECTION LIMIT -1") }),
+    ]
+
+    /// A service whose role is not that of the cluster's owner, and somebody who is signed in.
+    private func service(
+        _ body: (PrivateCluster, World, _ access: String, _ refresh: String) async throws -> Void
+    ) async throws {
+        try await Sandbox.run { sandbox in
+            try await PrivateCluster.run(isDurable: true) { cluster, url in
+                let owner = ScratchDatabase(url: url)
+                try await owner.execute("CREATE ROLE service LOGIN")
+                let settings = try World.settings(owner, sandbox).merging([
+                    "postgres.url": url.replacing("//postgres@", with: "//service@"), "postgres.migrationUrl": url,
+                ]) { _, own in own }
+                try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                    let world = World(service: service, sandbox: sandbox, scratch: owner)
+                    let created = try await world.newAccount("kim")
+                    try await body(
+                        cluster, world, created.text("session.accessToken"), created.text("session.refreshToken"))
+                    #expect(service.isRunning)
+                    #expect(!service.log.contains("unforeseen error"))
+                }
+            }
+        }
+    }
+
+    private func expectPutOff(_ answer: Answer, _ name: String, _ location: SourceLocation = #_sourceLocation) {
+        #expect(answer.status == 503, "\(name): \(answer.text)", sourceLocation: location)
+        #expect(answer.code == "temporarily_unavailable", "\(name)", sourceLocation: location)
+        #expect((1...3).contains(answer.retryAfter ?? 0), "\(name)", sourceLocation: location)
+    }
+
+    private func awaitReturn(of service: Countersign, _ access: String, after name: String) async throws {
+        try await until("the service to be back after \(name)", within: .seconds(5)) {
+            let isReady = try await service.privateGet("/health/ready").status == 200
+            return try await service.get("/v1/account", bearer: access).status == 200 && isReady
+        }
+    }
+
+    @Test func `whatever befalls the database is answered 503, and over within five seconds of its end`() async throws {
+        try await service { cluster, world, access, first in
+            let service = world.service
+            let appleToken = try await world.appleToken("kim")
+            var refresh = first
+            for fault in Self.faults {
+                try await fault.begin(cluster, world.scratch)
+                try await until("readiness to end: \(fault.name)") {
+                    try await service.privateGet("/health/ready").status == 503
+                }
+                let token = refresh
+                async let account = service.get("/v1/account", bearer: access)
+                async let signIn = service.signInWithApple(appleToken)
+                async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+                async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: access)
+                for answer in try await [signIn, renewal, signOut] { expectPutOff(answer, fault.name) }
+                let read = try await account
+                if !fault.readsGoOn || read.status != 200 { expectPutOff(read, fault.name) }
+                #expect(try await service.privateGet("/health/live").status == 200)
+                #expect(try await service.get("/.well-known/jwks.json").status == 200)
+
+                try await fault.end(cluster, world.scratch)
+                try await awaitReturn(of: service, access, after: fault.name)
+                #expect(try await service.signInWithApple(appleToken).text("status") == "signedIn")
+                let renewed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+                refresh = try renewed.text("refreshToken")
+            }
+        }
+    }
+
+    @Test func `connections that are ended again and again cost some a 503, and nobody more`() async throws {
+        try await service { _, world, access, _ in
+            let token = try await world.appleToken("kim")
+            try await withThrowingTaskGroup(of: [Answer].self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        var answers: [Answer] = []
+                        for _ in 0..<25 {
+                            answers.append(try await world.service.get("/v1/account", bearer: access))
+                            answers.append(try await world.service.signInWithApple(token))
+                        }
+                        return answers
+                    }
+                }
+                for _ in 0..<10 {
+                    try await world.scratch.execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'service'")
+                }
+                for try await answers in group {
+                    for answer in answers where answer.status != 200 { expectPutOff(answer, "ended connections") }
+                }
+            }
+            try await awaitReturn(of: world.service, access, after: "ended connections")
+        }
+    }
+}

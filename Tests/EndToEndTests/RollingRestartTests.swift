@@ -1,0 +1,142 @@
+import Foundation
+import HTTPFetch
+import JOSE
+import Synchronization
+import TestSupport
+import Testing
+
+/// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct RollingRestartTests {
+    private static let configuration = URL(filePath: #filePath).appending(
+        path: "../../../docs/operations/haproxy.cfg"
+    ).standardized.path
+
+    /// The same for both processes. The drain is a little more than HAProxy's two questions take.
+    private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
+        try World.settings(scratch, sandbox).merging([
+            "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
+            "server.drainSeconds": "3",
+        ]) { _, own in own }
+    }
+
+    /// Who asks again and again, over connections that are kept, at about 320 requests a second all together.
+    private final class Load: Sendable {
+        private struct Record {
+            var answered = 0
+            var failures: [String] = []
+            var isOver = false
+        }
+
+        private let record = Mutex(Record())
+        private let requests: [FetchRequest]
+
+        init(_ requests: [FetchRequest]) { self.requests = requests }
+
+        func run(_ fetcher: CurlFetcher) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<16 {
+                    group.addTask { [self] in
+                        var number = client
+                        while !record.withLock(\.isOver) {
+                            await ask(requests[number % requests.count], fetcher)
+                            number += 1
+                            try await Task.sleep(for: .milliseconds(50))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+
+        private func ask(_ request: FetchRequest, _ fetcher: CurlFetcher) async {
+            var failure: String?
+            do {
+                let response = try await fetcher.fetch(request)
+                if response.status != 200 {
+                    failure = "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
+                }
+            } catch {
+                failure = String(reflecting: error)
+            }
+            record.withLock { record in
+                record.answered += 1
+                if let failure { record.failures.append(failure) }
+            }
+        }
+
+        func end() { record.withLock { $0.isOver = true } }
+
+        var answered: Int { record.withLock(\.answered) }
+        var failures: [String] { record.withLock(\.failures) }
+    }
+
+    private func requests(_ port: UInt16, _ world: World) async throws -> [FetchRequest] {
+        let access = try await world.newAccount("kim").text("session.accessToken")
+        let token = try await world.appleToken("kim")
+        let body: TokenMint.Members = ["identityToken": .string(token)]
+        var requests = [
+            FetchRequest(
+                url: "http://127.0.0.1:\(port)/v1/account",
+                headers: [(name: "Authorization", value: "Bearer \(access)")]),
+            FetchRequest(
+                .post, url: "http://127.0.0.1:\(port)/v1/sign-in/apple",
+                headers: [(name: "Content-Type", value: "application/json")], body: body.bytes),
+        ]
+        for index in requests.indices { requests[index].timeout = .seconds(60) }
+        return requests
+    }
+
+    @Test func `one process after the other is restarted behind HAProxy, and no request is lost`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            try await Sandbox.run { sandbox in
+                let settings = try Self.settings(scratch, sandbox)
+                var services = [try await Countersign.start(settings), try await Countersign.start(settings)]
+                let port = try FreePort.choose(1)[0]
+                var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
+                for (number, service) in zip(1..., services) {
+                    environment["COUNTERSIGN_\(number)"] = "127.0.0.1:\(service.port)"
+                    environment["COUNTERSIGN_\(number)_HEALTH"] = "\(service.privatePort)"
+                }
+                let arguments = ["-db", "-f", Self.configuration]
+                try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }) {
+                    haproxy in
+                    let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
+                    let load = Load(try await requests(port, world))
+                    let fetcher = try CurlFetcher()
+                    try await until("HAProxy to pass requests on") {
+                        let keys = FetchRequest(url: "http://127.0.0.1:\(port)/.well-known/jwks.json")
+                        return (try? await fetcher.fetch(keys).status) == 200
+                    }
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        group.addTask { try await load.run(fetcher) }
+                        do {
+                            try await until("answers") { load.answered > 100 }
+                            for index in services.indices {
+                                let old = services[index]
+                                let ending = await old.stop()
+                                #expect(ending.status == 0)
+                                services[index] = try await Countersign.start(
+                                    settings, ports: (old.port, old.privatePort))
+                                let new = services[index]
+                                try await until("requests for the new process") {
+                                    try await new.metric(
+                                        "countersign_http_requests_total", #"route="/v1/sign-in/apple""#,
+                                        #"status="2xx""#) > 10
+                                }
+                            }
+                        } catch {
+                            load.end()
+                            throw error
+                        }
+                        load.end()
+                        try await group.waitForAll()
+                    }
+                    await fetcher.shutdown()
+                    #expect(load.failures == [], "of \(load.answered) requests; HAProxy: \(haproxy.log.suffix(1_000))")
+                    #expect(load.answered > 500)
+                }
+                for service in services { await service.stop() }
+            }
+        }
+    }
+}

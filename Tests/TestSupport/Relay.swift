@@ -1,0 +1,92 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A port of the loopback address that leads to the socket of a PostgreSQL server, until it swallows what comes: as a
+/// router does that has forgotten its connections, and says nothing.
+package final class Relay: Sendable {
+    package let port: UInt16
+    private let listener: Int32
+    private let destination: String
+    private let isSwallowing = Atomic(false)
+    private let sockets = Mutex<[Int32]>([])
+
+    /// - Parameter socketDirectory: where the server's socket is.
+    package init(to socketDirectory: String) throws {
+        destination = socketDirectory + "/.s.PGSQL.5432"
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && listen(listener, 64) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        self.listener = listener
+        port = UInt16(bigEndian: address.sin_port)
+        Thread { [self] in accept() }.start()
+    }
+
+    /// From here on nothing comes through, neither on the connections that there are, ever again, nor on new ones.
+    package func swallow() {
+        isSwallowing.store(true, ordering: .sequentiallyConsistent)
+    }
+
+    /// New connections work again.
+    package func recover() {
+        isSwallowing.store(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Ends all connections and takes no more.
+    package func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        for socket in sockets.withLock(\.self) { shutdown(socket, Int32(SHUT_RDWR)) }
+    }
+
+    private func accept() {
+        while case let client = Glibc.accept(listener, nil, nil), client >= 0 {
+            sockets.withLock { $0.append(client) }
+            // A connection that comes while nothing gets through leads nowhere, also later.
+            guard !isSwallowing.load(ordering: .sequentiallyConsistent), let server = connect() else { continue }
+            sockets.withLock { $0.append(server) }
+            let isLost = Lost()
+            for (from, to) in [(client, server), (server, client)] {
+                Thread { [self] in pump(from, to, isLost) }.start()
+            }
+        }
+    }
+
+    private func connect() -> Int32? {
+        let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: destination.utf8.prefix($0.count - 1)) }
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(server, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        return isConnected ? server : nil
+    }
+
+    /// A connection of which something was swallowed is of no more use.
+    private final class Lost: Sendable {
+        let flag = Atomic(false)
+    }
+
+    private func pump(_ from: Int32, _ to: Int32, _ lost: Lost) {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = read(from, &buffer, buffer.count), count > 0 {
+            if isSwallowing.load(ordering: .sequentiallyConsistent) {
+                lost.flag.store(true, ordering: .sequentiallyConsistent)
+            }
+            guard !lost.flag.load(ordering: .sequentiallyConsistent) else { continue }
+            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
+        }
+        shutdown(to, Int32(SHUT_RDWR))
+    }
+}

@@ -1,0 +1,170 @@
+"""Offers three times the sign-ins that can be answered, and looks at those that are. Called by run.sh."""
+
+import argparse
+import http.client
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "SignIn"))
+from cluster import Database  # noqa: E402  (the processes are those of the other benchmark)
+from service import Sandbox, Service, register_persons  # noqa: E402
+
+FACTOR = 3
+CONNECTIONS = 1800
+CAPACITY_CONNECTIONS = 64
+# So often one person signs in and another one signs out during the overload.
+PROBE_PAUSE = 0.02
+
+
+def percentile(values, share):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+class Bench:
+    def __init__(self, options, directory):
+        self.seconds = options.seconds
+        self.database = Database(options.cluster, "overload_bench")
+        self.sandbox = Sandbox(options.bin, directory)
+        self.service = Service(options.bin, directory, self.database.url, self.sandbox)
+        self.tokens = f"{directory}/tokens"
+        register_persons(self.service, self.sandbox, self.tokens)
+        with open(self.tokens, encoding="ascii") as file:
+            self.token = file.readline().strip()
+
+    def stop(self):
+        self.service.stop()
+        self.sandbox.stop()
+        self.database.drop()
+
+    def wrk(self, seconds, connections, pause=0):
+        output = subprocess.run(
+            ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", HERE.parent / "SignIn/sign-in.lua",
+             self.service.url, "--", self.tokens, str(pause)], check=True, stdout=subprocess.PIPE, text=True).stdout
+        result = json.loads(output.splitlines()[-1])
+        result["offered"] = result["requests"] / result["seconds"]
+        result["answered"] = (result["requests"] - result["refused"]) / result["seconds"]
+        return result
+
+    def capacity(self, seconds):
+        return self.wrk(seconds, CAPACITY_CONNECTIONS)["answered"]
+
+    def pause(self, rate):
+        """Between two requests of a connection, for all of them together to offer so much; found by trying."""
+        pause = 1000 * CONNECTIONS / rate
+        for _ in range(3):
+            offered = self.wrk(3, CONNECTIONS, round(pause))["offered"]
+            pause = max(1, pause + 1000 * CONNECTIONS / rate - 1000 * CONNECTIONS / offered)
+        return round(pause)
+
+    def call(self, connection, path, body, access=None):
+        headers = {"Content-Type": "application/json"} | ({"Authorization": "Bearer " + access} if access else {})
+        start = time.monotonic()
+        connection.request("POST", path, json.dumps(body), headers)
+        response = connection.getresponse()
+        return response.status, response.headers, response.read(), time.monotonic() - start
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=60)
+
+    def sessions(self, count):
+        connection = self.connect()
+        answers = (self.call(connection, "/v1/sign-in/google", {"idToken": self.token})[2] for _ in range(count))
+        return [json.loads(answer)["session"]["accessToken"] for answer in answers]
+
+    def probe(self, path, requests):
+        """Makes one request after the other in a thread; returns what to call for the statuses, times and headers."""
+        answers = []
+
+        def work():
+            connection = self.connect()
+            for body, access in requests:
+                answers.append(self.call(connection, path, body, access))
+                time.sleep(PROBE_PAUSE)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+
+        def end():
+            thread.join()
+            return answers
+
+        return end
+
+
+def run(bench):
+    broken = []
+
+    def say(title, value, bound=None):
+        print(f"{title:52}{value}", flush=True)
+        if bound is False:
+            broken.append(title)
+
+    bench.wrk(3, CAPACITY_CONNECTIONS)
+    capacity = bench.capacity(10)
+    say("capacity, sign-ins a second", f"{capacity:.0f}")
+    pause = bench.pause(FACTOR * capacity)
+    count = round(bench.seconds / (2 * PROBE_PAUSE))
+    sessions = bench.sessions(count)
+    until = time.monotonic() + bench.seconds
+
+    def while_it_lasts(requests):
+        for request in requests:
+            if time.monotonic() > until:
+                return
+            yield request
+
+    sign_ins = bench.probe("/v1/sign-in/google", while_it_lasts([({"idToken": bench.token}, None)] * count))
+    sign_outs = bench.probe(
+        "/v1/sessions/revoke", while_it_lasts([({"scope": "current"}, access) for access in sessions]))
+    overload = bench.wrk(bench.seconds, CONNECTIONS, pause)
+    end = time.monotonic()
+    recovered = 0
+    while time.monotonic() < end + 30:
+        recovered = bench.capacity(1)
+        if recovered >= 0.9 * capacity:
+            break
+    recovery = time.monotonic() - end - 1
+    sign_ins, sign_outs = sign_ins(), sign_outs()
+
+    say("offered ÷ capacity", f"{overload['offered'] / capacity:.2f}", overload["offered"] >= 2.7 * capacity)
+    say("answered ÷ capacity", f"{overload['answered'] / capacity:.2f}", overload["answered"] >= 0.8 * capacity)
+    say("not answered at all", overload["failed"], overload["failed"] == 0)
+    times = [seconds for status, _, _, seconds in sign_ins if status == 200]
+    if times:
+        say("a sign-in that is let in, p50 and p99",
+            f"{1000 * percentile(times, 0.5):.0f} and {1000 * percentile(times, 0.99):.0f} ms")
+    refused = [answer for answer in sign_ins + sign_outs if answer[0] == 503]
+    say("refusals that say when to try again", f"{sum('Retry-After' in answer[1] for answer in refused)} of {len(refused)}",
+        all("Retry-After" in answer[1] for answer in refused))
+    done = sum(status == 204 for status, *_ in sign_outs)
+    say("sign-outs done", f"{done} of {len(sign_outs)}", done >= 0.99 * len(sign_outs))
+    say("a sign-out, p99", f"{1000 * percentile([answer[3] for answer in sign_outs], 0.99):.0f} ms")
+    say("until 90 % of the capacity are back", f"{recovery:.1f} s", recovery < 10)
+    for title in broken:
+        print(f"BROKEN: {title}")
+    return not broken
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, kind in {"bin": str, "cluster": str, "seconds": int}.items():
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        bench = Bench(options, directory)
+        try:
+            holds = run(bench)
+        finally:
+            bench.stop()
+    sys.exit(0 if holds else 1)
+
+
+main()

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Three times as many sign-ins as can be answered, and what is revoked meanwhile.  [--seconds 60] [--bin DIR]
+#
+# The database is a private, durable cluster in .local/bench. Exits 1 when a bound is broken.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+seconds=60 bin=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seconds) seconds=$2 ;;
+    --bin) bin=$2 ;; # executables that have been built already
+    *) echo "usage: Scripts/bench overload [--seconds N] [--bin DIR]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+Scripts/setup
+if ! command -v wrk >/dev/null; then
+    root=()
+    if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends wrk >&2
+fi
+if [ -z "$bin" ]; then
+    echo "== build" >&2
+    swift build -c release --product countersign >&2
+    swift build -c release --product countersign-sandbox >&2
+    bin=$(swift build -c release --show-bin-path)
+fi
+
+# Each client is a descriptor on either side.
+ulimit -n 8192
+
+cluster=.local/bench/postgres
+trap 'Scripts/postgres stop "$cluster"' EXIT
+Scripts/postgres start "$cluster" >/dev/null
+PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Overload/measure.py --bin "$bin" \
+    --cluster "$(Scripts/postgres url "$cluster")" --seconds "$seconds"

@@ -6,7 +6,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct MetricsServingTests {
     /// A figure of the page, by name and labels.
     private func figure(_ series: String, _ service: Countersign) async throws -> Double {
-        let answer = try await service.fetcher.fetch(FetchRequest(url: service.privateURL + "/metrics"))
+        let answer = try await service.fetcher.fetch(
+            FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20))
         #expect(answer.status == 200)
         let line = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
             .first { $0.hasPrefix(series + " ") }

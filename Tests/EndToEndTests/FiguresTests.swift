@@ -62,29 +62,29 @@ import Testing
     @Test func `what the service has at hand is told as it is when it is asked`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("lee", .apple)
-            let figures = try await figures(world)
+            let told = try await figures(world)
             for provider in ["apple", "google"] {
-                try #expect(#require(figures["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
+                try #expect(#require(told["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
                 try #expect(
-                    (0..<120).contains(#require(figures["countersign_key_set_age_seconds{provider=\"\(provider)\"}"])))
+                    (0..<120).contains(#require(told["countersign_key_set_age_seconds{provider=\"\(provider)\"}"])))
             }
-            #expect(figures[#"countersign_key_set_fetches_total{outcome="fetched",provider="apple"}"#] == 1)
-            #expect(figures["countersign_postgres_up"] == 1)
-            #expect(figures["countersign_postgres_pool_size"] == 4)
-            let idle = try #require(figures[#"countersign_postgres_connections{state="idle"}"#])
-            let busy = try #require(figures[#"countersign_postgres_connections{state="busy"}"#])
+            #expect(told[#"countersign_key_set_fetches_total{outcome="fetched",provider="apple"}"#] == 1)
+            #expect(told["countersign_postgres_up"] == 1)
+            #expect(told["countersign_postgres_pool_size"] == 4)
+            let idle = try #require(told[#"countersign_postgres_connections{state="idle"}"#])
+            let busy = try #require(told[#"countersign_postgres_connections{state="busy"}"#])
             #expect((1...4).contains(idle + busy))
-            #expect(try #require(figures["countersign_postgres_wait_seconds_count"]) > 3)
-            #expect(figures[#"countersign_code_exchange_seconds_count{provider="apple"}"#] == 1)
+            #expect(try #require(told["countersign_postgres_wait_seconds_count"]) > 3)
+            #expect(told[#"countersign_code_exchange_seconds_count{provider="apple"}"#] == 1)
             // Apple's secret was made for that.
-            let age = try #require(figures[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
+            let age = try #require(told[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
             #expect((0..<1800).contains(age))
-            #expect(try #require(figures[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
+            #expect(try #require(told[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
             // The one that asks is one of them.
-            #expect(figures[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
-            #expect(figures[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
-            #expect(try #require(figures[#"countersign_http_connections{listener="private"}"#]) >= 1)
-            #expect(figures["countersign_metrics_refused_total"] == 0)
+            #expect(told[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
+            #expect(told[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
+            #expect(try #require(told[#"countersign_http_connections{listener="private"}"#]) >= 1)
+            #expect(told["countersign_metrics_refused_total"] == 0)
         }
     }
 
@@ -94,11 +94,11 @@ import Testing
             try await until("a failed fetch") { try await figures(world)[failed] ?? 0 >= 1 }
             let refused = try await world.service.signInWithApple(try await world.unknownToken())
             #expect(refused.status == 503)
-            let figures = try await figures(world)
-            #expect(figures[#"countersign_key_set_keys{provider="apple"}"#] == 0)
+            let told = try await figures(world)
+            #expect(told[#"countersign_key_set_keys{provider="apple"}"#] == 0)
             let unavailable =
                 #"countersign_sign_ins_total{outcome="unavailable",provider="apple",reason="keys_unavailable"}"#
-            #expect(figures[unavailable] == 1)
+            #expect(told[unavailable] == 1)
         }
     }
 }

@@ -64,7 +64,8 @@ package final class SideProcess: Sendable {
 
     private func stop() async {
         process.withLock { process in
-            if process.isRunning { process.terminate() }
+            // By a signal that no thread can have blocked for it.
+            if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         }
         _ = await ended.value
         watchdog.dismiss()

@@ -5,8 +5,8 @@ ALTER TABLE signing_keys
     ADD COLUMN signs_from timestamptz NOT NULL DEFAULT now(),
     -- In seconds, the longest that a token of it may live. The default is the longest that can be configured, for keys of
     -- which nobody has written it down.
-    ADD COLUMN token_lifetime integer NOT NULL DEFAULT 86400,
-    ADD CONSTRAINT signing_keys_lifetime_bounded CHECK (token_lifetime BETWEEN 0 AND 86400);
+    ADD COLUMN token_lifetime bigint NOT NULL DEFAULT 86400,
+    ADD CONSTRAINT signing_keys_lifetime_bounded CHECK (token_lifetime >= 0);
 
 UPDATE signing_keys SET signs_from = created_at;
 

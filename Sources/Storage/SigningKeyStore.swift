@@ -47,9 +47,8 @@ package struct StoredSigningKey: Equatable, Sendable {
 
     fileprivate init(row: PostgresRow) throws(PostgresError) {
         let (id, sealed, created, from, until, lifetime) = try row.decode(
-            String.self, [UInt8].self, Timestamp.self, Timestamp.self, Timestamp?.self, Int32.self)
-        self.init(
-            keyID: id, sealedPrivateKey: sealed, createdAt: created, signsFrom: from, tokenLifetime: Int64(lifetime))
+            String.self, [UInt8].self, Timestamp.self, Timestamp.self, Timestamp?.self, Int64.self)
+        self.init(keyID: id, sealedPrivateKey: sealed, createdAt: created, signsFrom: from, tokenLifetime: lifetime)
         signsUntil = until
     }
 }

@@ -347,11 +347,28 @@ import Testing
         }
     }
 
-    @Test func `the page of all keys is what the table makes of it`() throws {
-        let page = URL(filePath: #filePath).appending(path: "../../../docs/configuration-keys.md").standardized
+    @Test func `the page of all keys says of each what the table says`() throws {
+        let file = URL(filePath: #filePath).appending(path: "../../../docs/configuration.md").standardized
+        let page = try String(contentsOf: file, encoding: .utf8)
         #expect(
-            try String(contentsOf: page, encoding: .utf8) == ConfigurationReference.page,
-            "write it anew: swift run countersign config reference > docs/configuration-keys.md")
+            page == ConfigurationReference.rewritten(page),
+            "write it anew: `countersign config reference < docs/configuration.md`")
+        let names = Settings.rows(teams: ["main", "name"]).map { $0.name.replacing(".name.", with: ".NAME.") }
+        for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
+    }
+
+    @Test func `a page is told of a default that changed, of a key that is new, and of one that is gone`() {
+        let page = ConfigurationReference.rewritten(
+            """
+            | Key | Variable | Type |
+            | `server.port` | `COUNTERSIGN_SERVER_PORT` | a number | `80` | no | Where it listens |
+            | `server.gone` | `COUNTERSIGN_SERVER_GONE` | a number | `80` | no | What was |
+
+            """)
+        #expect(page.contains("| an integer from 1 to 65535 | `8080` | no | Where it listens |\n"))
+        #expect(!page.contains("server.gone"))
+        #expect(page.contains("\n| `log.level` | `COUNTERSIGN_LOG_LEVEL` | "))
+        #expect(page == ConfigurationReference.rewritten(page))
     }
 
     @Test func `no key is in the table twice`() {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -19,10 +20,12 @@ struct ConfigCommand: ParsableCommand {
 
     struct Reference: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints docs/configuration-keys.md.", shouldDisplay: false)
+            abstract: "Reads docs/configuration.md from standard input, and prints it with the keys as they are.",
+            shouldDisplay: false)
 
-        func run() {
-            print(ConfigurationReference.page, terminator: "")
+        func run() throws {
+            let page = try FileHandle.standardInput.readToEnd() ?? Data()
+            print(ConfigurationReference.rewritten(String(decoding: page, as: UTF8.self)), terminator: "")
         }
     }
 

@@ -371,6 +371,19 @@ import Testing
         #expect(page == ConfigurationReference.rewritten(page))
     }
 
+    @Test(
+        arguments: [
+            (0o600, 10_001, 10_001, true), (0o400, 10_001, 10_001, true), (0o700, 10_001, 10_001, true),
+            (0o440, 10_001, 10_001, false), (0o604, 10_001, 10_001, false), (0o440, 0, 10_001, true),
+            (0o640, 0, 10_001, true), (0o660, 0, 10_001, false), (0o444, 0, 10_001, false), (0o450, 0, 10_001, false),
+            (0o440, 0, 0, false), (0o600, 0, 0, true),
+        ] as [(Int, uid_t, uid_t, Bool)])
+    func `a secret file is its owner's alone, or root's and for the group of a service that isn't root`(
+        mode: Int, owner: uid_t, reader: uid_t, isSecret: Bool
+    ) {
+        #expect(ConfigurationReader.isSecret(mode: mode, owner: owner, reader: reader) == isSecret)
+    }
+
     @Test func `no key is in the table twice`() {
         let names = Settings.rows(teams: ["main", "beta"]).map(\.name)
         #expect(Set(names).count == names.count)

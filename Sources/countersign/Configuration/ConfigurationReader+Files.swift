@@ -12,12 +12,13 @@ extension ConfigurationReader {
         let target = URL(filePath: path).resolvingSymlinksInPath().path
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
             attributes[.type] as? FileAttributeType == .typeRegular,
-            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue
+            let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
+            let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
         else {
             refuse(setting.name, "names no file")
             return nil
         }
-        guard mode & 0o077 == 0 else {
+        guard Self.isSecret(mode: mode, owner: owner, reader: geteuid()) else {
             refuse(setting.name, "names a file that others than its owner can open: set its mode to 0600")
             return nil
         }
@@ -34,5 +35,11 @@ extension ConfigurationReader {
         let bytes = [UInt8](data)
         fingerprints[setting.name] = SHA256.hash(bytes)
         return bytes
+    }
+
+    /// Nobody but its owner may open it. A file of root's may be readable for a group: so systemd's `LoadCredential=` and
+    /// Kubernetes' `fsGroup` hand it to a service, which isn't root and could not read it otherwise.
+    static func isSecret(mode: Int, owner: uid_t, reader: uid_t) -> Bool {
+        mode & 0o077 == 0 || owner == 0 && reader != 0 && mode & 0o037 == 0
     }
 }

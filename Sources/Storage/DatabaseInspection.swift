@@ -26,6 +26,8 @@ package struct KeyUse: Sendable {
     package let count: Int64
     /// False for seals of the audit trail, which stay what they are.
     package let canBeResealed: Bool
+    /// False for seals that nobody reads but `audit verify`. The last one is what the service goes on from.
+    package let isNeededToServe: Bool
 }
 
 /// Questions about the database itself, which change nothing.
@@ -73,7 +75,7 @@ package struct DatabaseInspection: Sendable {
     package func keyUses() async throws -> [KeyUse] {
         try await database.query(
             """
-            SELECT kind, key_id, count(*), kind <> 'audit seals'
+            SELECT kind, key_id, count(*), kind NOT IN ('audit seals', 'audit heads'), kind <> 'audit seals'
             FROM (
                 SELECT 'refresh tokens of providers' AS kind,
                     convert_from(substr(sealed_refresh_token, 3, get_byte(sealed_refresh_token, 1)), 'UTF8') AS key_id
@@ -84,13 +86,17 @@ package struct DatabaseInspection: Sendable {
                 FROM signing_keys
                 UNION ALL
                 SELECT 'audit seals', key_id FROM audit_seals
+                UNION ALL
+                SELECT 'audit heads', key_id FROM audit_head
             ) AS uses
             GROUP BY kind, key_id
             ORDER BY kind, key_id
             """
         ) { row throws(PostgresError) in
-            let (kind, keyID, count, canBeResealed) = try row.decode(String.self, String.self, Int64.self, Bool.self)
-            return KeyUse(kind: kind, keyID: keyID, count: count, canBeResealed: canBeResealed)
+            let (kind, keyID, count, canBeResealed, isNeeded) = try row.decode(
+                String.self, String.self, Int64.self, Bool.self, Bool.self)
+            return KeyUse(
+                kind: kind, keyID: keyID, count: count, canBeResealed: canBeResealed, isNeededToServe: isNeeded)
         }
     }
 }

@@ -17,6 +17,7 @@ extension AdminAPI {
                 return .json { $0.members(of: record) }
             },
             operation(.get, "/accounts/{accountId}/sessions", .read) { request, _ in
+                try request.query { _ in }
                 let sessions = try await administration.sessions(of: try request.accountID)
                 return .json { writer in
                     writer.items(sessions) { $1.members(of: $0, isCurrent: nil) }

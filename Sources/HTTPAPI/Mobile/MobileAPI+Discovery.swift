@@ -7,12 +7,12 @@ extension MobileAPI {
 
     var discoveryRoutes: [Route] {
         [
-            Route(.get, "/.well-known/jwks.json") { _ in
+            Route(.get, "/.well-known/jwks.json", priority: .observing) { _ in
                 Response(
                     .ok, contentType: "application/jwk-set+json", body: service.publishedKeys,
                     caching: .shared(seconds: MobileAPI.cachedSeconds))
             },
-            Route(.get, "/.well-known/openid-configuration") { _ in
+            Route(.get, "/.well-known/openid-configuration", priority: .observing) { _ in
                 .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", service.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")

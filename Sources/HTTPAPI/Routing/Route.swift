@@ -18,7 +18,7 @@ package struct Route: Sendable {
         case signingIn
         /// Takes access away, or tells that it is to be taken away.
         case revoking
-        /// Health and metrics, which are never refused.
+        /// Health, metrics and our key set, which are never refused.
         case observing
     }
 

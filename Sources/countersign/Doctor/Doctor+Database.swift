@@ -169,9 +169,10 @@ extension Doctor {
         let missing = uses.filter { ring.subkey($0.keyID, for: .grants) == nil }
         if !missing.isEmpty {
             return missing.map { use in
-                .failure(
-                    .keyRing, "lacks the key \(use.keyID), under which \(use.count) \(use.kind) are sealed",
-                    advice: "put the line \(use.keyID) back, after the first")
+                let detail = "lacks the key \(use.keyID), under which \(use.count) \(use.kind) are sealed"
+                return use.isNeededToServe
+                    ? .failure(.keyRing, detail, advice: "put the line \(use.keyID) back, after the first")
+                    : .warning(.keyRing, detail, advice: "keep the line in the ring that `audit verify` is given")
             }
         }
         let current = ring.current(for: .grants).keyID

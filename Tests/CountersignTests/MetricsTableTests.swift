@@ -30,14 +30,18 @@ import Testing
     }
 
     /// A name in a document could be one that no metric has (any more), and then the alert never comes.
-    @Test(arguments: ["alerts.yml", "alerts-test.yml", "grafana-dashboard.json"])
+    @Test(
+        arguments: [
+            "operations/alerts.yml", "operations/alerts-test.yml", "operations/grafana-dashboard.json",
+            "operations/metrics.md", "operations/logs.md", "mail.md", "audit.md",
+        ])
     func `the metrics that operators are given to look at are there`(_ file: String) throws {
         let document = try String(
-            contentsOf: Self.root.appending(path: "docs/operations/\(file)"), encoding: .utf8)
+            contentsOf: Self.root.appending(path: "docs/\(file)"), encoding: .utf8)
         let named = Set(document.matches(of: /\b(?:countersign|process)_[a-z_]+/).map { String($0.0) })
         let samples = Set(HelpTexts.all.keys.flatMap { [$0, $0 + "_bucket", $0 + "_sum", $0 + "_count"] })
         #expect(named.subtracting(samples).sorted() == [])
-        #expect(named.count > 5)
+        #expect(!named.isEmpty)
     }
 
     @Test(arguments: HelpTexts.all)

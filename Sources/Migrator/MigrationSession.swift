@@ -10,7 +10,8 @@ struct MigrationSession {
     /// "counters" in ASCII. Advisory locks are per database, so nothing more is needed to tell two services apart.
     private static let lockKey: Int64 = 0x636F_756E_7465_7273
 
-    /// How often a transaction is tried again that could not get a table lock in time.
+    /// How long a statement waits for a lock of a table, and how often it is tried that could not get one.
+    private static let lockTimeout = "'3s'"
     private static let lockAttempts = 10
 
     // MARK: - The lock
@@ -112,19 +113,29 @@ struct MigrationSession {
     private func inTransaction(
         _ migration: Migration, _ direction: MigrationStep.Direction, _ body: () async throws -> Void
     ) async throws {
+        do {
+            try await steppingBack(migration) {
+                do {
+                    try await connection.executeScript(unsafeSQL: "BEGIN; SET LOCAL lock_timeout = \(Self.lockTimeout)")
+                    try await body()
+                    try await connection.executeScript(unsafeSQL: "COMMIT")
+                } catch let error as PostgresError {
+                    try? await connection.executeScript(unsafeSQL: "ROLLBACK")
+                    throw error
+                }
+            }
+        } catch let error as PostgresError {
+            throw MigrationFault.failed(migration.label, direction, isTransactional: true, error)
+        }
+    }
+
+    /// A DDL statement that waits for a table lock makes everybody after it wait as well: better to give up the wait, let
+    /// the traffic pass, and try again.
+    private func steppingBack(_ migration: Migration, _ body: () async throws -> Void) async throws {
         for attempt in 1... {
             do {
-                // A DDL statement that waits for a table lock makes everybody after it wait as well: better to step back
-                // and let the traffic pass.
-                try await connection.executeScript(unsafeSQL: "BEGIN; SET LOCAL lock_timeout = '3s'")
-                try await body()
-                try await connection.executeScript(unsafeSQL: "COMMIT")
-                return
-            } catch let error as PostgresError {
-                try? await connection.executeScript(unsafeSQL: "ROLLBACK")
-                guard error.sqlState == "55P03", attempt < Self.lockAttempts else {
-                    throw MigrationFault.failed(migration.label, direction, isTransactional: true, error)
-                }
+                return try await body()
+            } catch let error as PostgresError where error.sqlState == "55P03" && attempt < Self.lockAttempts {
                 logger.notice("Migration \(migration.label) can't lock a table; trying again")
                 try await Task.sleep(for: .seconds(1))
             }
@@ -141,7 +152,12 @@ struct MigrationSession {
                 try await connection.executeScript(unsafeSQL: "DROP INDEX CONCURRENTLY IF EXISTS \(index)")
             }
             for statement in script.statements {
-                try await connection.executeScript(unsafeSQL: statement.text)
+                try await steppingBack(migration) {
+                    // A concurrent build waits for whoever is at work, and makes nobody wait.
+                    let limit = statement.isConcurrent ? "0" : Self.lockTimeout
+                    try await connection.executeScript(unsafeSQL: "SET lock_timeout = \(limit)")
+                    try await connection.executeScript(unsafeSQL: statement.text)
+                }
             }
         } catch let error as PostgresError {
             throw MigrationFault.failed(migration.label, direction, isTransactional: false, error)

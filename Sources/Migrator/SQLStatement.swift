@@ -7,6 +7,9 @@ package struct SQLStatement: Sendable, Equatable {
 
     private static let tokenLimit = 12
 
+    /// `CREATE` or `DROP INDEX CONCURRENTLY`, or another statement that says so early on.
+    var isConcurrent: Bool { tokens.contains { $0.uppercased() == "CONCURRENTLY" } }
+
     /// Cuts at the semicolons that end a statement: not those in strings, quoted names, comments and parentheses
     /// (a rule's actions), nor those in the `BEGIN ATOMIC … END` body of a function. psql cuts by the same rules.
     /// Pieces without a token, such as a trailing comment, are no statements.

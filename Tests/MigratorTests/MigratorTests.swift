@@ -146,10 +146,11 @@ import Testing
         }
     }
 
-    @Test func `a migration that can't lock its table steps back and lets the traffic pass`() async throws {
+    @Test(arguments: ["-- why", "-- no-transaction: why"])
+    func `a migration that can't lock its table steps back and lets the traffic pass`(_ head: String) async throws {
         let alter = Migration(
-            version: 2, name: "widen_a", up: "-- why\nALTER TABLE a ADD COLUMN note text;\n",
-            down: "-- why\nALTER TABLE a DROP COLUMN note;\n")
+            version: 2, name: "widen_a", up: "\(head)\nALTER TABLE a ADD COLUMN IF NOT EXISTS note text;\n",
+            down: "\(head)\nALTER TABLE a DROP COLUMN IF EXISTS note;\n")
         try await ScratchDatabase.withEmpty { _, database in
             _ = try await database.migrator([Self.createA]).up()
             let migration = try await database.holding("LOCK TABLE a IN ACCESS SHARE MODE") {

@@ -45,16 +45,20 @@ class Bench:
         self.database.drop()
 
     def wrk(self, seconds, connections, pause=0):
+        before = self.service.cpu_seconds()
         output = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", HERE.parent / "SignIn/sign-in.lua",
              self.service.url, "--", self.tokens, str(pause)], check=True, stdout=subprocess.PIPE, text=True).stdout
         result = json.loads(output.splitlines()[-1])
         result["offered"] = result["requests"] / result["seconds"]
         result["answered"] = (result["requests"] - result["refused"]) / result["seconds"]
+        result["cpu"] = self.service.cpu_seconds() - before
         return result
 
     def capacity(self, seconds):
-        return self.wrk(seconds, CAPACITY_CONNECTIONS)["answered"]
+        """Sign-ins a second, and the service's CPU seconds for each."""
+        result = self.wrk(seconds, CAPACITY_CONNECTIONS)
+        return result["answered"], result["cpu"] / (result["requests"] - result["refused"])
 
     def pause(self, rate):
         """Between two requests of a connection, for all of them together to offer so much; found by trying."""
@@ -108,11 +112,11 @@ def run(bench):
             broken.append(title)
 
     bench.wrk(3, CAPACITY_CONNECTIONS)
-    capacity = bench.capacity(10)
+    capacity, cpu = bench.capacity(10)
     say("capacity, sign-ins a second", f"{capacity:.0f}")
-    pause = bench.pause(FACTOR * capacity)
     count = round(bench.seconds / (2 * PROBE_PAUSE))
     sessions = bench.sessions(count)
+    pause = bench.pause(FACTOR * capacity)
     until = time.monotonic() + bench.seconds
 
     def while_it_lasts(requests):
@@ -128,7 +132,7 @@ def run(bench):
     end = time.monotonic()
     recovered = 0
     while time.monotonic() < end + 30:
-        recovered = bench.capacity(1)
+        recovered, _ = bench.capacity(1)
         if recovered >= 0.9 * capacity:
             break
     recovery = time.monotonic() - end - 1
@@ -136,6 +140,10 @@ def run(bench):
 
     say("offered ÷ capacity", f"{overload['offered'] / capacity:.2f}", overload["offered"] >= 2.7 * capacity)
     say("answered ÷ capacity", f"{overload['answered'] / capacity:.2f}", overload["answered"] >= 0.8 * capacity)
+    refused = overload["refused"]
+    if refused:
+        rest = overload["cpu"] - cpu * (overload["requests"] - refused)
+        say("CPU of the service for a sign-in, and for a refusal", f"{1e6 * cpu:.0f} and {1e6 * rest / refused:.0f} µs")
     say("not answered at all", overload["failed"], overload["failed"] == 0)
     times = [seconds for status, _, _, seconds in sign_ins if status == 200]
     if times:

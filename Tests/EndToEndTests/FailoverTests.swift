@@ -142,7 +142,7 @@ import Testing
                         }
                     }
                 }
-                try await until("some promises") { promises.all.count >= 12 }
+                try await until("some promises") { promises.all.count >= 4 }
                 try await primary.crash()
                 let before = promises.all.count
                 try await standby.promote()

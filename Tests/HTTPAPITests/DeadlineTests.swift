@@ -15,7 +15,7 @@ struct DeadlineTests {
         headerBytes: Int = 16 * 1024, readsByItself: Bool = true,
         _ hold: @Sendable (inout RawConnection) async throws -> Void
     ) async throws {
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.connections = 1
         limits.headerBytes = headerBytes
         limits[keyPath: deadline] = length
@@ -120,7 +120,7 @@ struct DeadlineTests {
     @Test func `a handler may take longer than any deadline of the connection`() async throws {
         let gate = Gate()
         let routes = [gate.route, Route(.get, "/v1/ping") { _ in .empty() }]
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.headerDeadline = .seconds(1)
         limits.bodyDeadline = .seconds(1)
         limits.writeDeadline = .seconds(1)

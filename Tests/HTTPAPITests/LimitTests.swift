@@ -198,7 +198,7 @@ struct LimitTests {
         let gate = Gate()
         let routes =
             Demo.routes + [gate.route]
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.pipelinedRequests = 4
         try await withServer(routes, limits: limits) { port in
             try await RawConnection.open(port) { connection in
@@ -214,7 +214,7 @@ struct LimitTests {
     }
 
     @Test func `a connection too many waits until another one ends`() async throws {
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.connections = 1
         try await withServer(limits: limits) { port in
             try await RawConnection.open(port) { first in
@@ -231,7 +231,7 @@ struct LimitTests {
     }
 
     @Test func `a client that has closed its side is not waited for after the last answer`() async throws {
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.connections = 1
         limits.lingerDeadline = .seconds(600)
         try await withServer(limits: limits) { port in

@@ -60,7 +60,7 @@ struct OverloadTests {
         _ count: Int, log: LogRecorder = LogRecorder(), _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let crowd = Crowd()
-        var limits = ServerLimits()
+        var limits = ServerLimits.unhurried
         limits.concurrentRequests = places
         try await withServer(routes(crowd), limits: limits, log: log) { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -137,7 +137,7 @@ struct OverloadTests {
     /// Only the machine's own slowness counts: the connection's earlier requests are the client's doing.
     @Test func `a request behind a slow one of its connection is not late`() async throws {
         let crowd = Crowd()
-        let patience = Duration.seconds(1)
+        let patience = Duration.seconds(5)
         var limits = ServerLimits()
         limits.patience = patience
         try await withServer(Self.routes(crowd), limits: limits) { port in

@@ -6,13 +6,22 @@ import NIOPosix
 import ServiceLifecycle
 import Synchronization
 
+extension ServerLimits {
+    /// Those of the service, on a machine that may have much else to do.
+    static var unhurried: ServerLimits {
+        var limits = ServerLimits()
+        limits.patience = .seconds(60)
+        return limits
+    }
+}
+
 /// A listener in this process, on a port of the kernel's choice, for as long as `body` runs.
 func withServer<Result: Sendable>(
-    _ routes: [Route] = Demo.routes, limits: ServerLimits = ServerLimits(), trusting proxies: TrustedProxies = .none,
+    _ routes: [Route] = Demo.routes, limits: ServerLimits? = nil, trusting proxies: TrustedProxies = .none,
     log: LogRecorder = LogRecorder(), _ body: @Sendable (_ port: Int) async throws -> Result
 ) async throws -> Result {
     var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
-    configuration.limits = limits
+    configuration.limits = limits ?? .unhurried
     configuration.trustedProxies = proxies
     configuration.finish = .seconds(5)
     return try await withServices { port in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Servers that are not gone, but say nothing: a router that has forgotten the connection, a host without power.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SilenceTests {
     /// A server behind a relay: the address that leads through it, and the directory of the server's own socket.
     private func withRelay(_ body: (Relay, _ url: String, _ directory: String) async throws -> Void) async throws {

@@ -4,7 +4,7 @@ import Synchronization
 /// Events that could not be acted on, and when this process tries again. They stay pending, and in nobody's way.
 ///
 /// In memory alone: a fault that a restart removes is tried anew after it.
-final class PostponedEvents: Sendable {
+package final class PostponedEvents: Sendable {
     private struct Delay {
         var seconds: Int64
         var until: Timestamp
@@ -13,6 +13,8 @@ final class PostponedEvents: Sendable {
     private static let longest: Int64 = 300
 
     private let delays = Mutex<[ProviderEventID: Delay]>([:])
+
+    package init() {}
 
     /// Those whose time has not come.
     func ids(at now: Timestamp) -> [ProviderEventID] {

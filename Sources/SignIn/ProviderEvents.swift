@@ -26,16 +26,18 @@ package struct ProviderEvents: Sendable {
     private let store: ProviderEventStore
     private let clock: any WallClock
     private let logger: Logger
-    private let postponed = PostponedEvents()
+    private let postponed: PostponedEvents
 
+    /// - Parameter postponed: those of who this one takes over from; none if absent.
     package init(
         apple: AppleProvider?, google: GoogleProvider?, policy: Policy, store: ProviderEventStore,
-        clock: any WallClock, logger: Logger
+        postponed: PostponedEvents = PostponedEvents(), clock: any WallClock, logger: Logger
     ) {
         self.apple = apple
         self.google = google
         self.policy = policy
         self.store = store
+        self.postponed = postponed
         self.clock = clock
         self.logger = logger
     }

@@ -47,13 +47,16 @@ package struct SignInService: Sendable {
     /// What was refused, on its way to the audit trail: whoever builds the service has it flushed.
     package let journal: RefusalJournal
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
-    let figures = SignInFigures()
+    let figures: SignInFigures
 
-    /// - Parameter journal: the one of the service that this one takes over from; its own if absent.
+    /// - Parameters:
+    ///   - journal: the one of the service that this one takes over from; its own if absent.
+    ///   - figures: likewise.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
-        passwordHasher: PasswordHasher, journal: RefusalJournal? = nil, clock: any WallClock, logger: Logger
+        passwordHasher: PasswordHasher, journal: RefusalJournal? = nil, figures: SignInFigures = SignInFigures(),
+        clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.apple = apple
@@ -66,6 +69,7 @@ package struct SignInService: Sendable {
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
         self.journal = journal ?? RefusalJournal(trail: stores.audit, clock: clock)
+        self.figures = figures
         self.limits = Limits(
             configuration.limits, store: stores.limits, keyRing: keyRing, journal: self.journal, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)

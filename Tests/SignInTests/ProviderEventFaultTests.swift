@@ -257,6 +257,24 @@ import Testing
         }
     }
 
+    @Test func `who takes over after a reload puts off what was put off before it`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let kim = try await fixture.account(.apple)
+            let postponed = PostponedEvents()
+            let store = fixture.stores.providerEvents
+            let before = try ProviderEventFixture.events(fixture.people, store: store, postponed: postponed)
+            try await before.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
+            try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
+            #expect(try await before.processPending() == 1)
+            try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
+            let after = try ProviderEventFixture.events(fixture.people, store: store, postponed: postponed)
+            #expect(try await after.processPending() == 0)
+            fixture.advance(by: 1)
+            #expect(try await after.processPending() == 1)
+            #expect(try await !fixture.isOpen(kim))
+        }
+    }
+
     // MARK: What is kept
 
     @Test func `an event that was acted on is kept for thirty days, and one that was not for ever`() async throws {

@@ -41,14 +41,15 @@ struct ProviderEventFixture: Sendable {
     static func events(
         _ people: SignInFixture,
         _ policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
-        store: ProviderEventStore, log: EventLog = EventLog()
+        store: ProviderEventStore, postponed: PostponedEvents = PostponedEvents(), log: EventLog = EventLog()
     ) throws -> ProviderEvents {
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         return ProviderEvents(
             apple: AppleProvider(
                 configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
-            policy: policy, store: store, clock: people.clock, logger: Logger(label: "events") { _ in log })
+            policy: policy, store: store, postponed: postponed, clock: people.clock,
+            logger: Logger(label: "events") { _ in log })
     }
 
     var database: Database { people.database }

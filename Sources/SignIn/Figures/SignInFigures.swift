@@ -1,8 +1,8 @@
 import Accounts
 import Metrics
 
-/// What is counted and timed of the use cases. Made once, with the service.
-struct SignInFigures: Sendable {
+/// What is counted and timed of the use cases. Made once, before the first service.
+package struct SignInFigures: Sendable {
     /// What a person signs in by.
     enum Way: String {
         case apple
@@ -32,6 +32,8 @@ struct SignInFigures: Sendable {
     enum Renewal: String {
         case session
     }
+
+    package init() {}
 
     let signIns = VerdictCounters<Way>(
         label: "countersign_sign_ins_total", by: "provider",

@@ -14,6 +14,8 @@ struct ServiceResources: Sendable {
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
     let journal: RefusalJournal
+    let figures = SignInFigures()
+    let postponedEvents = PostponedEvents()
     /// Of the providers that were on at the start.
     let keySets: [KeySetCache]
     let clock: any WallClock
@@ -48,13 +50,14 @@ struct UseCases: Sendable {
             configuration: .init(configuration, fixed: resources.configuration),
             apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
-            passwordHasher: resources.passwordHasher, journal: resources.journal, clock: clock, logger: logger)
+            passwordHasher: resources.passwordHasher, journal: resources.journal,
+            figures: resources.figures, clock: clock, logger: logger)
         events = ProviderEvents(
             apple: apple, google: google,
             policy: .init(
                 consentRevoked: configuration.events.consentRevoked,
                 accountDeleted: configuration.events.accountDeleted),
-            store: resources.stores.providerEvents, clock: clock, logger: logger)
+            store: resources.stores.providerEvents, postponed: resources.postponedEvents, clock: clock, logger: logger)
         revocations = Revocations(
             store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantChecks(

@@ -174,13 +174,13 @@ extension AccountStore {
         of identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
         in transaction: Transaction
     ) async throws -> Revocation {
-        let revocation = try await RevocationStore.begin(
-            identity.key, identityID: identity.id, at: now, in: transaction)
         // Before the link goes: with it goes the sessions' reference to the identity.
         let owners = try await transaction.query(
             "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
         try await SessionStore.end("s.identity_id = \(identity.id)", reason: reason, at: now, in: transaction)
+        let revocation = try await RevocationStore.begin(
+            identity.key, identityID: identity.id, at: now, in: transaction)
         var event = event
         event.accountID = owners.first
         event.identityID = identity.id

@@ -156,13 +156,18 @@ package struct RevocationStore: Sendable {
         try await database.transaction(retries: 2) { transaction in
             let ended = try await end(revocation, .done, error: nil, at: now, in: transaction)
             guard let ended else { return }
-            // Whoever keeps a grant locks the identity first, and so does this.
+            // Whoever keeps a grant locks the identity first, and so does this. By a statement of its own: of two revocations
+            // of one person that are done at the same time, the later one is to see that the earlier one is.
+            let identities: SQL = "identity_id = \(ended.identityID) OR \(ended.key?.condition ?? "false")"
+            _ = try await transaction.execute(
+                "SELECT FROM identities WHERE \(identities) ORDER BY identity_id FOR NO KEY UPDATE")
             _ = try await transaction.execute(
                 """
                 UPDATE identities
-                SET authorization_status =
-                    CASE authorization_status WHEN 'revoking' THEN 'revoked' ELSE authorization_status END
-                WHERE identity_id = \(ended.identityID) OR \(ended.key?.condition ?? "false")
+                SET authorization_status = 'revoked'
+                WHERE (\(identities)) AND authorization_status = 'revoking'
+                    AND NOT EXISTS (
+                        SELECT FROM outbox WHERE status = 'pending' AND \(ended.key?.condition ?? "false"))
                 """)
             guard let key = ended.key else { return }
             _ = try await transaction.execute(

@@ -1,21 +1,22 @@
 package import Accounts
 package import Postgres
 
-/// The sessions of an account, as its owner sees them.
+/// The sessions of an account, as its owner and administrators see them.
 extension SessionStore {
-    /// How many are listed at most.
+    /// How many their owner sees at most.
     private static let listed = 200
 
     /// The live ones, the newest first.
     package func live(of accountID: AccountID, at now: Timestamp) async throws(PostgresError) -> [SessionSummary] {
-        try await database.query(
-            """
-            SELECT session_id, device_name, device_platform, ip, created_at, last_used_at, amr
-            FROM sessions
-            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
-            ORDER BY created_at DESC, session_id DESC
-            LIMIT \(SessionStore.listed)
-            """
+        try await live(of: accountID, before: nil, limit: SessionStore.listed, at: now).items
+    }
+
+    /// A page of the live ones, the newest first, as their ids begin with the time.
+    package func live(
+        of accountID: AccountID, before cursor: SessionID?, limit: Int, at now: Timestamp
+    ) async throws(PostgresError) -> Page<SessionSummary, SessionID> {
+        let sessions = try await database.query(
+            SessionStore.statement(of: accountID, before: cursor, limit: limit, at: now)
         ) { row throws(PostgresError) in
             let (id, name, platform, address, createdAt, lastUsedAt, amr) = try row.decode(
                 SessionID.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, [String].self)
@@ -24,6 +25,20 @@ extension SessionStore {
                 id: id, device: device, address: address, createdAt: createdAt, lastUsedAt: lastUsedAt,
                 methods: amr.compactMap(AuthenticationMethod.init))
         }
+        return Page(sessions, limit: limit, cursor: \.id)
+    }
+
+    package static func statement(
+        of accountID: AccountID, before cursor: SessionID?, limit: Int, at now: Timestamp
+    ) -> SQL {
+        let isBefore: SQL = if let cursor { "session_id < \(cursor)" } else { "true" }
+        return """
+            SELECT session_id, device_name, device_platform, ip, created_at, last_used_at, amr
+            FROM sessions
+            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now) AND \(isBefore)
+            ORDER BY session_id DESC
+            LIMIT \(limit + 1)
+            """
     }
 
     /// Ends one of the account's live sessions.

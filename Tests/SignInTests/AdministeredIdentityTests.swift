@@ -138,6 +138,47 @@ import Testing
         }
     }
 
+    @Test func `a revocation whose grants a newer one holds is not attempted, and decides nothing of the identity`()
+        async throws
+    {
+        try await LifeCycleFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let id = try Self.id(try await fixture.account(.apple))
+            func revoke() async throws -> Revocation {
+                try await admin.administration.revoke(
+                    id, unlinking: false, reason: "case 6", by: admin.administrator)
+            }
+            func retry(_ revocation: Revocation) async throws -> Revocation {
+                try await admin.administration.retry(revocation.id, reason: nil, by: admin.administrator)
+            }
+            let older = try await revoke()
+            _ = try await fixture.database.execute(
+                "UPDATE outbox SET status = 'failed', last_error = 'unavailable', finished_at = created_at")
+            fixture.clock.advance(by: 1)
+            let newer = try await revoke()
+            #expect(newer.id != older.id)
+            #expect(try await retry(older).status == .failed)
+            #expect(try await admin.recorded().filter { $0.hasPrefix("revocation_retried") } == [])
+
+            // As if it had been tried again before the newer one took its grants.
+            _ = try await fixture.database.execute(
+                "UPDATE outbox SET status = 'pending', finished_at = NULL WHERE message_id = \(older.id)")
+            _ = try await fixture.database.execute(
+                """
+                UPDATE outbox
+                SET next_attempt_at = next_attempt_at + interval '1 hour'
+                WHERE message_id = \(newer.id)
+                """)
+            try await fixture.revokeDue()
+            #expect(try await admin.administration.revocation(older.id).status == .done)
+            #expect(try await admin.administration.identity(id).identity.authorization == .revoking)
+            #expect(try await retry(newer).status == .pending)
+            try await fixture.revokeDue()
+            #expect(try await admin.administration.identity(id).identity.authorization == .revoked)
+            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+        }
+    }
+
     @Test func `an event is acted on once more, and by whose wish is recorded`() async throws {
         try await ProviderEventFixture.run { fixture in
             let admin = try await fixture.people.administered()

@@ -32,6 +32,18 @@ struct AdministrationFixture: Sendable {
         return (key, secret)
     }
 
+    /// All that the list of an account's live sessions has, asked for in pages of so many.
+    func sessions(of id: AccountID, by limit: Int) async throws -> [SessionID] {
+        var sessions: [SessionID] = []
+        var cursor: SessionID?
+        repeat {
+            let page = try await administration.sessions(of: id, before: cursor, limit: limit)
+            sessions += page.items.map(\.id)
+            cursor = page.next
+        } while cursor != nil
+        return sessions
+    }
+
     /// What the administrator is recorded to have done, sorted: type, reason, and A, I, S and R for the account, the
     /// identity, the session and the revocation that it names. Each row has the key's name, the request and the network.
     func recorded() async throws -> [String] {

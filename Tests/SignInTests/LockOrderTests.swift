@@ -75,6 +75,33 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func `an identity is taken from its account sessions first, then grants`(isRevoking: Bool) async throws {
+        try await SignInFixture.run { fixture in
+            let admin = try await fixture.administered()
+            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("kim"))
+            let apple = try await fixture.bind(ticket, kim.session.credential)
+            let id = try #require(apple.identity).id
+            try await Self.grant(to: "identity_id, NULL", from: "identities", in: fixture.database)
+            let taking = try await fixture.interleave { transaction in
+                _ = try await transaction.execute("SELECT FROM sessions WHERE identity_id = \(id) FOR UPDATE")
+            } with: {
+                if isRevoking {
+                    _ = try await admin.administration.revoke(
+                        id, unlinking: true, reason: "case 5", by: admin.administrator)
+                } else {
+                    try await admin.administration.detach(id, reason: "case 5", by: admin.administrator)
+                }
+            } then: { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM provider_grants WHERE identity_id = \(id) FOR UPDATE NOWAIT")
+            }
+            try await taking.value
+            #expect(try await fixture.count("identities") == 1)
+        }
+    }
+
+    @Test(arguments: [true, false])
     func `a bind that moves an identity locks both accounts in the order of their ids`(isStrayOlder: Bool) async throws
     {
         let merging: (inout SignInService.Configuration) -> Void = { $0.strayAccountPolicy = .merge }

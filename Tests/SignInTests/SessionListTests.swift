@@ -65,6 +65,10 @@ import Testing
             }
             let listed = try await fixture.service.sessions(of: created.account.id).map(\.id)
             #expect(listed == Array(opened.reversed().prefix(200)))
+            // An administrator comes to all of them, page by page.
+            let admin = try await fixture.administered()
+            let all = try await admin.sessions(of: created.account.id, by: 50)
+            #expect(all == opened.reversed() + [created.session.id])
         }
     }
 

@@ -117,8 +117,12 @@ extension AccountCrowd {
                 ]
             } + [
                 Question(
+                    name: "sessions of an account\(name)",
+                    statement: SessionStore.statement(
+                        of: id(middle), before: position.map(id), limit: Self.page, at: time(middle))),
+                Question(
                     name: "provider events\(name)",
-                    statement: ProviderEventRecords.statement(before: position.map(id), limit: Self.page))
+                    statement: ProviderEventRecords.statement(before: position.map(id), limit: Self.page)),
             ]
         }
     }

@@ -17,11 +17,11 @@ extension AdminAPI {
                 return .json { $0.members(of: record) }
             },
             operation(.get, "/accounts/{accountId}/sessions", .read) { request, _ in
-                try request.query { _ in }
-                let sessions = try await administration.sessions(of: try request.accountID)
-                return .json { writer in
-                    writer.items(sessions) { $1.members(of: $0, isCurrent: nil) }
-                }
+                let id = try request.accountID
+                let range = try request.query { $0.range(SessionID.self) }
+                return .list(
+                    try await administration.sessions(of: id, before: range.cursor, limit: range.limit)
+                ) { $1.members(of: $0, isCurrent: nil) }
             },
             operation(.get, "/accounts/{accountId}/audit-events", .read) { request, _ in
                 var filter = AuditFilter()

@@ -68,10 +68,12 @@ package struct Administration: Sendable {
         try await found { try await stores.accountSearch.account(of: id) }
     }
 
-    package func sessions(of id: AccountID) async throws(AdministrationFailure) -> [SessionSummary] {
+    package func sessions(
+        of id: AccountID, before cursor: SessionID?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<SessionSummary, SessionID> {
         let now = clock.now()
         _ = try await account(id)
-        return try await stored { try await stores.sessions.live(of: id, at: now) }
+        return try await stored { try await stores.sessions.live(of: id, before: cursor, limit: limit, at: now) }
     }
 
     package func disable(

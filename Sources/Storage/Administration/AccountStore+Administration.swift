@@ -21,15 +21,15 @@ package enum DetachOutcome: Sendable {
 
 /// What an administrator does to somebody's account. Each change is recorded with who made it and why.
 extension AccountStore {
-    /// Nobody enters the account any more, and its sessions end.
+    /// Nobody enters the account any more, and its sessions end. Of one that is disabled already the administrator's reason
+    /// is recorded too, and stands from then on.
     ///
     /// - Returns: whether there is such an account.
     package func disable(
         _ id: AccountID, reason: String, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
-            guard account.status == .active else { return true }
+            guard try await AccountStore.lock(id, in: transaction) != nil else { return false }
             _ = try await transaction.execute(
                 """
                 UPDATE accounts
@@ -103,8 +103,8 @@ extension AccountStore {
                 let identity = account.identities.first(where: { $0.id == id })
             else { return .notFound }
             guard account.hasWayIn(without: id) || account.status == .disabled else { return .lastSignInMethod }
-            _ = try await transaction.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
             try await SessionStore.end("s.identity_id = \(id)", reason: .identityUnlinked, at: now, in: transaction)
+            _ = try await transaction.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
             _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(id)")
             try await AuditTrail.record(
                 AuditEvent(

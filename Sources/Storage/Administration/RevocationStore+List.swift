@@ -24,7 +24,7 @@ extension RevocationStore {
     }
 
     /// Has a revocation that was given up attempted anew, from the start of its schedule; one that is pending comes at once.
-    /// Of one that is done nothing is left to attempt.
+    /// Of one that is done nothing is left to attempt, nor of one whose grants a newer revocation has taken over.
     ///
     /// - Returns: what it is now; `nil` when there is none.
     package func retry(
@@ -36,6 +36,7 @@ extension RevocationStore {
                 UPDATE outbox
                 SET status = 'pending', failures = 0, next_attempt_at = \(now), finished_at = NULL
                 WHERE message_id = \(id) AND kind = 'revocation' AND status <> 'done'
+                    AND EXISTS (SELECT FROM provider_grants WHERE revocation_id = message_id)
                 RETURNING \(RevocationStore.columns)
                 """, as: RevocationStore.revocation)
             guard let revocation = retried.first else {

@@ -30,6 +30,7 @@ extension Migrator {
                 WHERE has_table_privilege(pg_class.oid, privilege))
             FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+                AND \(ServiceRole.isNoExtension)
             ORDER BY relname
             """
         ) { row throws(PostgresError) in

@@ -10,17 +10,24 @@ package struct ServiceRole: Sendable {
         "audit_head": ["SELECT", "INSERT", "UPDATE"],
     ]
 
+    /// Of a row of `pg_class`. What an extension brought belongs to it, and its privileges are its own affair.
+    static let isNoExtension: SQL = """
+        NOT EXISTS (
+            SELECT 1 FROM pg_depend
+            WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+        """
+
     package init(name: String) {
         self.name = name
     }
 
     /// What the role may do with a relation of `pg_class`; nothing at all with a partition, which is reached through its
-    /// parent.
+    /// parent, nor with a month of the audit trail that was detached: it is no partition any more, and as much to be kept.
     static func privileges(name: String, kind: String, isPartition: Bool) -> [String] {
         switch kind {
         case "S": ["USAGE"]
         case "v", "m": ["SELECT"]
-        case _ where isPartition: []
+        case _ where isPartition || name.hasPrefix("audit_events_"): []
         default: guardedTables[name] ?? ["SELECT", "INSERT", "UPDATE", "DELETE"]
         }
     }
@@ -53,7 +60,7 @@ extension MigrationSession {
             """
             SELECT relname::text, format('%I.%I', nspname, relname), relkind::text, relispartition
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-            WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S')
+            WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S') AND \(ServiceRole.isNoExtension)
             ORDER BY pg_class.oid
             """
         ) { row throws(PostgresError) in

@@ -116,6 +116,27 @@ import Testing
         }
     }
 
+    @Test func `a detached month of the audit trail is out of the service's reach, and nothing lacks`() async throws {
+        try await withRole { owner, service, role in
+            let migrator = owner.migrator(Migration.embedded, service: ServiceRole(name: role))
+            _ = try await migrator.up()
+            try await owner.execute("ALTER TABLE audit_events DETACH PARTITION audit_events_2026_11")
+            #expect(try await service.migrator(Migration.embedded).privileges().lacking.isEmpty)
+            // As releases up to now did.
+            try await owner.execute("GRANT UPDATE, DELETE ON audit_events_2026_11 TO \"\(unsafeSQL: role)\"")
+            let excess = try await service.migrator(Migration.embedded).privileges().excess
+            #expect(excess == ["DELETE on audit_events_2026_11", "UPDATE on audit_events_2026_11"])
+            _ = try await migrator.up()
+            for refused in [
+                "DELETE FROM audit_events_2026_11", "UPDATE audit_events_2026_11 SET created_at = now()",
+                "SELECT type FROM audit_events_2026_11",
+            ] {
+                await expectRefusal(refused, by: service)
+            }
+            #expect(try await service.migrator(Migration.embedded).privileges().excess.isEmpty)
+        }
+    }
+
     private func expectRefusal(_ statement: String, by service: Database) async {
         let error = await #expect(throws: PostgresError.self) {
             try await service.execute(SQL(unsafeSQL: statement))

@@ -40,9 +40,17 @@ extension Database {
             self.maximumWaiting = maximumWaiting
         }
 
-        /// How long the server may have something to answer and say nothing: longer than it lets a statement run. For no
-        /// limit of its own there is none here.
-        var silenceLimit: Duration? { statementTimeout.map { $0 + .seconds(2) } }
+        /// How long the server may have something to answer and say nothing: longer than it lets a statement run, by the
+        /// URL's own options if they say so. For no limit of its own there is none here.
+        var silenceLimit: Duration? {
+            let options = ConnectionParameters.parse(url)?["options"].map(ServerOptions.init)
+            let limit: Duration? =
+                switch options?["statement_timeout"] {
+                case nil: statementTimeout
+                case let given?: ServerOptions.duration(given)
+                }
+            return limit.map { $0 + .seconds(2) }
+        }
 
         /// Whether libpq can read the URL; says nothing about the server behind it.
         package static func isValid(url: String) -> Bool {

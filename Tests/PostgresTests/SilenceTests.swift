@@ -1,6 +1,7 @@
-import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 /// Servers that are not gone, but say nothing: a router that has forgotten the connection, a host without power.
 @Suite(.timeLimit(.minutes(5)))
@@ -57,6 +58,32 @@ struct SilenceTests {
                 #expect(error?.code == .server(sqlState: "57014"))
             }
         }
+    }
+
+    @Test func `a statement that the URL's options let run for longer is not taken for silence`() async throws {
+        try await withRelay { _, url, _ in
+            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .milliseconds(200))
+            for limit in ["0", "60s"] {
+                let url = url + "?options=-c%20statement_timeout%3D\(limit)"
+                try await ScratchDatabase(url: url).withPool(configuration) { database in
+                    try await expect("SELECT 7 FROM pg_sleep(4)", is: 7, in: database)
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("-c statement_timeout=0", nil), ("-cstatement_timeout=60000", 62_000),
+            ("--statement-timeout=1min", 62_000),
+            ("-c statement_timeout=5s -c STATEMENT_TIMEOUT=1.5\\ s", 3500), ("-c work_mem=1MB", 12_000), ("", 12_000),
+            ("-c statement_timeout=250us", nil), ("-c statement_timeout=-1", nil), ("-c statement_timeout=x", nil),
+            ("-c", 12_000), ("-c statement_timeout", 12_000), ("-c lock_timeout=1s --statement_timeout=1h", 3_602_000),
+        ] as [(String, Int64?)])
+    func `silence is measured by the limit that the server keeps`(options: String, milliseconds: Int64?) {
+        let text = options.replacing("\\", with: "\\\\")
+        let configuration = Database.Configuration(url: "host=/nowhere options='\(text)'")
+        #expect(configuration.silenceLimit == milliseconds.map { .milliseconds($0) })
     }
 
     @Test func `a host that never answers leaves time for the next one`() async throws {

@@ -23,6 +23,7 @@ struct Countersign: AsyncParsableCommand {
         ])
 
     static func main() async {
+        ProcessLimits.forbidCoreFiles()
         OpenSSLLibrary.outliveEveryThread()
         do {
             var command = try parseAsRoot()

@@ -6,7 +6,7 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(name: .customLong("config"), help: "The YAML file; else COUNTERSIGN_CONFIG names it, and none is needed.")
     var path: String?
 
-    func sources() throws -> ConfigurationSources {
-        try ConfigurationSources(path: path, environment: ProcessInfo.processInfo.environment)
+    func sources(isReload: Bool = false) throws -> ConfigurationSources {
+        try ConfigurationSources(path: path, environment: ProcessInfo.processInfo.environment, isReload: isReload)
     }
 }

@@ -12,19 +12,30 @@ struct ConfigurationFile: Sendable {
 
     private static let maximumBytes = 1 << 20
 
-    /// - Parameter origin: where the path came from, for the fault.
-    init(path: String, origin: ConfigurationOrigin) throws(ConfigurationFaults) {
+    /// - Parameters:
+    ///   - origin: where the path came from, for the fault.
+    ///   - isReload: a pipe has been read by then, and would hold up the reload until somebody writes into it again.
+    init(path: String, origin: ConfigurationOrigin, isReload: Bool) throws(ConfigurationFaults) {
         self.path = path
         func fault(_ sentence: String) -> ConfigurationFaults {
             ConfigurationFaults(faults: [ConfigurationFault(key: path, origin: origin, sentence: sentence)])
         }
-        // A pipe would hold up a reload until somebody writes into it.
-        let target = URL(filePath: path).resolvingSymlinksInPath().path
-        let type = (try? FileManager.default.attributesOfItem(atPath: target))?[.type] as? FileAttributeType
-        guard type == .typeRegular else { throw fault("is no file") }
-        guard let handle = FileHandle(forReadingAtPath: target),
-            let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data()
-        else { throw fault("can't be read") }
+        // Opened first, for what stands under a name can change, and `/dev/fd/63` has no other name. An open that doesn't
+        // wait for a writer is right for a file and for the look at what it is.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isReload ? O_NONBLOCK : 0))
+        guard descriptor >= 0 else { throw fault(errno == ENOENT ? "is no file" : "can't be read") }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw fault("can't be read") }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFIFO, S_IFCHR:
+            guard !isReload else { throw fault("is no file, and can't be read a second time") }
+        default: throw fault("is no file")
+        }
+        guard let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
+            throw fault("can't be read")
+        }
         guard data.count <= Self.maximumBytes else { throw fault("is larger than a configuration file can be") }
         guard !Self.isBlank(data) else {
             keys = []

@@ -7,13 +7,16 @@ struct ConfigurationSources: Sendable {
     /// In place of `file`, for some keys.
     private var kept: (names: Set<String>, file: ConfigurationFile?) = ([], nil)
 
-    /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none.
-    init(path: String?, environment variables: [String: String]) throws(ConfigurationFaults) {
+    /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none. At the start it may be a pipe.
+    init(
+        path: String?, environment variables: [String: String], isReload: Bool = false
+    ) throws(ConfigurationFaults) {
         environment = EnvironmentVariablesProvider(environmentVariables: variables)
         if let path {
-            file = try ConfigurationFile(path: path, origin: .commandLine)
+            file = try ConfigurationFile(path: path, origin: .commandLine, isReload: isReload)
         } else if let path = variables["COUNTERSIGN_CONFIG"], !path.isEmpty {
-            file = try ConfigurationFile(path: path, origin: .environment("COUNTERSIGN_CONFIG"))
+            file = try ConfigurationFile(
+                path: path, origin: .environment("COUNTERSIGN_CONFIG"), isReload: isReload)
         } else {
             file = nil
         }

@@ -29,7 +29,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
         }
         let reload = ConfigurationReload(
-            hangups: hangups, read: { [options] in try options.sources() }, start: reading, logger: logger,
+            hangups: hangups, read: { [options] in try options.sources(isReload: true) }, start: reading,
+            logger: logger,
             logLevel: level)
         try await Composition.run(configuration, reload: reload, logger: logger)
     }

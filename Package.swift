@@ -153,7 +153,7 @@ let package = Package(
             name: "CountersignTests",
             dependencies: [
                 "countersign", "TestSupport", "HTTPAPI", "HTTPFetch", "Accounts", "Migrator", "Postgres", "Providers",
-                log, metrics,
+                "Storage", log, metrics,
             ],
             swiftSettings: habits),
         .testTarget(

@@ -19,20 +19,9 @@ package struct DatabaseServer: Sendable {
     package let clockDifference: Double
 }
 
-/// How many rows of a kind are sealed under a key of the ring.
-package struct KeyUse: Sendable {
-    package let kind: String
-    package let keyID: String
-    package let count: Int64
-    /// False for seals of the audit trail, which stay what they are.
-    package let canBeResealed: Bool
-    /// False for seals that nobody reads but `audit verify`. The last one is what the service goes on from.
-    package let isNeededToServe: Bool
-}
-
 /// Questions about the database itself, which change nothing.
 package struct DatabaseInspection: Sendable {
-    private let database: Database
+    let database: Database
 
     package init(database: Database) {
         self.database = database
@@ -69,34 +58,5 @@ package struct DatabaseInspection: Sendable {
             fsync: settings.4, fullPageWrites: settings.5, synchronousCommit: settings.6,
             hasSynchronousStandby: settings.7, connectionLimit: settings.8,
             clockDifference: Double(there.microseconds - middle) / 1_000_000)
-    }
-
-    /// Which keys of the ring are in use. Reads the tables whole: `version ‖ length of key id ‖ key id ‖ …`.
-    package func keyUses() async throws -> [KeyUse] {
-        try await database.query(
-            """
-            SELECT kind, key_id, count(*), kind NOT IN ('audit seals', 'audit heads'), kind <> 'audit seals'
-            FROM (
-                SELECT 'refresh tokens of providers' AS kind,
-                    convert_from(substr(sealed_refresh_token, 3, get_byte(sealed_refresh_token, 1)), 'UTF8') AS key_id
-                FROM provider_grants
-                UNION ALL
-                SELECT 'signing keys',
-                    convert_from(substr(sealed_private_key, 3, get_byte(sealed_private_key, 1)), 'UTF8')
-                FROM signing_keys
-                UNION ALL
-                SELECT 'audit seals', key_id FROM audit_seals
-                UNION ALL
-                SELECT 'audit heads', key_id FROM audit_head
-            ) AS uses
-            GROUP BY kind, key_id
-            ORDER BY kind, key_id
-            """
-        ) { row throws(PostgresError) in
-            let (kind, keyID, count, canBeResealed, isNeeded) = try row.decode(
-                String.self, String.self, Int64.self, Bool.self, Bool.self)
-            return KeyUse(
-                kind: kind, keyID: keyID, count: count, canBeResealed: canBeResealed, isNeededToServe: isNeeded)
-        }
     }
 }

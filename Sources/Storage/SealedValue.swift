@@ -57,13 +57,19 @@ extension KeyRing {
         [version, UInt8(subkey.keyID.utf8.count)] + Array(subkey.keyID.utf8)
     }
 
+    /// The line that a value names as its own, or nil when it is no sealed value.
+    static func keyID(of sealed: [UInt8]) -> String? {
+        guard sealed.count > 2, sealed[0] == version else { return nil }
+        let end = 2 + Int(sealed[1])
+        guard sealed.count > end else { return nil }
+        return String(decoding: sealed[2..<end], as: UTF8.self)
+    }
+
     package func open(
         _ sealed: [UInt8], for purpose: Purpose, at location: SealedLocation
     ) throws(SealError) -> [UInt8] {
-        guard sealed.count > 2, sealed[0] == KeyRing.version else { throw .malformed }
+        guard let keyID = KeyRing.keyID(of: sealed) else { throw .malformed }
         let end = 2 + Int(sealed[1])
-        guard sealed.count > end else { throw .malformed }
-        let keyID = String(decoding: sealed[2..<end], as: UTF8.self)
         guard let subkey = subkey(keyID, for: purpose) else { throw .keyMissing }
         do {
             return try AES256GCM.open(

@@ -3,6 +3,7 @@ import Foundation
 import HTTPFetch
 import OpenSSL
 import Postgres
+import Storage
 import TestSupport
 import Testing
 
@@ -111,26 +112,105 @@ import Testing
         }
     }
 
-    @Test func `a key that the ring lacks is named, and how much is under it`() async throws {
+    /// A key ring of these lines, each of 32 bytes with that value.
+    private static func ring(_ lines: KeyValuePairs<String, UInt8>) -> String {
+        lines.map { "\($0) \(Data(repeating: $1, count: 32).base64EncodedString())\n" }.joined()
+    }
+
+    private static func keyRing(
+        _ variables: [String: String], _ lines: KeyValuePairs<String, UInt8>
+    ) async throws -> [Finding] {
+        var variables = variables
+        variables["COUNTERSIGN_KEYRING_PATH"] = try key("keyring", Array(ring(lines).utf8))
+        return try await examine(variables).filter { $0.check == .keyRing }
+    }
+
+    /// A signing key and a provider's refresh token.
+    private static func seal(_ scratch: ScratchDatabase, _ keyRing: KeyRing) async throws {
+        let id = GrantID(now: SystemClock().now())
+        let token = try keyRing.seal(
+            Array("token".utf8), for: .grants,
+            at: SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token"))
+        let signingKey = try keyRing.seal(
+            Array("key".utf8), for: .signing, at: StoredSigningKey.location(keyID: "signing"))
+        try await scratch.withPool { database in
+            try await database.execute(
+                """
+                INSERT INTO signing_keys (key_id, sealed_private_key, created_at) VALUES ('signing', \(signingKey), now())
+                """)
+            try await database.execute(
+                """
+                WITH ticket AS (
+                    INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email_verified,
+                        is_private_email, email_authoritative, auth_time, created_at, expires_at)
+                    VALUES (sha256(''), 'google', 'main', '1', 'web', false, false, false, now(), now(), now() + '10 minutes')
+                )
+                INSERT INTO provider_grants (grant_id, ticket_hash, provider, realm, subject, client_id,
+                    sealed_refresh_token, prefix_fingerprint, digest_fingerprint, created_at)
+                VALUES (\(id), sha256(''), 'google', 'main', '1', 'web', \(token), '', '', now())
+                """)
+            try await database.execute(
+                """
+                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                    created_at)
+                VALUES (1, 1, 1, gen_random_uuid(), 1, 1, 'ancient', sha256(''), now())
+                """)
+        }
+    }
+
+    @Test func `a line that the ring lacks is named, and one that has other bytes`() async throws {
         try await Self.run { scratch, _, variables in
-            var variables = variables
-            try await scratch.withPool { database in
-                let sealed: [UInt8] = [1, 4] + Array("lost".utf8) + [0, 0, 0]
-                try await database.execute(
-                    """
-                    INSERT INTO signing_keys (key_id, sealed_private_key, created_at)
-                    VALUES ('a', \(sealed), now())
-                    """)
-            }
-            let findings = try await Self.examine(variables).filter { $0.check == .keyRing }
-            #expect(findings.map(\.status) == [.failure])
-            #expect(findings[0].detail == "lacks the key lost, under which 1 signing keys are sealed")
-            let ring =
-                "new \(Data(repeating: 1, count: 32).base64EncodedString())\nlost \(Data(repeating: 2, count: 32).base64EncodedString())\n"
-            variables["COUNTERSIGN_KEYRING_PATH"] = try Self.key("keyring", Array(ring.utf8))
-            let whole = try await Self.examine(variables).filter { $0.check == .keyRing }
+            try await Self.seal(scratch, try KeyRing(parsing: Self.ring(["k1": 1])))
+            let whole = try await Self.keyRing(variables, ["k1": 1, "ancient": 9])
             #expect(whole.map(\.status) == [.ok])
-            #expect(whole[0].detail.contains("1 signing keys under lost"))
+            #expect(whole[0].detail == "2 keys, k1 writes")
+            let older = try await Self.keyRing(variables, ["k2": 2, "k1": 1, "ancient": 9])
+            #expect(older.map(\.status) == [.ok])
+            #expect(older[0].detail.contains("refresh tokens of providers under k1, signing keys under k1"))
+            let sealsAlone = try await Self.keyRing(variables, ["k1": 1])
+            #expect(sealsAlone.map(\.status) == [.warning])
+            #expect(sealsAlone[0].detail == "lacks the key ancient, under which there are audit seals")
+            let lacking = try await Self.keyRing(variables, ["k2": 2, "ancient": 9])
+            #expect(
+                lacking.map(\.detail) == [
+                    "lacks the key k1, under which there are refresh tokens of providers",
+                    "lacks the key k1, under which there are signing keys",
+                ])
+            #expect(lacking.map(\.status) == [.failure, .failure])
+            let other = try await Self.keyRing(variables, ["k1": 3, "ancient": 9])
+            #expect(other.map(\.status) == [.failure, .failure])
+            #expect(other[0].detail.hasPrefix("the line k1 is not the one that sealed refresh tokens of providers, "))
+            #expect(other[1].detail == "the line k1 is not the one that sealed signing keys, signing among them")
+        }
+    }
+
+    @Test func `a value in no known form is named, and costs the check nothing else`() async throws {
+        try await Self.run { scratch, _, variables in
+            try await Self.seal(scratch, try KeyRing(parsing: Self.ring(["k1": 1])))
+            try await scratch.withPool { database in
+                try await database.execute("UPDATE provider_grants SET sealed_refresh_token = '\\x01'")
+            }
+            let findings = try await Self.keyRing(variables, ["k1": 1])
+            #expect(findings.map(\.status) == [.failure, .warning])
+            #expect(findings[0].detail.hasSuffix("is sealed in no form that this version knows"))
+        }
+    }
+
+    @Test func `a database that doesn't get to its grants in time costs the key ring's check alone`() async throws {
+        try await Self.run { scratch, _, variables in
+            let findings = try await scratch.withPool { database in
+                try await database.transaction { transaction in
+                    _ = try await transaction.execute("LOCK TABLE provider_grants IN ACCESS EXCLUSIVE MODE")
+                    return try await Self.examine(variables)
+                }
+            }
+            for (check, status) in [
+                (CheckName.database, Finding.Status.ok), (.schema, .ok), (.clock, .ok), (.keyRing, .warning),
+            ] {
+                #expect(findings.filter { $0.check == check }.map(\.status) == [status], "\(check)")
+            }
+            #expect(findings.contains { $0.check == .privileges })
+            #expect(findings.contains { $0.check == .durability })
         }
     }
 

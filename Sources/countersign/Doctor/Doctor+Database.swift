@@ -10,6 +10,13 @@ extension Doctor {
     private static let oldestVersion: Int32 = 150_000
 
     @Sendable func database() async -> [Finding] {
+        await withDatabase { database, logger in
+            await findings(of: database, Migrator(database: database, logger: logger))
+        }
+    }
+
+    /// One connection, whose statements end before a check's time does.
+    func withDatabase(_ body: (Database, Logger) async -> [Finding]) async -> [Finding] {
         var settings = Database.Configuration(configuration.database)
         settings.poolSize = 1
         settings.acquireTimeout = .seconds(4)
@@ -18,7 +25,7 @@ extension Doctor {
         settings.applicationName = "countersign doctor"
         let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
         let database = Database(configuration: settings, logger: silent)
-        let findings = await findings(of: database, Migrator(database: database, logger: silent))
+        let findings = await body(database, silent)
         await database.shutdown()
         return findings
     }
@@ -39,7 +46,6 @@ extension Doctor {
         findings += await schema(migrator)
         guard findings.allSatisfy({ $0.check != .schema || $0.status == .ok }) else { return findings }
         findings += await privileges(migrator)
-        findings += await keyRing(inspection)
         return findings
     }
 
@@ -158,32 +164,7 @@ extension Doctor {
         }
     }
 
-    private func keyRing(_ inspection: DatabaseInspection) async -> [Finding] {
-        let ring = configuration.keyRing
-        let uses: [KeyUse]
-        do {
-            uses = try await inspection.keyUses()
-        } catch {
-            return [.failure(.keyRing, sentence(error), advice: "try again when the database has less to do")]
-        }
-        let missing = uses.filter { ring.subkey($0.keyID, for: .grants) == nil }
-        if !missing.isEmpty {
-            return missing.map { use in
-                let detail = "lacks the key \(use.keyID), under which \(use.count) \(use.kind) are sealed"
-                return use.isNeededToServe
-                    ? .failure(.keyRing, detail, advice: "put the line \(use.keyID) back, after the first")
-                    : .warning(.keyRing, detail, advice: "keep the line in the ring that `audit verify` is given")
-            }
-        }
-        let current = ring.current(for: .grants).keyID
-        let old = uses.filter { $0.keyID != current && $0.canBeResealed }
-        let detail = "\(ring.all(for: .grants).count) keys, \(current) writes"
-        guard !old.isEmpty else { return [.ok(.keyRing, detail)] }
-        let rows = old.map { "\($0.count) \($0.kind) under \($0.keyID)" }.joined(separator: ", ")
-        return [.ok(.keyRing, "\(detail); still sealed under older keys, until `countersign keyring rewrap`: \(rows)")]
-    }
-
-    private func sentence(_ error: any Error) -> String {
+    func sentence(_ error: any Error) -> String {
         CommandEnding(of: error).message.replacing("countersign: ", with: "")
     }
 }

@@ -9,6 +9,8 @@ struct Doctor: Sendable {
     struct Check: Sendable {
         /// What is told when it takes too long.
         let name: CheckName
+        /// How bad that is.
+        var lateness = Finding.Status.failure
         let find: @Sendable () async -> [Finding]
     }
 
@@ -36,6 +38,7 @@ struct Doctor: Sendable {
         [
             Check(name: .files, find: files), Check(name: .listeners, find: listeners),
             Check(name: .descriptors, find: descriptors), Check(name: .database, find: database),
+            Check(name: .keyRing, lateness: .warning, find: keyRing),
             Check(name: .appleSecret, find: appleSecret), Check(name: .appleKeys, find: appleKeys),
             Check(name: .googleKeys, find: googleKeys), Check(name: .appleEndpoints, find: appleEndpoints),
             Check(name: .googleEndpoints, find: googleEndpoints), Check(name: .googleEvents, find: googleEvents),
@@ -50,8 +53,9 @@ struct Doctor: Sendable {
         let timer = Task {
             try await Task.sleep(for: patience)
             result.yield([
-                .failure(
-                    check.name, "no end within \(patience.components.seconds) seconds",
+                Finding(
+                    check: check.name, status: check.lateness,
+                    detail: "no end within \(patience.components.seconds) seconds",
                     advice: "see whether what it asks answers")
             ])
         }

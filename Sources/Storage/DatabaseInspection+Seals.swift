@@ -1,0 +1,115 @@
+import Accounts
+import Postgres
+
+/// What stands under a key of the ring, and whether the ring opens it.
+package struct SealedSample: Sendable {
+    package enum Kind: String, Sendable {
+        case grants = "refresh tokens of providers"
+        case signingKeys = "signing keys"
+        /// Which nobody reads but `audit verify`.
+        case auditSeals = "audit seals"
+        /// From which the service goes on.
+        case auditHead = "the audit trail's head"
+
+        /// What the audit trail has stays what it is.
+        package var canBeResealed: Bool { self == .grants || self == .signingKeys }
+    }
+
+    package enum State: Sendable {
+        case known
+        /// The ring has no such line.
+        case unknown
+        /// The ring has such a line, and it doesn't open the value.
+        case foreign
+        case malformed
+    }
+
+    package let kind: Kind
+    package let keyID: String
+    /// The id of a row that is sealed so.
+    package let row: String
+    package let state: State
+}
+
+extension DatabaseInspection {
+    /// How many rows are looked at from either end of a table.
+    private static let reach = 1000
+
+    /// A sample for each kind and key. Its cost doesn't grow with the database: it reads all signing keys, which are a
+    /// handful, and of grants and audit seals the newest and the oldest.
+    package func sealed(under keyRing: KeyRing) async throws -> [SealedSample] {
+        let grants = try await grants(under: keyRing)
+        let signingKeys = try await SigningKeyStore(database: database).keys().map { key in
+            SealedSample(
+                .signingKeys, key.sealedPrivateKey, row: key.keyID, for: .signing,
+                at: StoredSigningKey.location(keyID: key.keyID), keyRing)
+        }
+        return try await (grants + signingKeys).onePerKey + auditTrail(under: keyRing)
+    }
+
+    private func grants(under keyRing: KeyRing) async throws(PostgresError) -> [SealedSample] {
+        try await database.query(
+            """
+            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id LIMIT \(Self.reach))
+            UNION ALL
+            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id DESC LIMIT \(Self.reach))
+            """
+        ) { row throws(PostgresError) in
+            let (id, sealed) = try row.decode(GrantID.self, [UInt8].self)
+            return SealedSample(
+                .grants, sealed, row: id.description, for: .grants, at: SealedGrant.location(id), keyRing)
+        }
+    }
+
+    private func auditTrail(under keyRing: KeyRing) async throws(PostgresError) -> [SealedSample] {
+        try await database.query(
+            """
+            SELECT key_id, min(seal_number)::text, false
+            FROM (
+                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number LIMIT \(Self.reach))
+                UNION ALL
+                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number DESC LIMIT \(Self.reach))
+            ) AS seals
+            GROUP BY key_id
+            UNION ALL
+            SELECT key_id, seal_number::text, true FROM audit_head
+            ORDER BY 3, 1
+            """
+        ) { row throws(PostgresError) in
+            let (keyID, number, isHead) = try row.decode(String.self, String.self, Bool.self)
+            return SealedSample(
+                kind: isHead ? .auditHead : .auditSeals, keyID: keyID, row: number,
+                state: keyRing.subkey(keyID, for: .audit) == nil ? .unknown : .known)
+        }
+    }
+}
+
+extension SealedSample {
+    fileprivate init(
+        _ kind: Kind, _ sealed: [UInt8], row: String, for purpose: KeyRing.Purpose, at location: SealedLocation,
+        _ keyRing: KeyRing
+    ) {
+        self.kind = kind
+        self.row = row
+        keyID = KeyRing.keyID(of: sealed) ?? ""
+        do {
+            _ = try keyRing.open(sealed, for: purpose, at: location)
+            state = .known
+        } catch {
+            state =
+                switch error {
+                case .malformed: .malformed
+                case .keyMissing: .unknown
+                case .notAuthentic: .foreign
+                }
+        }
+    }
+}
+
+extension [SealedSample] {
+    /// The first of each kind, key and state.
+    fileprivate var onePerKey: [SealedSample] {
+        var seen: Set<String> = []
+        return filter { seen.insert("\($0.kind) \($0.state) \($0.keyID)").inserted }
+    }
+}

@@ -162,8 +162,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPFetch", "JOSE", "OpenSSL", "Postgres", "Accounts",
-                "SignIn", "Storage", "TestSupport", log,
+                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPFetch", "JOSE", "Migrator", "OpenSSL", "Postgres",
+                "Accounts", "SignIn", "Storage", "TestSupport", log,
             ],
             swiftSettings: habits),
     ]

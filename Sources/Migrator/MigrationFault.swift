@@ -11,6 +11,8 @@ package enum MigrationFault: Error, Sendable {
     case interrupted(String)
     /// The database has a migration that the binary has not: a newer release was here, or a file is gone.
     case unknown(String)
+    /// The database has a later migration that says that programs of this level may no longer serve.
+    case superseded(String, servesFrom: Int)
     /// The applied text or name differs from the binary's.
     case edited(String)
     /// One is not applied although a later one is.
@@ -40,6 +42,9 @@ extension MigrationFault: CustomStringConvertible, CustomDebugStringConvertible 
         case .unknown(let label):
             "Migration \(label) is applied to the database but unknown to this binary: use the release that brought it, "
                 + "or restore its files and build again."
+        case .superseded(let label, let level):
+            "Migration \(label) of a later release took away what this one needs: start that release, or another that knows "
+                + "migration \(Migration.fourDigits(level))."
         case .edited(let label):
             "Migration \(label) was edited or renamed after it was applied: restore its files as they were and put the "
                 + "change into a new migration."

@@ -7,12 +7,15 @@ package struct AppliedMigration: Sendable, Equatable {
     package let checksum: String
     /// RFC 3339, UTC. Absent while a migration outside a transaction is under way, and after it was cut off.
     package let finishedAt: String?
+    /// `MigrationScript.servesFrom`, for programs that don't have the script.
+    package let servesFrom: Int?
 
-    package init(version: Int, name: String, checksum: String, finishedAt: String?) {
+    package init(version: Int, name: String, checksum: String, finishedAt: String?, servesFrom: Int? = nil) {
         self.version = version
         self.name = name
         self.checksum = checksum
         self.finishedAt = finishedAt
+        self.servesFrom = servesFrom
     }
 
     package var label: String {
@@ -36,48 +39,40 @@ package struct MigrationHistory: Sendable {
         self.applied = applied
     }
 
-    /// Everything that speaks against running any migration on this database, in the order of the versions.
-    package var faults: [MigrationFault] {
-        var faults: [MigrationFault] = []
-        var expected = 1
-        for row in applied {
-            while expected < row.version, let skipped = migration(expected) {
-                faults.append(.skipped(skipped.label, later: row.label))
-                expected += 1
-            }
-            expected = row.version + 1
-            guard let migration = migration(row.version) else {
-                faults.append(.unknown(row.label))
-                continue
-            }
-            if row.differs(from: migration) { faults.append(.edited(row.label)) }
-        }
-        return faults
+    /// What a later program brought, applied or under way.
+    package var later: [AppliedMigration] {
+        applied.filter { migration($0.version) == nil }
     }
 
-    /// What speaks against serving: the faults, and a schema that is not exactly the binary's.
+    /// What speaks against serving. Later migrations don't, unless one says so: they add to the schema while older programs
+    /// serve, and an older program may come back.
     package var faultsOfService: [MigrationFault] {
-        var faults = faults
-        faults += applied.filter { $0.finishedAt == nil }.map { .interrupted($0.label) }
-        if applied.isEmpty, !migrations.isEmpty {
-            faults.append(.noSchema)
-        } else if let first = missing.first {
-            faults.append(.behind(missing.count, first: first.label))
+        var faults = disagreements
+        for row in later {
+            if let level = row.servesFrom, level > migrations.count {
+                faults.append(.superseded(row.label, servesFrom: level))
+            }
         }
-        return faults
+        return faults + unfinished
     }
 
-    /// What `up` has to do, interrupted ones included.
+    /// Everything in which the two differ.
+    package var differences: [MigrationFault] {
+        disagreements + later.map { .unknown($0.label) } + unfinished
+    }
+
+    /// What `up` has to do, interrupted ones included; nothing on the schema of a later program.
     package func pending(to target: Int? = nil) throws(MigrationFault) -> [Migration] {
-        try refuseFaults()
+        if let fault = disagreements.first { throw fault }
         if let target, migration(target) == nil { throw .noSuchVersion(target, latest: migrations.count) }
         let finished = Set(applied.filter { $0.finishedAt != nil }.map(\.version))
         return migrations.filter { $0.version <= target ?? .max && !finished.contains($0.version) }
     }
 
-    /// What `down` has to take back, latest first.
+    /// What `down` has to take back, latest first; refused when the latest is one that only a later program could.
     package func reversible(steps: Int) throws(MigrationFault) -> [Migration] {
-        try refuseFaults()
+        if let fault = disagreements.first { throw fault }
+        if let latest = later.last { throw .unknown(latest.label) }
         return applied.reversed().prefix(max(0, steps)).compactMap { migration($0.version) }
     }
 
@@ -87,8 +82,7 @@ package struct MigrationHistory: Sendable {
             let row = applied.first { $0.version == migration.version }
             return MigrationEntry(label: row?.label ?? migration.label, state: state(of: migration, row))
         }
-        let unknown = applied.filter { migration($0.version) == nil }
-        return known + unknown.map { MigrationEntry(label: $0.label, state: .unknown) }
+        return known + later.map { MigrationEntry(label: $0.label, state: .unknown) }
     }
 
     private func state(of migration: Migration, _ row: AppliedMigration?) -> MigrationEntry.State {
@@ -97,17 +91,39 @@ package struct MigrationHistory: Sendable {
         return row.finishedAt.map { .applied(at: $0) } ?? .interrupted
     }
 
-    private var missing: [Migration] {
+    /// Where the rows of the binary's own migrations are not what it would have written, in the order of the versions.
+    private var disagreements: [MigrationFault] {
+        var faults: [MigrationFault] = []
+        var expected = 1
+        for row in applied {
+            while expected < row.version, let skipped = migration(expected) {
+                faults.append(.skipped(skipped.label, later: row.label))
+                expected += 1
+            }
+            expected = row.version + 1
+            if let migration = migration(row.version), row.differs(from: migration) {
+                faults.append(.edited(row.label))
+            }
+        }
+        return faults
+    }
+
+    /// What `up` would still do.
+    private var unfinished: [MigrationFault] {
+        var faults = applied.filter { $0.finishedAt == nil && migration($0.version) != nil }
+            .map { MigrationFault.interrupted($0.label) }
         let versions = Set(applied.map(\.version))
-        return migrations.filter { !versions.contains($0.version) }
+        let missing = migrations.filter { !versions.contains($0.version) }
+        if applied.isEmpty, !migrations.isEmpty {
+            faults.append(.noSchema)
+        } else if let first = missing.first {
+            faults.append(.behind(missing.count, first: first.label))
+        }
+        return faults
     }
 
     private func migration(_ version: Int) -> Migration? {
         migrations.indices.contains(version - 1) ? migrations[version - 1] : nil
-    }
-
-    private func refuseFaults() throws(MigrationFault) {
-        if let fault = faults.first { throw fault }
     }
 }
 
@@ -115,16 +131,20 @@ extension MigrationHistory {
     /// Reads the bookkeeping; a database without one has no history.
     static func read(of migrations: [Migration], from session: some PostgresSession) async throws -> MigrationHistory {
         guard try await hasBookkeeping(session) else { return MigrationHistory(migrations: migrations, applied: []) }
+        // The table of a database that an older program migrated last has no serves_from; its rows as JSON may be asked.
         let applied = try await session.query(
             """
             SELECT version, name, checksum,
-                   to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+                   to_char(finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+                   (to_jsonb(schema_migrations) ->> 'serves_from')::integer
             FROM schema_migrations ORDER BY version
             """
         ) { row throws(PostgresError) in
-            let (version, name, checksum, finishedAt) = try row.decode(
-                Int32.self, String.self, String.self, String?.self)
-            return AppliedMigration(version: Int(version), name: name, checksum: checksum, finishedAt: finishedAt)
+            let (version, name, checksum, finishedAt, servesFrom) = try row.decode(
+                Int32.self, String.self, String.self, String?.self, Int32?.self)
+            return AppliedMigration(
+                version: Int(version), name: name, checksum: checksum, finishedAt: finishedAt,
+                servesFrom: servesFrom.map(Int.init))
         }
         return MigrationHistory(migrations: migrations, applied: applied)
     }

@@ -9,6 +9,17 @@ package struct MigrationScript: Sendable {
         !text.prefix { $0 != "\n" }.hasPrefix("-- no-transaction")
     }
 
+    /// Of an up script: the oldest level whose programs go on serving on what it leaves, where a level is the number of the
+    /// last migration that a program knows. Told by a line `-- serves-from: 0018` of the comment at its head. Absent where
+    /// every program before it does, which is the rule.
+    package var servesFrom: Int? {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).prefix(while: { $0.hasPrefix("--") })
+        {
+            if let match = line.wholeMatch(of: /-- serves-from: ([0-9]{4})/) { return Int(match.1) }
+        }
+        return nil
+    }
+
     /// The statements, one by one. Outside a transaction they are sent singly, because the server runs a message of
     /// several statements as one transaction.
     package var statements: [SQLStatement] {

@@ -46,26 +46,37 @@ struct MigrationSession {
 
     // MARK: - The bookkeeping
 
-    private func prepareBookkeeping() async throws {
-        guard try await !MigrationHistory.hasBookkeeping(connection) else { return }
-        try await connection.executeScript(
-            unsafeSQL: """
-                CREATE TABLE schema_migrations (
-                    version integer PRIMARY KEY CHECK (version > 0),
-                    name text NOT NULL,
-                    checksum text NOT NULL,
-                    started_at timestamptz NOT NULL DEFAULT now(),
-                    finished_at timestamptz
-                );
-                COMMENT ON TABLE schema_migrations IS
-                    'What `countersign migrate` did. Not for editing: the migrator refuses what it did not write.';
-                """)
+    /// In a transaction of its own: whoever asks whether the schema is one to serve on must not wait for a whole migration.
+    private func prepareBookkeeping(for migration: Migration) async throws {
+        let isPrepared = try await connection.query(
+            """
+            SELECT count(*) = 1 FROM pg_attribute
+            WHERE attrelid = to_regclass('schema_migrations') AND attname = 'serves_from' AND NOT attisdropped
+            """, as: MigrationHistory.flag)
+        guard !isPrepared.contains(true) else { return }
+        try await inTransaction(migration, .up) {
+            try await connection.executeScript(unsafeSQL: Self.bookkeeping)
+        }
     }
+
+    /// Programs that name the first five columns alone go on reading and writing them.
+    private static let bookkeeping = """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            version integer PRIMARY KEY CHECK (version > 0),
+            name text NOT NULL,
+            checksum text NOT NULL,
+            started_at timestamptz NOT NULL DEFAULT now(),
+            finished_at timestamptz
+        );
+        ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS serves_from integer;
+        COMMENT ON TABLE schema_migrations IS
+            'What `countersign migrate` did. Not for editing: the migrator refuses what it did not write.';
+        """
 
     // MARK: - Up and down
 
     func apply(_ migration: Migration) async throws {
-        try await prepareBookkeeping()
+        try await prepareBookkeeping(for: migration)
         if migration.isTransactional {
             try await inTransaction(migration, .up) {
                 // First the row: another runner that got past the lock (a pooler may hand a lock around) stops here.
@@ -98,9 +109,9 @@ struct MigrationSession {
         // A row without an end is one that was interrupted, and this is its next try.
         try await connection.execute(
             """
-            INSERT INTO schema_migrations (version, name, checksum, finished_at)
+            INSERT INTO schema_migrations (version, name, checksum, serves_from, finished_at)
             VALUES (\(Int32(migration.version)), \(migration.name), \(migration.checksum),
-                    CASE WHEN \(isFinished) THEN clock_timestamp() END)
+                    \(migration.up.servesFrom.map { Int32($0) }), CASE WHEN \(isFinished) THEN clock_timestamp() END)
             ON CONFLICT (version) DO UPDATE SET started_at = now() WHERE schema_migrations.finished_at IS NULL
             """)
     }

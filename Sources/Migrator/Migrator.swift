@@ -20,7 +20,8 @@ package struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Applies everything up to `version`, or everything, and grants the service role its privileges.
+    /// Applies everything up to `version`, or everything, and grants the service role its privileges. On the schema of a later
+    /// program it does neither: what its tables allow is not known here.
     ///
     /// Any number of runners may do so at once: one works, the others wait and then find nothing to do. Killing one at any
     /// moment leaves a database on which the next carries on.
@@ -31,14 +32,13 @@ package struct Migrator: Sendable {
         return try await locked { session in
             if let service { try await session.requireRole(service) }
             var steps: [MigrationStep] = []
-            for migration in try await MigrationHistory.read(of: migrations, from: session.connection).pending(
-                to: version)
-            {
+            let history = try await MigrationHistory.read(of: migrations, from: session.connection)
+            for migration in try history.pending(to: version) {
                 try await session.apply(migration)
                 steps.append(MigrationStep(label: migration.label, direction: .up))
                 onStep(steps[steps.count - 1])
             }
-            if let service { try await session.grant(to: service) }
+            if let service, history.later.isEmpty { try await session.grant(to: service) }
             return steps
         }
     }
@@ -72,15 +72,25 @@ package struct Migrator: Sendable {
         try await history().entries
     }
 
-    /// Everything in which database and binary differ; empty when the service may start.
+    /// Everything in which database and binary differ; empty when they are of the same release.
     package func verify() async throws -> [MigrationFault] {
+        try await history().differences
+    }
+
+    /// Everything that speaks against serving on this schema.
+    package func faultsOfService() async throws -> [MigrationFault] {
         try await history().faultsOfService
     }
 
-    /// Refuses unless the database has exactly the schema of this binary: the one check that `serve` makes. The service
-    /// role may do it.
-    package func requireCurrentSchema() async throws {
-        if let fault = try await verify().first { throw fault }
+    /// Refuses a schema that this binary can't serve on: the one check that `serve` makes, at its start and for readiness.
+    /// The service role may do it.
+    package func requireServableSchema() async throws {
+        if let fault = try await faultsOfService().first { throw fault }
+    }
+
+    /// The last migration of a later program, if one was here.
+    package func latestOfLaterProgram() async throws -> String? {
+        try await history().later.last?.label
     }
 
     private func history() async throws -> MigrationHistory {

@@ -67,7 +67,26 @@ struct MigrationDirectory {
                 sentence:
                     "the other direction runs outside a transaction; begin this one with \"-- no-transaction\" too")
         }
+        for pair in pairs where !servesFromIsSound(pair) {
+            throw MigrationFileFault(
+                path: url.appending(path: "\(fourDigits(pair.version))_\(pair.name).up.sql").path,
+                sentence:
+                    "\"-- serves-from: NNNN\" is one line of the comment at the head of the up file, and names this migration "
+                    + "or one before it; correct it")
+        }
         return pairs
+    }
+
+    /// Programs below the level that it names stop serving, so a slip must not pass for a comment.
+    private func servesFromIsSound(_ pair: MigrationPair) -> Bool {
+        guard let up = pair.up, let down = pair.down, !down.contains("serves-from:") else { return false }
+        let lines = up.split(separator: "\n", omittingEmptySubsequences: false)
+        let marks = lines.indices.filter { lines[$0].contains("serves-from:") }
+        guard let mark = marks.first else { return true }
+        guard marks.count == 1, lines[..<mark].allSatisfy({ $0.hasPrefix("--") }),
+            let match = lines[mark].wholeMatch(of: /-- serves-from: ([0-9]{4})/), let level = Int(match.1)
+        else { return false }
+        return (1...pair.version).contains(level)
     }
 
     private func isOutsideTransaction(_ script: String?) -> Bool {

@@ -51,6 +51,33 @@ import Testing
         }
     }
 
+    @Test func `on the schema of a later release nothing is applied or taken back, and each command says so`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            _ = try await scratch.withPool { database in
+                try await database.execute(
+                    """
+                    INSERT INTO schema_migrations (version, name, checksum, finished_at)
+                    VALUES (9999, 'come_later', 'none', now())
+                    """)
+            }
+            let up = try await Self.run(["up"], scratch.url)
+            #expect(up.code == 0, "\(up.errors)")
+            #expect(up.output == "nothing to apply: a later release brought the schema to 9999_come_later\n")
+            let status = try await Self.run(["status"], scratch.url)
+            #expect(status.lines.last == "9999_come_later  unknown to this binary")
+            for arguments in [["down"], ["verify"]] {
+                let refusal = try await Self.run(arguments, scratch.url)
+                #expect(refusal.code == 1)
+                #expect(refusal.output.isEmpty)
+                #expect(
+                    refusal.errors.hasPrefix("countersign: Migration 9999_come_later is applied to the database but"))
+            }
+            #expect(try await Self.count("SELECT count(*) FROM accounts", scratch) == 0)
+        }
+    }
+
     @Test func `a version that doesn't exist is refused`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let run = try await Self.run(["up", "--to", "9999"], scratch.url)

@@ -31,15 +31,8 @@ import Testing
             #expect(try await Countersign.run(["migrate", "up", "--to", "2"], settings).status == 0)
             expectRefusal(try await Countersign.run(["serve"], settings), saying: "behind this binary")
             try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                #expect(try await service.privateGet("/health/ready").status == 200)
-                // What an older process sees after somebody else's release, for the one that runs and the one that starts.
-                try await scratch.execute(
-                    """
-                    INSERT INTO schema_migrations (version, name, checksum, finished_at)
-                    VALUES (9999, 'come_later', 'none', now())
-                    """)
-                #expect(try await service.privateGet("/health/ready").status == 503)
-                expectRefusal(try await Countersign.run(["serve"], settings), saying: "unknown to this binary")
+                let readiness = try await service.privateGet("/health/ready")
+                #expect(readiness.status == 200)
             }
         }
     }

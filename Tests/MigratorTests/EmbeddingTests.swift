@@ -73,6 +73,14 @@ import Testing
                 ["0001_index_a.up.sql": "-- no-transaction\n", "0001_index_a.down.sql": "-- why\n"],
                 "0001_index_a.down.sql: error: the other direction runs outside a transaction"
             ),
+            (servesFrom("-- why\n-- serves-from: 1\n"), servesFromFault),
+            (servesFrom("-- why\n-- serves-from: 0000\n"), servesFromFault),
+            (servesFrom("-- why\n-- serves-from: 0002\n"), servesFromFault),
+            (servesFrom("-- why\n--serves-from: 0001\n"), servesFromFault),
+            (servesFrom("-- why\n-- serves-from: 0001 or so\n"), servesFromFault),
+            (servesFrom("-- why\n-- serves-from: 0001\n-- serves-from: 0001\n"), servesFromFault),
+            (servesFrom("-- why\nSELECT 1;\n-- serves-from: 0001\n"), servesFromFault),
+            (servesFrom("-- why\n", down: "-- why\n-- serves-from: 0001\n"), servesFromFault),
         ] as [([String: String], String)])
     func `a file that breaks a rule stops the build with a sentence`(files: [String: String], sentence: String) throws {
         let result = try embed(files)
@@ -80,6 +88,18 @@ import Testing
         #expect(result.message.contains(": error: "))
         #expect(result.message.contains(sentence), "\(result.message)")
         #expect(result.source.isEmpty)
+    }
+
+    @Test func `a migration may name itself as the first to serve from`() throws {
+        let result = try embed(Self.servesFrom("-- why\n-- serves-from: 0001\n"))
+        #expect(result.code == 0, "\(result.message)")
+    }
+
+    private static let servesFromFault =
+        "0001_drop_a.up.sql: error: \"-- serves-from: NNNN\" is one line of the comment"
+
+    private static func servesFrom(_ up: String, down: String = "-- why\n") -> [String: String] {
+        ["0001_drop_a.up.sql": up, "0001_drop_a.down.sql": down]
     }
 
     @Test func `a new migration passes the build, and takes the next number`() throws {

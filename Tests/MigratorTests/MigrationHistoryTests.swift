@@ -9,6 +9,13 @@ import Testing
         Migration(version: 3, name: "create_c", up: "-- why\n", down: "-- why\n"),
     ]
 
+    private static func laterRow(_ version: Int, servesFrom: Int? = nil, finishedAt: String? = "2026-01-02T00:00:00Z")
+        -> AppliedMigration
+    {
+        AppliedMigration(
+            version: version, name: "come_later", checksum: "00", finishedAt: finishedAt, servesFrom: servesFrom)
+    }
+
     private static func row(_ version: Int, finishedAt: String? = "2026-01-01T00:00:00Z") -> AppliedMigration {
         let migration = migrations[version - 1]
         return AppliedMigration(
@@ -57,12 +64,49 @@ import Testing
         #expect(history.entries[0].state == .edited)
     }
 
-    @Test func `a migration that only the database knows is refused`() {
-        let later = AppliedMigration(version: 4, name: "create_d", checksum: "00", finishedAt: "2026-01-01T00:00:00Z")
-        let history = Self.history([Self.row(1), Self.row(2), Self.row(3), later])
-        let fault = #expect(throws: MigrationFault.self) { try history.pending() }
-        #expect(fault?.description.contains("0004_create_d is applied to the database but unknown") == true)
+    @Test(arguments: ["2026-01-02T00:00:00Z", nil])
+    func `a later migration, done or half-way, is served on, and neither added to nor taken back`(finishedAt: String?)
+        throws
+    {
+        let history = Self.history([Self.row(1), Self.row(2), Self.row(3), Self.laterRow(4, finishedAt: finishedAt)])
+        #expect(history.faultsOfService.isEmpty)
+        #expect(try history.pending().isEmpty)
         #expect(history.entries.map(\.state).last == .unknown)
+        let fault = #expect(throws: MigrationFault.self) { try history.reversible(steps: 1) }
+        #expect(fault?.description.contains("0004_come_later is applied to the database but unknown") == true)
+        #expect(history.differences.map(\.description) == [fault?.description])
+    }
+
+    @Test(arguments: [(1, true), (3, true), (4, false), (5, false)])
+    func `a later migration that names a level is served on from that level on`(level: Int, isServed: Bool) {
+        // An even later one that names none, or a lower one, doesn't make up for it.
+        let later = [Self.laterRow(4), Self.laterRow(5, servesFrom: level), Self.laterRow(6, servesFrom: 1)]
+        let faults = Self.history([Self.row(1), Self.row(2), Self.row(3)] + later).faultsOfService
+        #expect(faults.isEmpty == isServed)
+        if let fault = faults.first {
+            #expect(
+                fault.description.hasPrefix(
+                    "Migration 0005_come_later of a later release took away what this one needs"))
+            #expect(fault.description.contains("another that knows migration 000\(level)"))
+        }
+    }
+
+    @Test func `what is wrong with a binary's own migrations counts under later ones too`() {
+        let interrupted = Self.history([Self.row(1), Self.row(2), Self.row(3, finishedAt: nil), Self.laterRow(4)])
+        #expect(interrupted.faultsOfService.map(\.description).first?.contains("0003_create_c was interrupted") == true)
+        let skipped = Self.history([Self.row(1), Self.row(2), Self.laterRow(4)])
+        #expect(skipped.faultsOfService.map(\.description).first?.contains("0003_create_c is not applied") == true)
+        #expect(throws: MigrationFault.self) { try skipped.pending() }
+    }
+
+    @Test(
+        arguments: [
+            ("-- why\nSELECT 1;\n", nil), ("-- why\n-- serves-from: 0012\nSELECT 1;\n", 12),
+            ("-- no-transaction: why\n-- more of why\n-- serves-from: 0003\n", 3),
+            ("-- why\nSELECT 1;\n-- serves-from: 0012\n", nil),
+        ] as [(String, Int?)])
+    func `the level is told by a line of the comment at the head`(text: String, level: Int?) {
+        #expect(MigrationScript(text: text).servesFrom == level)
     }
 
     @Test func `a hole among the applied ones is refused`() {
@@ -70,7 +114,7 @@ import Testing
         #expect(fault?.description.contains("0002_create_b is not applied although 0003_create_c is") == true)
     }
 
-    @Test func `a service starts on exactly its own schema`() {
+    @Test func `a service starts on its own schema and on no older one`() {
         #expect(Self.history([Self.row(1), Self.row(2), Self.row(3)]).faultsOfService.isEmpty)
         #expect(Self.history([]).faultsOfService.map(\.description).first?.contains("no schema yet") == true)
         #expect(

@@ -69,7 +69,22 @@ import Testing
                 #expect(error?.sqlState == "42501", "\(refused)")
             }
             // The check that serve makes is one that its role may make.
-            try await service.migrator(Self.migrations).requireCurrentSchema()
+            try await service.migrator(Self.migrations).requireServableSchema()
+        }
+    }
+
+    @Test func `an older program leaves the privileges alone that a later one gave`() async throws {
+        let later = Migration(
+            version: 2, name: "create_guarded", up: "-- why\nCREATE TABLE guarded (id integer);\n",
+            down: "-- why\nDROP TABLE guarded;\n")
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Self.migrations + [later], service: ServiceRole(name: role)).up()
+            // As a later program may, that knows why.
+            try await owner.execute("REVOKE UPDATE, DELETE ON guarded FROM \"\(unsafeSQL: role)\"")
+            #expect(try await owner.migrator(Self.migrations, service: ServiceRole(name: role)).up().isEmpty)
+            let error = await #expect(throws: PostgresError.self) { try await service.execute("DELETE FROM guarded") }
+            #expect(error?.sqlState == "42501")
+            try await service.migrator(Self.migrations).requireServableSchema()
         }
     }
 

@@ -2,8 +2,8 @@ import Logging
 import Migrator
 import Postgres
 
-/// A few connections as the service's role, for as long as the body runs. Refuses a database whose schema is not this
-/// binary's.
+/// A few connections as the service's role, for as long as the body runs. Refuses a database on whose schema this
+/// binary can't serve.
 func withDatabase<Result: Sendable>(
     _ options: ConfigurationOptions, statementTimeout: Duration? = .seconds(10),
     _ body: (Database) async throws -> Result
@@ -16,7 +16,7 @@ func withDatabase<Result: Sendable>(
     settings.statementTimeout = statementTimeout
     let database = Database(configuration: settings, logger: silent)
     do {
-        try await Migrator(database: database, logger: silent).requireCurrentSchema()
+        try await Migrator(database: database, logger: silent).requireServableSchema()
         let result = try await body(database)
         await database.shutdown()
         return result

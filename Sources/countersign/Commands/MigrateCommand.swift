@@ -26,7 +26,12 @@ struct MigrateCommand: AsyncParsableCommand {
                 } else {
                     steps = try await migrator.up(to: to) { print("applied \($0.label)") }
                 }
-                if steps.isEmpty { print("nothing to apply") }
+                guard steps.isEmpty else { return }
+                if let label = try await migrator.latestOfLaterProgram() {
+                    print("nothing to apply: a later release brought the schema to \(label)")
+                } else {
+                    print("nothing to apply")
+                }
             }
         }
     }

@@ -27,7 +27,8 @@ enum Composition {
         do {
             try await database.requireUTF8()
             let migrator = Migrator(database: database, logger: logger)
-            try await migrator.requireCurrentSchema()
+            try await migrator.requireServableSchema()
+            let schema = ServedSchema(migrator: migrator, logger: logger)
 
             let stores = Stores(database: database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
@@ -50,7 +51,7 @@ enum Composition {
             }
             let health = Health {
                 do {
-                    try await migrator.requireCurrentSchema()
+                    try await schema.require()
                     try await stores.requireWritable()
                     return Health.Readiness(isReady: true, keySets: keySets)
                 } catch {

@@ -1,0 +1,142 @@
+import Foundation
+import Logging
+import Migrator
+import Postgres
+import TestSupport
+import Testing
+
+/// A process of this release while a later one changes the schema, and after that one was taken back.
+@Suite(.inTurn, .timeLimit(.minutes(5))) struct UpgradeTests {
+    private static let latest = Migration.embedded.count
+
+    /// What later releases might bring: every kind of addition, and at last a removal.
+    private static let additions = [
+        Migration(
+            version: latest + 1, name: "add_nicknames",
+            up: """
+                -- why: for the test
+                CREATE TABLE nicknames (nickname text PRIMARY KEY, account_id uuid NOT NULL REFERENCES accounts);
+                ALTER TABLE accounts ADD COLUMN nickname text NOT NULL DEFAULT '';
+                ALTER TABLE sessions ADD COLUMN nickname text,
+                    ADD CONSTRAINT sessions_nickname_bounded CHECK (octet_length(nickname) < 100) NOT VALID;
+                ALTER TABLE identities ADD COLUMN nickname text;
+
+                """,
+            down: """
+                -- why: for the test
+                DROP TABLE nicknames;
+                ALTER TABLE accounts DROP COLUMN nickname;
+                ALTER TABLE sessions DROP COLUMN nickname;
+                ALTER TABLE identities DROP COLUMN nickname;
+
+                """),
+        Migration(
+            version: latest + 2, name: "index_nicknames",
+            up: """
+                -- no-transaction: for the test
+                CREATE INDEX CONCURRENTLY IF NOT EXISTS accounts_nickname_idx ON accounts (nickname);
+                CREATE INDEX CONCURRENTLY IF NOT EXISTS sessions_nickname_idx ON sessions (nickname);
+                ALTER TABLE sessions VALIDATE CONSTRAINT sessions_nickname_bounded;
+
+                """,
+            down: """
+                -- no-transaction: for the test
+                DROP INDEX CONCURRENTLY IF EXISTS sessions_nickname_idx;
+                DROP INDEX CONCURRENTLY IF EXISTS accounts_nickname_idx;
+
+                """),
+    ]
+    private static let removal = Migration(
+        version: latest + 3, name: "drop_something",
+        up:
+            "-- why: for the test\n-- serves-from: \(label(latest + 2))\nALTER TABLE identities DROP COLUMN nickname;\n",
+        down: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n")
+
+    private static func label(_ version: Int) -> String {
+        String(repeating: "0", count: max(0, 4 - String(version).count)) + String(version)
+    }
+
+    private func withMigrator(_ migrations: [Migration], _ world: World, _ body: (Migrator) async throws -> Void)
+        async throws
+    {
+        try await world.scratch.withPool { database in
+            let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+            try await body(Migrator(database: database, migrations: Migration.embedded + migrations, logger: quiet))
+        }
+    }
+
+    private func readiness(_ service: Countersign) async throws -> Int {
+        Int(try await service.privateGet("/health/ready").status)
+    }
+
+    @Test func `while a later release adds to the schema nobody notices, and this one still starts and serves on it`()
+        async throws
+    {
+        try await World.run { world in
+            _ = try await world.newAccount("kim")
+            let token = try await world.appleToken("kim")
+            let load = Load()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // On connections that have prepared everything before.
+                for _ in 0..<4 {
+                    group.addTask {
+                        while !load.isOver {
+                            load.count("\(try await world.service.signInWithApple(token).status)")
+                        }
+                    }
+                }
+                do {
+                    try await until("sign-ins before") { load.counts["200", default: 0] > 20 }
+                    try await withMigrator(Self.additions, world) { later in
+                        let steps = try await later.up()
+                        #expect(steps.count == Self.additions.count)
+                    }
+                    let before = load.counts["200", default: 0]
+                    try await until("sign-ins after") { load.counts["200", default: 0] > before + 20 }
+                } catch {
+                    load.end()
+                    throw error
+                }
+                load.end()
+                try await group.waitForAll()
+            }
+            #expect(Array(load.counts.keys) == ["200"], "\(load.counts)")
+            #expect(try await readiness(world.service) == 200)
+            _ = try await world.newAccount("pat")
+
+            // Going back is starting this release again.
+            let settings = try World.settings(world.scratch, world.sandbox)
+            try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                let answer = try await service.signInWithApple(try await world.appleToken("pat"))
+                #expect(answer.status == 200)
+                #expect(try await readiness(service) == 200)
+            }
+            let doctor = try await Countersign.run(["doctor"], settings)
+            #expect(doctor.output.contains("warning schema: a later release brought it to"), "\(doctor.output)")
+        }
+    }
+
+    @Test func `a later release that takes away what this one needs ends its service, and says what to do`()
+        async throws
+    {
+        try await World.run { world in
+            try await withMigrator(Self.additions + [Self.removal], world) { later in
+                _ = try await later.up()
+                #expect(try await readiness(world.service) == 503)
+                #expect(try await readiness(world.service) == 503)
+                let settings = try World.settings(world.scratch, world.sandbox)
+                let ending = try await Countersign.run(["serve"], settings)
+                let sentence =
+                    "Migration \(Self.removal.label) of a later release took away what this one needs: start that release, "
+                    + "or another that knows migration \(Self.label(Self.latest + 2))."
+                #expect(ending.status == 1)
+                #expect(ending.error == "countersign: \(sentence)\n")
+
+                _ = try await later.down()
+                #expect(try await readiness(world.service) == 200)
+                let log = await world.service.stop().error
+                #expect(log.components(separatedBy: sentence).count == 2, "told once: \(log)")
+            }
+        }
+    }
+}

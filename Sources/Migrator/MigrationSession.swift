@@ -146,7 +146,9 @@ struct MigrationSession {
         for attempt in 1... {
             do {
                 return try await body()
-            } catch let error as PostgresError where error.sqlState == "55P03" && attempt < Self.lockAttempts {
+            } catch let error as PostgresError
+                where (error.sqlState == "55P03" || error.sqlState == "40P01") && attempt < Self.lockAttempts
+            {
                 logger.notice("Migration \(migration.label) can't lock a table; trying again")
                 try await Task.sleep(for: .seconds(1))
             }

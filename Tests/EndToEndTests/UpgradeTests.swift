@@ -9,29 +9,35 @@ import Testing
 @Suite(.inTurn, .timeLimit(.minutes(5))) struct UpgradeTests {
     private static let latest = Migration.embedded.count
 
-    /// What later releases might bring: every kind of addition, and at last a removal.
+    /// What later releases might bring: every kind of addition, a table at a time, and at last a removal.
     private static let additions = [
         Migration(
-            version: latest + 1, name: "add_nicknames",
+            version: latest + 1, name: "create_nicknames",
             up: """
                 -- why: for the test
                 CREATE TABLE nicknames (nickname text PRIMARY KEY, account_id uuid NOT NULL REFERENCES accounts);
-                ALTER TABLE accounts ADD COLUMN nickname text NOT NULL DEFAULT '';
-                ALTER TABLE sessions ADD COLUMN nickname text,
-                    ADD CONSTRAINT sessions_nickname_bounded CHECK (octet_length(nickname) < 100) NOT VALID;
-                ALTER TABLE identities ADD COLUMN nickname text;
 
                 """,
-            down: """
-                -- why: for the test
-                DROP TABLE nicknames;
-                ALTER TABLE accounts DROP COLUMN nickname;
-                ALTER TABLE sessions DROP COLUMN nickname;
-                ALTER TABLE identities DROP COLUMN nickname;
-
-                """),
+            down: "-- why: for the test\nDROP TABLE nicknames;\n"),
         Migration(
-            version: latest + 2, name: "index_nicknames",
+            version: latest + 2, name: "name_accounts",
+            up: "-- why: for the test\nALTER TABLE accounts ADD COLUMN nickname text NOT NULL DEFAULT '';\n",
+            down: "-- why: for the test\nALTER TABLE accounts DROP COLUMN nickname;\n"),
+        Migration(
+            version: latest + 3, name: "name_sessions",
+            up: """
+                -- why: for the test
+                ALTER TABLE sessions ADD COLUMN nickname text,
+                    ADD CONSTRAINT sessions_nickname_bounded CHECK (octet_length(nickname) < 100) NOT VALID;
+
+                """,
+            down: "-- why: for the test\nALTER TABLE sessions DROP COLUMN nickname;\n"),
+        Migration(
+            version: latest + 4, name: "name_identities",
+            up: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n",
+            down: "-- why: for the test\nALTER TABLE identities DROP COLUMN nickname;\n"),
+        Migration(
+            version: latest + 5, name: "index_nicknames",
             up: """
                 -- no-transaction: for the test
                 CREATE INDEX CONCURRENTLY IF NOT EXISTS accounts_nickname_idx ON accounts (nickname);
@@ -47,9 +53,9 @@ import Testing
                 """),
     ]
     private static let removal = Migration(
-        version: latest + 3, name: "drop_something",
+        version: latest + 6, name: "drop_something",
         up:
-            "-- why: for the test\n-- serves-from: \(label(latest + 2))\nALTER TABLE identities DROP COLUMN nickname;\n",
+            "-- why: for the test\n-- serves-from: \(label(latest + 5))\nALTER TABLE identities DROP COLUMN nickname;\n",
         down: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n")
 
     private static func label(_ version: Int) -> String {
@@ -128,7 +134,7 @@ import Testing
                 let ending = try await Countersign.run(["serve"], settings)
                 let sentence =
                     "Migration \(Self.removal.label) of a later release took away what this one needs: start that release, "
-                    + "or another that knows migration \(Self.label(Self.latest + 2))."
+                    + "or another that knows migration \(Self.label(Self.latest + 5))."
                 #expect(ending.status == 1)
                 #expect(ending.error == "countersign: \(sentence)\n")
 

@@ -148,4 +148,29 @@ import Testing
             #expect(try await migration.value.map(\.label) == ["0002_widen_a"])
         }
     }
+
+    @Test func `a migration that locks tables in another order than the traffic steps back from the deadlock`()
+        async throws
+    {
+        let alter = Migration(
+            version: 3, name: "widen_both",
+            up: "-- why\nALTER TABLE a ADD COLUMN note text;\nALTER TABLE b ADD COLUMN note text;\n",
+            down: "-- why\nALTER TABLE a DROP COLUMN note;\nALTER TABLE b DROP COLUMN note;\n")
+        try await ScratchDatabase.withEmpty { _, database in
+            _ = try await database.migrator([Self.createA, Self.createB]).up()
+            let migration = try await database.transaction { transaction in
+                // The other side is the one to notice.
+                try await transaction.execute("SET LOCAL deadlock_timeout = '60s'")
+                try await transaction.execute("SET LOCAL statement_timeout = '60s'")
+                try await transaction.execute("LOCK TABLE b IN ACCESS SHARE MODE")
+                let migration = Task { try await database.migrator([Self.createA, Self.createB, alter]).up() }
+                while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
+                    await Task.yield()
+                }
+                try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
+                return migration
+            }
+            #expect(try await migration.value.map(\.label) == ["0003_widen_both"])
+        }
+    }
 }

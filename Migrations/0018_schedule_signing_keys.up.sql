@@ -17,6 +17,13 @@ CREATE TABLE keyring_lines (
     created_at timestamptz NOT NULL
 );
 
--- What has been sealed until now was sealed under the line that seals the audit trail.
+-- Nobody has noted until now which lines were the first ones; the audit trail knows. The line of the last seal is still in
+-- use, so far as anybody can tell.
 INSERT INTO keyring_lines (key_id, written_at, created_at)
-SELECT key_id, now(), now() FROM audit_head;
+SELECT key_id, max(written_at), now()
+FROM (
+    SELECT key_id, created_at AS written_at FROM audit_seals
+    UNION ALL
+    SELECT key_id, now() FROM audit_head
+) AS s
+GROUP BY key_id;

@@ -1,6 +1,6 @@
 package import Accounts
 import JOSE
-import Logging
+package import Logging
 import OpenSSL
 package import Storage
 import Synchronization
@@ -8,8 +8,11 @@ import Synchronization
 /// Signs access tokens (RFC 9068 form: ES256, `typ: at+jwt`) with the key of the database whose time it is, and reads them.
 ///
 /// All processes share the keys, and each reads them anew every second: a new key is published long before it signs, and
-/// all change over to it at the same moment. A token whose key is not known has them read at once, at most once a second,
-/// whatever a flood of unknown key ids asks for.
+/// all change over to it at the same moment. A key that is no longer stored is gone with the next reading. While the key
+/// whose turn it is can't be opened no token is signed: whoever replaced a key wants no more tokens of the one before.
+///
+/// A token whose key is not known waits for a reading that begins after it came: one goes on at a time, and one begins in
+/// ``askingPause``, whatever a flood of unknown key ids asks for.
 package final class AccessTokens: Sendable {
     package struct Configuration: Sendable {
         package let issuer: String
@@ -24,51 +27,48 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    private struct Keys: Sendable {
-        let stored: [StoredSigningKey]
-        /// By key id.
-        let signers: [String: TokenSigner]
-        let keySet: KeySet
-        /// The published document, ready to send.
-        let document: [UInt8]
-
-        func signer(at now: Timestamp) -> TokenSigner? {
-            stored.signing(at: now).flatMap { signers[$0.keyID] }
-        }
-    }
-
     /// Which keys are in use, and how they came there.
     private struct State: Sendable {
-        var keys: Keys
+        var keys: SigningKeySet
         /// Counts the readings, for one that began before another and ended after it tells nothing new.
         var begun = 0
         var adopted = 0
-        /// When an unknown key id last had them read.
-        var askedAt: Timestamp?
+        /// A reading for unknown key ids that has not begun: whoever comes now is answered by it.
+        var waiting: Task<Void, any Error>?
+        /// The one before it, and when that was due.
+        var asked: (reading: Task<Void, any Error>, at: ContinuousClock.Instant)?
     }
 
-    private static let askingPause: Int64 = 1
+    /// Between the beginnings of two readings for unknown key ids.
+    private static let askingPause: Duration = .milliseconds(100)
 
     package let configuration: Configuration
     private let store: SigningKeyStore
     private let keyRing: KeyRing
     private let clock: any WallClock
+    private let logger: Logger
     private let state: Mutex<State>
 
     /// Reads the keys, making the first one if there is none.
+    ///
+    /// - Throws: also when the key whose turn it is can't be opened.
     package init(
-        configuration: Configuration, store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock
+        configuration: Configuration, store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock, logger: Logger
     ) async throws {
         self.configuration = configuration
         self.store = store
         self.keyRing = keyRing
         self.clock = clock
+        self.logger = logger
         let lifetime = configuration.lifetime
         let now = clock.now()
         let stored = try await store.keys(orFirst: {
             try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: lifetime)
         })
-        state = Mutex(State(keys: try AccessTokens.open(stored, keyRing: keyRing)))
+        let keys = SigningKeySet(opening: stored, keyRing: keyRing)
+        _ = try keys.signer(at: now)
+        state = Mutex(State(keys: keys))
+        report(keys, after: nil)
         try await noteLifetime(in: stored)
     }
 
@@ -77,7 +77,7 @@ package final class AccessTokens: Sendable {
         keys.document
     }
 
-    private var keys: Keys {
+    private var keys: SigningKeySet {
         state.withLock(\.keys)
     }
 
@@ -97,7 +97,12 @@ package final class AccessTokens: Sendable {
         for method in session.methods { claims.string(method.rawValue) }
         claims.endArray()
         claims.endObject()
-        guard let signer = keys.signer(at: now) else { throw SignInFailure.fault(operation: "choose a signing key") }
+        let signer: TokenSigner
+        do {
+            signer = try keys.signer(at: now)
+        } catch {
+            throw SignInFailure.signingUnavailable(reason: String(describing: error))
+        }
         return try signer.sign(claims.bytes)
     }
 
@@ -109,8 +114,11 @@ package final class AccessTokens: Sendable {
         } catch {
             throw .invalidSession
         }
-        var keySet = keys.keySet
-        if keySet.key(id: unverified.keyID) == nil { keySet = try await keysForUnknown() }
+        var keySet = keys.verifying
+        if keySet.key(id: unverified.keyID) == nil {
+            try await rereadForUnknown()
+            keySet = keys.verifying
+        }
         do {
             let verified = try unverified.verified(by: keySet)
             var rules = ClaimRules(issuers: [configuration.issuer], audiences: [configuration.audience])
@@ -125,29 +133,31 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    /// The keys, read anew if it is time to; whoever comes while they are being read takes those at hand.
-    private func keysForUnknown() async throws(SignInFailure) -> KeySet {
-        let now = clock.now()
-        let isMyTurn = state.withLock { state in
-            // A clock that was set back holds nobody up.
-            let isDue =
-                state.askedAt.map { now < $0 || now >= $0.advanced(bySeconds: AccessTokens.askingPause) } ?? true
-            if isDue { state.askedAt = now }
-            return isDue
-        }
-        if isMyTurn {
-            do {
-                try await rereadKeys()
-            } catch let failure as StorageFailure {
-                throw SignInFailure(failure)
-            } catch {
-                throw .fault(operation: "open signing keys")
+    /// Waits for a reading that has not begun yet, for one that has may have missed the key that is asked for.
+    private func rereadForUnknown() async throws(SignInFailure) {
+        let reading = state.withLock { state in
+            if let waiting = state.waiting { return waiting }
+            let before = state.asked
+            let due = max(.now, before.map { $0.at + AccessTokens.askingPause } ?? .now)
+            let reading = Task {
+                _ = await before?.reading.result
+                try await Task.sleep(until: due)
+                self.state.withLock { $0.waiting = nil }
+                try await self.rereadKeys()
             }
+            state.waiting = reading
+            state.asked = (reading, due)
+            return reading
         }
-        return keys.keySet
+        do {
+            try await reading.value
+        } catch {
+            // Whether the token is good can't be told, so the caller is asked to come again and not turned away.
+            throw .storageUnavailable(detail: String(reflecting: error))
+        }
     }
 
-    /// Takes over what has become of the keys. On failure those at hand stay.
+    /// Takes over what has become of the keys. When they can't be read, those at hand stay.
     package func rereadKeys() async throws {
         let number = state.withLock { state in
             state.begun += 1
@@ -155,17 +165,31 @@ package final class AccessTokens: Sendable {
         }
         let stored: [StoredSigningKey]
         do { stored = try await store.keys() } catch { throw StorageFailure(error) }
-        guard stored != keys.stored else { return }
-        let fresh = try AccessTokens.open(stored, keyRing: keyRing)
+        let before = keys
+        if stored != before.stored {
+            let fresh = SigningKeySet(opening: stored, keyRing: keyRing, before: before)
+            let replaced = state.withLock { state -> SigningKeySet? in
+                guard state.adopted < number else { return nil }
+                state.adopted = number
+                defer { state.keys = fresh }
+                return state.keys
+            }
+            if let replaced { report(fresh, after: replaced) }
+        }
+        // After that, for a key that was taken away has to go even when nothing can be written.
         try await noteLifetime(in: stored)
-        state.withLock { state in
-            guard state.adopted < number else { return }
-            state.adopted = number
-            state.keys = fresh
+    }
+
+    /// Says which keys can't be opened, once for each change of them.
+    private func report(_ fresh: SigningKeySet, after before: SigningKeySet?) {
+        for (keyID, error) in fresh.unreadable where before?.unreadable[keyID] == nil {
+            logger.error(
+                "a signing key can't be opened",
+                metadata: ["kid": "\(keyID)", "reason": "\(String(describing: error))"])
         }
     }
 
-    /// A key is kept for as long as its tokens live, so it is said how long that is before it signs any.
+    /// A key is kept for as long as its tokens live, so how long that is is written down as soon as the key is known.
     private func noteLifetime(in stored: [StoredSigningKey]) async throws {
         guard stored.contains(where: { $0.tokenLifetime < configuration.lifetime }) else { return }
         do {
@@ -173,20 +197,5 @@ package final class AccessTokens: Sendable {
         } catch {
             throw StorageFailure(error)
         }
-    }
-
-    private static func open(_ stored: [StoredSigningKey], keyRing: KeyRing) throws -> Keys {
-        var signers: [String: TokenSigner] = [:]
-        var published: [PublicJWK] = []
-        for key in stored {
-            let der = try keyRing.open(
-                key.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: key.keyID))
-            let privateKey = try P256PrivateKey(der: der)
-            signers[key.keyID] = TokenSigner(key: privateKey, keyID: key.keyID, type: "at+jwt")
-            published.append(PublicJWK(privateKey, keyID: key.keyID))
-        }
-        guard !published.isEmpty else { throw SignInFailure.fault(operation: "read signing keys") }
-        let document = PublicJWK.document(published)
-        return Keys(stored: stored, signers: signers, keySet: try KeySet(parsing: document), document: document)
     }
 }

@@ -47,6 +47,8 @@ package enum SignInFailure: Error, Sendable {
     case overloaded(retryAfter: Int64)
     /// The database is away, restarting, full or busy. The detail is for the log.
     case storageUnavailable(detail: String)
+    /// The key whose turn it is can't be opened by this process, so it signs no tokens. The reason is for the log.
+    case signingUnavailable(reason: String)
     /// A fault of ours: nothing the caller can change. The operation is for the log.
     case fault(operation: String)
 

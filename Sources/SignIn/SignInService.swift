@@ -201,6 +201,8 @@ extension SignInService {
                 expiresIn: accessTokens.configuration.lifetime,
                 refreshToken: try refreshTokens.token(for: session.id, generation: session.generation),
                 refreshExpiresAt: session.expiresAt)
+        } catch let failure as SignInFailure {
+            throw failure
         } catch {
             throw .fault(operation: "issue session")
         }

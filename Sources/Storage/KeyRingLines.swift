@@ -7,8 +7,10 @@ package struct KeyRingLines: Sendable {
     /// What still needs a line, beside what is sealed under it.
     package struct Use: Sendable {
         package let keyID: String
-        /// When it last was the first line of a process; `nil` when it never was.
+        /// When it last was the first line of a process, as far as that was noted.
         package let writtenAt: Timestamp?
+        /// Until when a nonce or a mailed code may be shown that was made by it: they live ten minutes.
+        package var codesUntil: Timestamp? { writtenAt?.advanced(bySeconds: KeyRingLines.margin + 600) }
         /// Sessions that nobody has refreshed since, and when the last of them expires.
         package let sessions: Int64
         package let sessionsUntil: Timestamp?

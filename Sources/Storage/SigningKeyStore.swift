@@ -18,8 +18,8 @@ package struct StoredSigningKey: Equatable, Sendable {
     package let signsFrom: Timestamp
     /// When the next key takes over; `nil` while there is none.
     package private(set) var signsUntil: Timestamp?
-    /// Seconds: the longest that a token may live which a process signs by it. Each process that has read the key sees
-    /// to that before it signs.
+    /// Seconds: the longest that a token may live which a process signs by it. Each process sees to that as soon as it has
+    /// read the key.
     package let tokenLifetime: Int64
 
     package init(
@@ -78,7 +78,12 @@ package struct SigningKeyStore: Sendable {
         case underWay(StoredSigningKey)
         /// The key that signs is younger than was asked for.
         case recent(StoredSigningKey)
+        /// As many keys are stored as there may be; the first of them goes at this time.
+        case tooMany(until: Timestamp?)
     }
+
+    /// Verifiers take a key set of 32 keys, and nobody needs half as many.
+    package static let maximumKeys = 16
 
     private let database: Database
 
@@ -106,7 +111,7 @@ package struct SigningKeyStore: Sendable {
         }
     }
 
-    /// Stores the next key, unless one is waiting for its time or the one that signs is still young.
+    /// Stores the next key, unless one is waiting for its time, the one that signs is still young, or there are too many.
     ///
     /// - Parameter minimumAge: seconds; how long the present key has to have signed.
     package func add(
@@ -116,6 +121,9 @@ package struct SigningKeyStore: Sendable {
             if let next = keys.last(where: { $0.signsFrom > now }), keys.count > 1 { return .underWay(next) }
             if let present = keys.signing(at: now), present.signsFrom.advanced(bySeconds: minimumAge) > now {
                 return .recent(present)
+            }
+            guard keys.count < SigningKeyStore.maximumKeys else {
+                return .tooMany(until: keys.compactMap(\.keptUntil).min())
             }
             try await SigningKeyStore.insert(key, in: transaction)
             try await SigningKeyStore.record("scheduled", at: now, in: transaction)

@@ -198,16 +198,19 @@ import Testing
                 WITH seal AS (
                     INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id,
                         mac, created_at)
-                    VALUES (1, 1, 12, '01890000-0000-7000-8000-000000000012', 1, 1, 'k1',
-                        decode(repeat('0c', 32), 'hex'), '2026-12-01Z')
+                    VALUES (1, 1, 12, '01890000-0000-7000-8000-000000000012', 1, 1, 'k0',
+                            decode(repeat('0b', 32), 'hex'), '2026-11-01Z'),
+                        (2, 1, 13, '01890000-0000-7000-8000-000000000013', 1, 2, 'k1',
+                            decode(repeat('0c', 32), 'hex'), '2026-12-01Z')
                 )
                 INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
-                VALUES (1, 1, 'k1', decode(repeat('0d', 32), 'hex'), '2026-12-01Z')
+                VALUES (2, 2, 'k1', decode(repeat('0d', 32), 'hex'), '2026-12-01Z')
                 """,
             digest: """
                 SELECT concat_ws('|', s.chain, s.transaction_id, s.event_id, s.row_count, s.mac, h.seal_number, h.mac)
                 FROM audit_seals s
                 CROSS JOIN audit_head h
+                ORDER BY s.seal_number DESC
                 """),
         OldRows(
             version: 16,
@@ -240,7 +243,8 @@ import Testing
                 FROM admin_keys k, audit_events e
                 WHERE e.event_id = '01890000-0000-7000-8000-00000000000c'
                 """),
-        // A key of before has signed from its creation on, and its tokens may have lived for as long as any.
+        // A key of before has signed from its creation on, and its tokens may have lived for as long as any. What the audit
+        // trail knows of the lines of before is noted.
         OldRows(
             version: 18,
             insert:
@@ -250,6 +254,8 @@ import Testing
                     (SELECT string_agg(key_id, ',' ORDER BY key_id) FROM keyring_lines))
                 FROM signing_keys
                 WHERE signs_from = '2026-01-01Z' AND token_lifetime = 86400
+                    AND (SELECT written_at FROM keyring_lines WHERE key_id = 'k0') = '2026-11-01Z'
+                    AND (SELECT written_at FROM keyring_lines WHERE key_id = 'k1') > '2026-11-01Z'
                 """),
     ]
 

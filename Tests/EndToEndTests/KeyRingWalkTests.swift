@@ -112,6 +112,23 @@ import Testing
         }
     }
 
+    @Test func `the seals of a line are told even when nobody noted that it wrote`() async throws {
+        let (old, new) = (Self.line("k1"), Self.line("k2"))
+        let ring = ["keyring.path": try World.privateFile("ring-old", old)]
+        try await World.run(Self.address.merging(ring) { _, new in new }) { world in
+            try await world.newGrantedAccount("kim")
+            try await until("a seal") { try await world.count("SELECT count(*) FROM audit_seals") > 0 }
+            await world.service.stop()
+            try await world.scratch.execute("DELETE FROM keyring_lines")
+            let ending = try await Countersign.run(
+                ["keyring", "rewrap"],
+                ["postgres.url": world.scratch.url, "keyring.path": try World.privateFile("ring-new", new + old)])
+            #expect(ending.status == 0, "\(ending.error)")
+            #expect(ending.output.contains("line k1: wrote until before this was noted: keep it for tokens.refresh"))
+            #expect(ending.output.contains("seals of the audit trail"), "\(ending.output)")
+        }
+    }
+
     @Test func `what no line of the ring opens is told, and the exit is 1`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("kim")

@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import Postgres
 import TestSupport
 import Testing
 
@@ -129,6 +130,16 @@ import Testing
                 ["keys", "rotate", "--if-older-than", "30d"], ["postgres.url": scratch.url])
             #expect(second.status == 0)
             #expect(second.output == first.output)
+            try await scratch.execute(
+                "DELETE FROM signing_keys",
+                """
+                INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from)
+                SELECT 'k' || number, '\\x00', now(), now() FROM generate_series(1, 16) AS number
+                """)
+            let many = try await Countersign.run(["keys", "rotate"], ["postgres.url": scratch.url])
+            #expect(many.status == 1)
+            #expect(many.error.contains("there are 16 keys already"), "\(many.error)")
+            #expect(many.output.isEmpty)
         }
     }
 }

@@ -30,7 +30,7 @@ import Testing
             // The process that had them open goes on, and one that never had the old line starts.
             try await AccessTokens(
                 configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
-                keyRing: rings.second, clock: fixture.clock
+                keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
             ).rereadKeys()
             let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
             #expect(again.map(\.done) == [0, 0])
@@ -178,6 +178,8 @@ import Testing
             #expect(before.sessions == 2)
             #expect(before.sessionsUntil == lastWritten.advanced(bySeconds: 5_184_000))
             #expect(before.seals == 1)
+            // A minute for the notes that came in between, and ten for the code that was mailed last.
+            #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
             // Whoever has refreshed needs it no more.
             _ = try await fixture.service(keyRing: rings.both).refresh(kim.session.refreshToken, client: fixture.client)
             #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessions) == [1])

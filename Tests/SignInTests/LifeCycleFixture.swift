@@ -90,7 +90,7 @@ struct LifeCycleFixture: Sendable {
         stores = Stores(database: database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock)
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: Self.quiet)
         self.google = google
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
         var patience = CodePatience()

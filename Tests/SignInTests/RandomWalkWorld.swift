@@ -85,7 +85,7 @@ struct WalkWorld: Sendable {
         let accessTokens = try await AccessTokens(
             configuration: .init(
                 issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 100 * 365 * 86_400),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock)
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: logger)
         service = SignInService(
             configuration: WalkWorld.configuration(policy), apple: apple, google: google, endpoints: endpoints,
             stores: stores, accessTokens: accessTokens, keyRing: keyRing,

@@ -45,7 +45,7 @@ struct SignInFixture: Sendable {
         stores = Stores(database: database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock)
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         service = SignInService(
@@ -55,8 +55,10 @@ struct SignInFixture: Sendable {
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
             endpoints: .none, stores: stores, accessTokens: accessTokens, keyRing: keyRing,
             passwordHasher: passwordHasher,
-            clock: clock, logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+            clock: clock, logger: SignInFixture.quiet)
     }
+
+    static var quiet: Logger { Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() } }
 
     static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {
         try makeKeyRing(lines: [(id, octet)])

@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import Logging
 import OpenSSL
 import Postgres
 import SignIn
@@ -10,6 +11,8 @@ import Testing
 /// The life of a key that signs access tokens.
 @Suite struct SigningKeyTests {
     private static let start = Timestamp(seconds: SignInFixture.start)
+    /// A ring whose line the processes lack.
+    private static let otherRing = Result { try SignInFixture.makeKeyRing(id: "k2", octet: 8) }
 
     @Test func `a key is published before it signs, and deleted when its last token has expired`() async throws {
         try await SignInFixture.run { fixture in
@@ -41,7 +44,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let patient = try await AccessTokens(
                 configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.stores.signingKeys,
-                keyRing: fixture.keyRing, clock: fixture.clock)
+                keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
             _ = try await fixture.rotate()
             // Who learns of the key later says it for that one too.
             try await fixture.accessTokens.rereadKeys()
@@ -100,17 +103,75 @@ import Testing
         }
     }
 
-    @Test func `a process that can't open the new key goes on with those that it has`() async throws {
+    @Test func `a key that can't be opened harms no other one, is told once, and is signed by no old one`() async throws
+    {
         try await SignInFixture.run { fixture in
-            let published = fixture.accessTokens.publishedKeys
-            let other = SigningKeys(
-                store: fixture.stores.signingKeys, keyRing: try SignInFixture.makeKeyRing(id: "k2", octet: 8),
-                clock: fixture.clock)
-            _ = try await other.rotate()
-            await #expect(throws: SealError.self) { try await fixture.accessTokens.rereadKeys() }
-            #expect(fixture.accessTokens.publishedKeys == published)
-            let session = try await fixture.newSession()
-            #expect(try await fixture.service.session(of: session.bearer).id == session.id)
+            let log = EventLog()
+            let process = try await AccessTokens(
+                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
+                keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+            let issued = try await fixture.newSession()
+            let session = try await fixture.service.session(of: issued.bearer)
+            let published = process.publishedKeys
+            guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
+                throw Unexpected.succeeded
+            }
+            for _ in 0..<3 { try await process.rereadKeys() }
+            #expect(process.publishedKeys == published)
+            #expect(log.lines.count == 1)
+            #expect(log.lines.first?.contains("kid=\(strange.keyID) reason=The key ring lacks") == true, "\(log.lines)")
+            fixture.clock.advance(by: SigningKeys.lead - 1)
+            #expect(try process.token(for: session, at: fixture.clock.now()).isEmpty == false)
+
+            // Its turn: nobody is signed in by the key that was to be replaced, whose tokens are still good.
+            fixture.clock.advance(by: 1)
+            try await fixture.accessTokens.rereadKeys()
+            try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
+            #expect(try await fixture.service.session(of: issued.bearer).id == issued.id)
+            await #expect(throws: SealError.self) {
+                try await AccessTokens(
+                    configuration: process.configuration, store: fixture.stores.signingKeys, keyRing: fixture.keyRing,
+                    clock: fixture.clock, logger: SignInFixture.quiet)
+            }
+        }
+    }
+
+    @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {
+        try await SignInFixture.run { fixture in
+            let issued = try await fixture.newSession()
+            let session = try await fixture.service.session(of: issued.bearer)
+            let ring = try Self.otherRing.get()
+            _ = try await fixture.signingKeys(of: ring).replaceLeaked()
+            let other = try await AccessTokens(
+                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys, keyRing: ring,
+                clock: fixture.clock, logger: SignInFixture.quiet)
+            let foreign = try other.token(for: session, at: fixture.clock.now())
+            try await expectFailure("invalidSession") { try await fixture.service.session(of: Array(foreign.utf8)) }
+            #expect(try fixture.publishedKeyIDs() == [])
+            try await expectFailure("invalidSession") { try await fixture.service.session(of: issued.bearer) }
+            try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
+        }
+    }
+
+    @Test func `there are sixteen keys at most, and with them a process starts`() async throws {
+        try await SignInFixture.run { fixture in
+            for _ in 1..<SigningKeyStore.maximumKeys {
+                fixture.clock.advance(by: 1)
+                #expect(try await fixture.signingKeys.rotate(lead: 0).isRotated)
+            }
+            fixture.clock.advance(by: 1)
+            guard case .tooMany(let until) = try await fixture.signingKeys.rotate(lead: 0) else {
+                throw Unexpected.succeeded
+            }
+            let soonest = try await fixture.stores.signingKeys.keys().compactMap(\.keptUntil).min()
+            #expect(until == soonest)
+            #expect(until != nil)
+            try await fixture.accessTokens.rereadKeys()
+            #expect(try fixture.publishedKeyIDs().count == SigningKeyStore.maximumKeys)
+            _ = try await fixture.newSession()
+            // A leaked key is replaced however many there are.
+            let new = try await fixture.signingKeys.replaceLeaked()
+            #expect(try await fixture.stores.signingKeys.keys().map(\.keyID) == [new.keyID])
         }
     }
 
@@ -133,7 +194,7 @@ import Testing
                 processes.append(
                     try await AccessTokens(
                         configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
-                        keyRing: fixture.keyRing, clock: clock))
+                        keyRing: fixture.keyRing, clock: clock, logger: SignInFixture.quiet))
             }
             let first = try KeySet(parsing: processes[0].publishedKeys)
             var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
@@ -175,6 +236,10 @@ import Testing
 
 extension SignInFixture {
     fileprivate var signingKeys: SigningKeys {
+        signingKeys(of: keyRing)
+    }
+
+    fileprivate func signingKeys(of keyRing: KeyRing) -> SigningKeys {
         SigningKeys(store: stores.signingKeys, keyRing: keyRing, clock: clock)
     }
 

@@ -43,6 +43,8 @@ extension SignInFailure: ProblemConvertible {
             Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: Int(clamping: retryAfter))
         case .storageUnavailable(let detail):
             Problem(.temporarilyUnavailable, reason: detail)
+        case .signingUnavailable(let reason):
+            Problem(.temporarilyUnavailable, reason: reason)
         case .fault(let operation):
             Problem(.internalError, reason: operation)
         }

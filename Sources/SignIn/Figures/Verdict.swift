@@ -52,7 +52,7 @@ extension Verdict {
         case .mailUnavailable: self.init(.unavailable, "mail_unavailable")
         case .overloaded: self.init(.unavailable, "overloaded")
         case .storageUnavailable: self.init(.unavailable, "database_unavailable")
-        case .fault: self.init(.unavailable, "internal_error")
+        case .signingUnavailable, .fault: self.init(.unavailable, "internal_error")
         }
     }
 

@@ -53,13 +53,19 @@ extension KeyRingRewrap.Progress {
 
 extension KeyRingLines.Use {
     fileprivate var lines: [String] {
-        guard let writtenAt else { return ["line \(keyID): was never the first one"] }
-        var lines = ["line \(keyID): was the first one until \(writtenAt.rfc3339), and is needed for"]
-        if let sessionsUntil {
-            lines.append("  the refresh tokens of \(sessions) sessions, until \(sessionsUntil.rfc3339)")
+        var lines: [String] = []
+        if let writtenAt, let codesUntil {
+            lines.append("line \(keyID): was the first one until \(writtenAt.rfc3339), and is needed for")
+            if let sessionsUntil {
+                lines.append("  the refresh tokens of \(sessions) sessions, until \(sessionsUntil.rfc3339)")
+            }
+            lines.append("  nonces and mailed codes, until \(codesUntil.rfc3339)")
+        } else if seals > 0 {
+            lines.append(
+                "line \(keyID): wrote until before this was noted: keep it for tokens.refreshLifetime, and for")
+        } else {
+            lines.append("line \(keyID): was never the first one")
         }
-        let codes = writtenAt.advanced(bySeconds: 600)
-        lines.append("  nonces and mailed codes, until \(codes.rfc3339)")
         if seals > 0 { lines.append("  \(seals) seals of the audit trail, for as long as they are to be verified") }
         return lines
     }

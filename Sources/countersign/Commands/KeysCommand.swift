@@ -70,6 +70,11 @@ struct KeysCommand: AsyncParsableCommand {
                 case .recent(let key):
                     tell("the present key is not that old")
                     return key
+                case .tooMany(let until):
+                    let next = until.map { "; the next one goes at \($0.rfc3339)" } ?? ""
+                    tell(
+                        "there are \(SigningKeyStore.maximumKeys) keys already, whose tokens have not expired\(next)")
+                    throw ExitCode(1)
                 }
             }
             let isNext = key.signsFrom > clock.now()

@@ -35,7 +35,7 @@ enum Composition {
                 configuration: .init(
                     issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
                     lifetime: Int64(configuration.tokens.accessLifetime)),
-                store: stores.signingKeys, keyRing: configuration.keyRing, clock: clock)
+                store: stores.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger)
             let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,

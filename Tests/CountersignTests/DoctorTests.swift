@@ -188,7 +188,7 @@ import Testing
         try await Self.run { scratch, _, variables in
             try await Self.seal(scratch, try KeyRing(parsing: Self.ring(["k1": 1])))
             try await scratch.withPool { database in
-                try await database.execute("UPDATE provider_grants SET sealed_refresh_token = '\\x01'")
+                _ = try await database.execute("UPDATE provider_grants SET sealed_refresh_token = '\\x01'")
             }
             let findings = try await Self.keyRing(variables, ["k1": 1])
             #expect(findings.map(\.status) == [.failure, .warning])

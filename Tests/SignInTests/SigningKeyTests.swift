@@ -114,7 +114,8 @@ import Testing
             let session = try await fixture.service.session(of: issued.bearer)
             let published = process.publishedKeys
             guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
-                throw Unexpected.succeeded
+                Issue.record("no key was made")
+                return
             }
             for _ in 0..<3 { try await process.rereadKeys() }
             #expect(process.publishedKeys == published)
@@ -161,7 +162,8 @@ import Testing
             }
             fixture.clock.advance(by: 1)
             guard case .tooMany(let until) = try await fixture.signingKeys.rotate(lead: 0) else {
-                throw Unexpected.succeeded
+                Issue.record("a key was made")
+                return
             }
             let soonest = try await fixture.stores.signingKeys.keys().compactMap(\.keptUntil).min()
             #expect(until == soonest)

@@ -62,6 +62,9 @@ import Testing
     @Test func `what the service has at hand is told as it is when it is asked`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("lee", .apple)
+            // Nobody has waited for Google's keys.
+            let google = #"countersign_key_set_keys{provider="google"}"#
+            try await until("Google's keys") { try await figures(world)[google] ?? 0 >= 1 }
             let told = try await figures(world)
             for provider in ["apple", "google"] {
                 try #expect(#require(told["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)

@@ -16,6 +16,24 @@ import Testing
         }
     }
 
+    /// A pipe takes 4,096 bytes at once.
+    @Test func `long lines of many threads do not mix`() async throws {
+        let result = try await #require(
+            processExitsWith: .success, observing: [\.standardErrorContent]
+        ) {
+            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
+            let long = String(repeating: "x", count: 50_000)
+            DispatchQueue.concurrentPerform(iterations: 200) { number in
+                logger.info("long", metadata: ["number": "\(number)", "text": "\(number % 2 == 0 ? long : "short")"])
+            }
+        }
+        let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+        let numbers = lines.compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])?["number"]
+        }
+        #expect(Set(numbers).count == 200)
+    }
+
     @Test func `a log line is one JSON object, whatever is logged`() async throws {
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]

@@ -1,8 +1,10 @@
 import Accounts
 import Foundation
+import Glibc
 import HTTPAPI
 import JOSE
 import Logging
+import Synchronization
 
 /// Where log lines go: standard error, one line each. A line has `time` (RFC 3339, UTC, milliseconds), `level`, `message`
 /// and the metadata, sorted by name: that of the call, of the request on whose behalf it was made, of the logger.
@@ -47,10 +49,23 @@ struct ServiceLogHandler: LogHandler {
             case .json: Self.json(time, event, fields)
             case .text: Self.plain(time, event, fields)
             }
-        // One write per line, so that the lines of two threads do not mix. One that fails is lost: a full disk or a closed
-        // pipe behind the log must not end the service.
-        let bytes = line + [UInt8(ascii: "\n")]
-        _ = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        Self.write(line + [UInt8(ascii: "\n")])
+    }
+
+    private static let writing = Mutex<Void>(())
+
+    /// One line after the other: a pipe takes no more than `PIPE_BUF` bytes at once, and the rest would mix with the lines
+    /// of other threads. A line that fails is lost: a full disk or a closed pipe behind the log must not end the service.
+    private static func write(_ line: [UInt8]) {
+        writing.withLock { _ in
+            var rest = line[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                rest = rest.dropFirst(count)
+            }
+        }
     }
 
     private func text(of value: Logger.MetadataValue) -> String? {

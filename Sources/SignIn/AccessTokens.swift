@@ -165,17 +165,14 @@ package final class AccessTokens: Sendable {
         }
         let stored: [StoredSigningKey]
         do { stored = try await store.keys() } catch { throw StorageFailure(error) }
-        let before = keys
-        if stored != before.stored {
-            let fresh = SigningKeySet(opening: stored, keyRing: keyRing, before: before)
-            let replaced = state.withLock { state -> SigningKeySet? in
-                guard state.adopted < number else { return nil }
-                state.adopted = number
-                defer { state.keys = fresh }
-                return state.keys
-            }
-            if let replaced { report(fresh, after: replaced) }
+        let fresh = SigningKeySet(opening: stored, keyRing: keyRing, before: keys)
+        let replaced = state.withLock { state -> SigningKeySet? in
+            guard state.adopted < number else { return nil }
+            state.adopted = number
+            defer { state.keys = fresh }
+            return state.keys
         }
+        if let replaced { report(fresh, after: replaced) }
         // After that, for a key that was taken away has to go even when nothing can be written.
         try await noteLifetime(in: stored)
     }

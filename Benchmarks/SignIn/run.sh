@@ -16,18 +16,7 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
-Scripts/setup
-if ! command -v wrk >/dev/null; then
-    root=()
-    if [ "$(id -u)" -ne 0 ]; then root=(sudo); fi
-    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends wrk >&2
-fi
-if [ -z "$bin" ]; then
-    echo "== build" >&2
-    swift build -c release --product countersign >&2
-    swift build -c release --product countersign-sandbox >&2
-    bin=$(swift build -c release --show-bin-path)
-fi
+. Benchmarks/executables.sh
 
 # A thousand idle connections are measured too, from one process to another.
 ulimit -n 4096

@@ -18,10 +18,11 @@ package final class AuditSealing: Sendable {
     private let lastReminder = Mutex<Timestamp?>(nil)
     private let seen = Mutex(Seen())
 
-    /// Where the trail ended when this process last looked, and when it last said so.
+    /// Where the trail ended when this process last looked, when it last said so, and whether it said that others seal.
     private struct Seen {
         var head: AuditHead?
         var lastTold: Timestamp?
+        var hasLeft = false
     }
 
     /// Seconds between two lines in the log that tell where the trail ends: a copy of the head that nobody who changes the
@@ -43,6 +44,8 @@ package final class AuditSealing: Sendable {
             let outcome =
                 try await goesOn(at: now) ? try await seals.seal(at: now) : SealingOutcome.halted(.headMismatch)
             switch outcome {
+            case .halted(.columnsUnknown(let names)):
+                leave(toLaterRelease: names)
             case .halted(let halt):
                 failures.increment()
                 remind(of: halt, at: now)
@@ -79,6 +82,20 @@ package final class AuditSealing: Sendable {
                 metadata: ["head": "\(head.text)", "rows": "\(head.totalCount)"])
         }
         return goesOn
+    }
+
+    /// Nothing is wrong while releases are in service together, so it is told once. When none of the later one is, the
+    /// gauge tells.
+    private func leave(toLaterRelease columns: [String]) {
+        let isNews = seen.withLock { seen in
+            defer { seen.hasLeft = true }
+            return !seen.hasLeft
+        }
+        if isNews {
+            logger.notice(
+                "the audit trail is left to processes of a later release to seal",
+                metadata: ["columns": "\(columns.joined(separator: ", "))"])
+        }
     }
 
     private func remind(of halt: AuditHalt, at now: Timestamp) {

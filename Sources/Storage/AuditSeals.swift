@@ -23,6 +23,8 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
     case headMismatch
     /// The head is under a key that the key ring lacks.
     case keyMissing(String)
+    /// A later release has added columns: a seal of this one would not cover them, and there would seem to be a change.
+    case columnsUnknown([String])
 
     package var description: String {
         switch self {
@@ -35,6 +37,11 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
             "the last seal is not the one that audit_head names: run `countersign audit verify`"
         case .keyMissing(let id):
             "the last seal is under the key \(id), which the key ring lacks"
+        case .columnsUnknown(let names):
+            """
+            audit_events has columns that this release doesn't know (\(names.joined(separator: ", "))): run \
+            `countersign audit verify` of the one that added them
+            """
         }
     }
 }
@@ -117,6 +124,8 @@ package struct AuditSeals: Sendable {
                 LIMIT \(AuditSeal.limit)
                 """
             ) { row throws(PostgresError) in try AuditRow(row) }
+            // The rows have locked the table, so nobody adds a column between this look at it and the commit.
+            if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: transaction) { return .halted(halt) }
             try await seal(rows, after: last, at: now, in: transaction)
             return .sealed(rows.count)
         }
@@ -177,6 +186,20 @@ package struct AuditSeals: Sendable {
             return hasGoneBack ? .restored(chain: position.chain) : nil
         default: return .headMismatch
         }
+    }
+
+    /// What speaks against making or checking a seal of this release, whoever made it.
+    static func columnsUnknown(in session: some PostgresSession) async throws(PostgresError) -> AuditHalt? {
+        let names = try await session.query(
+            """
+            SELECT attname::text
+            FROM pg_attribute
+            WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
+            ORDER BY attnum
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+        let unknown = names.filter { !AuditRow.columnNames.contains($0) }
+        return unknown.isEmpty ? nil : .columnsUnknown(unknown)
     }
 
     static func last(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditSeal? {

@@ -90,10 +90,13 @@ package struct AuditVerification: Sendable {
     /// - Parameters:
     ///   - since: begins behind the last seal before it, which is taken for good: rows from before may be gone.
     ///   - noted: a seal's number and the beginning of its code, as they were kept elsewhere.
+    /// - Throws: `AuditHalt.columnsUnknown` when a later release's seals can't be checked.
     package func run(since: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil) async throws -> AuditReport
     {
         var report = AuditReport()
         let (last, head) = try await end()
+        // What a later release has sealed would seem to be changed; none of it is before this end if no column is here yet.
+        if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
         try inspect(head, last, &report)
         if let noted, try await !code(of: noted.number).starts(with: noted.code) {
             report.add(AuditFinding(fault: .notAsNoted, sealNumber: noted.number))

@@ -125,6 +125,22 @@ import Testing
         }
     }
 
+    @Test func `a trail with columns of a later release is left to that one`() async throws {
+        try await withTrail { trail in
+            _ = try await trail.sealed()
+            try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text, ADD COLUMN shape text")
+            let run = try await trail.verify()
+            #expect(run.code == 1)
+            #expect(run.output.isEmpty)
+            #expect(
+                run.errors == """
+                    countersign: audit_events has columns that this release doesn't know (colour, shape): run \
+                    `countersign audit verify` of the one that added them
+
+                    """)
+        }
+    }
+
     @Test func `rows that were taken away are passed over by a later start`() async throws {
         try await withTrail { trail in
             _ = try await trail.sealed()

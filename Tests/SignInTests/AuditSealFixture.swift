@@ -53,7 +53,7 @@ struct AuditSealFixture: Sendable {
     }
 
     /// Waits until no transaction is open that is older than what is recorded.
-    private func whenFinal() async throws {
+    func whenFinal() async throws {
         var isFinal = false
         while !isFinal {
             isFinal = try await database.query(

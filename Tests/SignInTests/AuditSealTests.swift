@@ -140,6 +140,40 @@ import Testing
         }
     }
 
+    // MARK: Two releases at once
+
+    /// A seal that leaves the new column out would look like a change to the release that knows it.
+    @Test func `a column that a later release has added stops the sealing until it is gone, and is told once`()
+        async throws
+    {
+        try await AuditSealFixture.run { fixture in
+            let log = EventLog()
+            let sealing = AuditSealing(
+                seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
+            try await fixture.grow(seals: 1)
+            try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .sealed(0))
+            try await fixture.record(2)
+            try await fixture.whenFinal()
+            let halt = AuditHalt.columnsUnknown(["colour"])
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(halt))
+            for _ in 0..<3 { #expect(try await sealing.round() == false) }
+            #expect(log.lines.count { $0.contains("left to processes of a later release") } == 1)
+            #expect(Self.reminders(log).isEmpty)
+            #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
+            #expect(try await fixture.seals.oldestUnsealed() != nil)
+            await #expect(throws: halt) { try await fixture.verify() }
+
+            try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
+            while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
+                #expect(try await sealing.round() == false)
+            }
+            let report = try await fixture.verify()
+            #expect(report.findings.isEmpty)
+            #expect(report.rowCount == 4)
+        }
+    }
+
     // MARK: Restoring and retention
 
     /// A trail as it stands after a dump of it was restored: its last transaction ids are still to come here.

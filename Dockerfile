@@ -37,12 +37,12 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["bash", "-c", "ex
 ENTRYPOINT ["countersign-sandbox"]
 CMD ["--host", "0.0.0.0", "--allow-remote"]
 
-# Secret files are mounted with mode 0600 and the owner 10001. The private listener stays on the container's loopback, where the
-# health check finds it; it goes by the variable, so set a port of your own there and not in a file.
+# Secret files are mounted with mode 0600 and the owner 10001. The private listener stays on the container's loopback. The health
+# check finds it by the variables, so set a host or a port of your own there and not in a file.
 FROM runtime AS countersign
 COPY --from=build /out/countersign /usr/local/bin/
 ENV COUNTERSIGN_SERVER_HOST=0.0.0.0
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${COUNTERSIGN_ADMIN_PORT:-8081} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["bash", "-c", "exec 3<>/dev/tcp/${COUNTERSIGN_ADMIN_HOST:-127.0.0.1}/${COUNTERSIGN_ADMIN_PORT:-8081} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]
 ENTRYPOINT ["countersign"]
 CMD ["serve"]

@@ -14,10 +14,7 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROVIDERS = {
-    "COUNTERSIGN_APPLE_KEYS_URL": "http://127.0.0.1:8090/apple/auth/keys",
-    "COUNTERSIGN_GOOGLE_KEYS_URL": "http://127.0.0.1:8090/google/oauth2/v3/certs",
-}
+SANDBOX = ["--env-file", "docs/operations/compose/sandbox.env", "--profile", "sandbox"]
 # What the image's entry point does; the machine's PostgreSQL has none.
 POSTGRES = r"""
 set -euo pipefail
@@ -97,41 +94,63 @@ def dockerfile_stages():
 
 
 class Names(threading.Thread):
-    """The network's name server: the addresses of the services (A), nothing else."""
+    """The name server of all networks: the addresses (A) of the services that share one with whoever asks, nothing else."""
 
-    def __init__(self, address):
+    def __init__(self):
         super().__init__(daemon=True)
-        self.addresses = {}
+        self.addresses = {}  # (service, network) -> address
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.socket.bind((address, 53))
+        self.socket.bind(("0.0.0.0", 53))
+
+    def of(self, service):
+        """By network."""
+        return {network: address for (name, network), address in list(self.addresses.items()) if name == service}
+
+    def seen(self, service, asker):
+        """The service's address in a network that the one with this address is in as well."""
+        name = next((name for (name, _), address in list(self.addresses.items()) if address == asker), None)
+        return next((address for network, address in self.of(service).items() if network in self.of(name)), None)
 
     def run(self):
         while True:
-            query, sender = self.socket.recvfrom(1024)
+            query, (asker, port) = self.socket.recvfrom(1024)
             labels, at = [], 12
             while query[at]:
                 labels.append(query[at + 1 : at + 1 + query[at]].decode())
                 at += 1 + query[at]
             question, kind = query[12 : at + 5], query[at + 2]
-            address = self.addresses.get(".".join(labels).lower())
+            address = self.seen(".".join(labels).lower(), asker)
             found = address is not None and kind == 1
             flags = 0x8580 if address else 0x8583
             answer = query[:2] + struct.pack(">5H", flags, 1, int(found), 0, 0) + question
             if found:
                 answer += struct.pack(">HHHIH", 0xC00C, 1, 1, 5, 4) + socket.inet_aton(address)
-            self.socket.sendto(answer, sender)
+            self.socket.sendto(answer, (asker, port))
+
+
+class Network:
+    """A bridge, whose own address is that of the host."""
+
+    def __init__(self, number, composed):
+        self.bridge, self.is_internal = f"net{number}", composed.get("internal", False)
+        ipam = composed["ipam"]["config"][0]
+        self.gateway, self.bits = ipam["subnet"].replace(".0/", ".1/").split("/")
+        self.free = int(ipam.get("ip_range", ipam["subnet"]).split("/")[0].rsplit(".", 1)[1]) + 1
+        run("ip", "link", "add", self.bridge, "type", "bridge")
+        run("ip", "address", "add", f"{self.gateway}/{self.bits}", "dev", self.bridge)
+        run("ip", "link", "set", self.bridge, "up")
+
+    def next_address(self):
+        self.free += 1
+        return f"{self.gateway.rsplit('.', 1)[0]}.{self.free}"
 
 
 class Deployment:
     def __init__(self, executables, state):
-        composed = run("docker-compose", "--profile", "sandbox", "config", cwd=ROOT, stdout=subprocess.PIPE,
-                       env={**os.environ, **PROVIDERS}).stdout
+        composed = run("docker-compose", *SANDBOX, "config", cwd=ROOT, stdout=subprocess.PIPE).stdout
         import yaml  # beside docker-compose, which needs it too
 
         self.services = (file := yaml.safe_load(composed))["services"]
-        network = file["networks"]["default"]["ipam"]["config"][0]
-        self.gateway, self.bits = network["subnet"].replace(".0/", ".1/").split("/")
-        self.free = int(network["ip_range"].split("/")[0].rsplit(".", 1)[1])
         self.state, self.stages = state, dockerfile_stages()
         self.programs = [executables / name for name in ("countersign", "countersign-sandbox")]
         self.processes = {}
@@ -141,11 +160,8 @@ class Deployment:
 
         run("mount", "-t", "tmpfs", "tmpfs", "/run")
         run("ip", "link", "set", "lo", "up")
-        run("ip", "link", "add", "net0", "type", "bridge")
-        run("ip", "address", "add", f"{self.gateway}/{self.bits}", "dev", "net0")
-        run("ip", "link", "set", "net0", "up")
-        (state / "resolv.conf").write_text(f"nameserver {self.gateway}\n")
-        self.names = Names(self.gateway)
+        self.networks = {name: Network(number, network) for number, (name, network) in enumerate(file["networks"].items())}
+        self.names = Names()
         self.names.start()
 
     def image(self, service):
@@ -166,18 +182,29 @@ class Deployment:
             return name
         run("ip", "netns", "add", name)
         run("ip", "-n", name, "link", "set", "lo", "up")
-        if mode != "none":
-            address = (service.get("networks") or {}).get("default") or {}
-            if "ipv4_address" not in address:
-                self.free += 1
-                address = {"ipv4_address": f"{self.gateway.rsplit('.', 1)[0]}.{self.free}"}
-            link = f"veth{len(self.names.addresses)}"
-            run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", name)
-            run("ip", "link", "set", link, "master", "net0", "up")
-            run("ip", "-n", name, "address", "add", f"{address['ipv4_address']}/{self.bits}", "dev", "eth0")
-            run("ip", "-n", name, "link", "set", "eth0", "up")
-            self.names.addresses[name] = address["ipv4_address"]
+        if mode == "none":
+            return name
+        for number, (joined, chosen) in enumerate((service.get("networks") or {"default": None}).items()):
+            network, link, end = self.networks[joined], f"veth{len(self.names.addresses)}", f"eth{number}"
+            address = (chosen or {}).get("ipv4_address") or network.next_address()
+            run("ip", "link", "add", link, "type", "veth", "peer", "name", end, "netns", name)
+            run("ip", "link", "set", link, "master", network.bridge, "up")
+            run("ip", "-n", name, "address", "add", f"{address}/{network.bits}", "dev", end)
+            run("ip", "-n", name, "link", "set", end, "up")
+            self.names.addresses[name, joined] = address
         return name
+
+    def outside(self, name):
+        """The network whose gateway the service goes out by, and its address there, to which Docker leads its published
+        ports: there is only one that isn't internal."""
+        (found,) = ((self.networks[network], address) for network, address in self.names.of(name).items()
+                    if not self.networks[network].is_internal)
+        return found
+
+    def name_server(self, name):
+        """Its own network's, or that of whose network it uses."""
+        networks = self.names.of(name)
+        return self.networks[next(iter(networks))].gateway if networks else "127.0.0.1"
 
     def start(self, name):
         service = self.services[name]
@@ -217,17 +244,20 @@ class Deployment:
         if "nofile" in service.get("ulimits", {}):
             script.append(f"ulimit -n {service['ulimits']['nofile']['soft']}")
         script.append("exec chroot . " + shlex.join(identity + command))
-        variables = {"root": root, "resolv": self.state / "resolv.conf", "extra": " ".join(self.extra),
+        network = self.network(name, service)
+        (resolv := self.state / f"{name}.resolv").write_text(f"nameserver {self.name_server(network)}\n")
+        variables = {"root": root, "resolv": resolv, "extra": " ".join(self.extra),
                      "programs": " ".join(map(str, self.programs)), "PATH": os.environ["PATH"]}
         with open(self.state / f"{name}.log", "ab") as log:
             process = subprocess.Popen(
-                ["ip", "netns", "exec", self.network(name, service), "unshare", "--mount", "--propagation=private",
+                ["ip", "netns", "exec", network, "unshare", "--mount", "--propagation=private",
                  "--pid", "--fork", "bash", "-c", "\n".join(script)],
                 env={key: str(value) for key, value in variables.items()}, stdin=subprocess.DEVNULL, stdout=log,
                 stderr=log)
         process.identity, process.stop_signal = identity, stop_signal
         health = service.get("healthcheck") or {}
-        process.test = None if health.get("disable") else health.get("test") or image.get("healthcheck")
+        test = None if health.get("disable") else health.get("test") or image.get("healthcheck")
+        process.test = test and [word.replace("$$", "$") for word in test]
         self.processes[name] = process
 
     def first(self, name):
@@ -288,7 +318,7 @@ class Deployment:
         self.stop("postgres")
 
     def call(self, name, port, method, path, body=None, bearer=None, headers=()):
-        request = urllib.request.Request(f"http://{self.names.addresses[name]}:{port}{path}", method=method)
+        request = urllib.request.Request(f"http://{self.outside(name)[1]}:{port}{path}", method=method)
         for header, value in headers:
             request.add_header(header, value)
         if bearer:
@@ -303,6 +333,12 @@ class Deployment:
             return answer.code, json.loads(answer.read() or b"null")
         except (OSError, ValueError) as error:
             return None, str(error)
+
+    def is_reached(self, name, address, port):
+        """Whether anything listens there for whoever is in the service's place."""
+        connect = f"exec 3<>/dev/tcp/{address}/{port}"
+        return subprocess.run(["ip", "netns", "exec", name, "timeout", "2", "bash", "-c", connect],
+                              stderr=subprocess.DEVNULL).returncode == 0
 
     def expect(self, status, *request, **options):
         got, answer = self.call("haproxy", 8080, *request, **options)

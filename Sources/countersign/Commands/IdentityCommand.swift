@@ -17,7 +17,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @Argument(help: "The identity's id.") var identityID: String
-        @Option(help: "Why; kept in the audit trail. At most 1,024 bytes.") var reason: String
+        @Option(help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.") var reason: String
         @Flag(help: "Keep the identity linked in any case.") var keep = false
 
         func validate() throws {

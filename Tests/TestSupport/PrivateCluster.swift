@@ -32,6 +32,8 @@ package struct PrivateCluster {
         let cluster = PrivateCluster(
             directory: FileManager.default.temporaryDirectory.appending(path: name), isDurable: isDurable)
         try FileManager.default.createDirectory(at: cluster.directory, withIntermediateDirectories: true)
+        let watchdog = try Watchdog(
+            running: #""$1" stop "$2" || "$1" crash "$2"; rm -rf "$2""#, scriptURL.path, cluster.directory.path)
         let result: Result<T, any Error>
         do {
             result = .success(try await body(cluster))
@@ -40,6 +42,7 @@ package struct PrivateCluster {
         }
         try await cluster.stop()
         try FileManager.default.removeItem(at: cluster.directory)
+        watchdog.dismiss()
         return try result.get()
     }
 
@@ -59,11 +62,13 @@ package struct PrivateCluster {
     /// Makes a primary of a standby.
     package func promote() async throws { _ = try await script("promote") }
 
+    private static let scriptURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized
+
     private func script(_ command: String, _ words: String...) async throws -> String {
         let output = directory.appending(path: "output")
         try Data().write(to: output)
         let process = Process()
-        process.executableURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized
+        process.executableURL = Self.scriptURL
         process.arguments = [command, directory.path] + words + (isDurable ? [] : ["--fast"])
         process.standardOutput = try FileHandle(forWritingTo: output)
         try await withCheckedThrowingContinuation { continuation in

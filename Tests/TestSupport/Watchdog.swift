@@ -1,16 +1,21 @@
 import Foundation
 import Synchronization
 
-/// Kills a process when this one is gone: a shell whose `read` returns when the other end of its pipe, which is here,
-/// closes.
+/// Ends what this process has started when this process is gone: a shell whose `read` returns when the other end of its
+/// pipe, which is here, closes.
 final class Watchdog: Sendable {
     private let shell: Mutex<(process: Process, lifeline: Pipe)>
 
-    init(over processID: Int32) throws {
+    convenience init(over processID: Int32) throws {
+        try self.init(running: #"kill -9 "$1""#, "\(processID)")
+    }
+
+    /// - Parameter command: for the shell, which knows the words as `$1` and so on.
+    init(running command: String, _ words: String...) throws {
         let process = Process()
         let lifeline = Pipe()
         process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", "read -r line; kill -9 \(processID)"]
+        process.arguments = ["-c", "read -r line; \(command)", "sh"] + words
         process.standardInput = lifeline
         try process.run()
         shell = Mutex((process, lifeline))

@@ -1,9 +1,18 @@
 package import Accounts
+package import Logging
+import Metrics
 package import Storage
 import Synchronization
 
 /// Clears away what has had its time.
+///
+/// What is deleted is gone for everybody, so the clock of one machine doesn't decide over it: a process whose clock and the
+/// database's differ leaves it to the others. It can't know which of the two is wrong, and nothing is lost by waiting.
 package final class Sweeping: Sendable {
+    /// Seconds by which the two clocks may differ. What has ended is kept for longer than that, so nothing of it goes before
+    /// it has ended by either clock; what goes at its end, such as the grant of a ticket that nobody spent, goes so much too
+    /// early at most. It is more than a machine strays in days without NTP, and than the database takes to answer.
+    static let clockTolerance: Int64 = 300
     /// Seconds for which what has ended is kept for whoever looks into a case: a ticket, a code, whom a revocation was
     /// about. Spent nonces too, so that they are still known to a process whose clock is behind.
     static let retention: Int64 = 3_600
@@ -12,7 +21,7 @@ package final class Sweeping: Sendable {
     /// Seconds for which revocations are kept that are done.
     static let revocationRetention: Int64 = 90 * 86_400
     /// How many rows of a kind go at a time. Where a sweep has dealt with fewer in all, the next one can wait.
-    package static let batch = 200
+    static let batch = 200
     /// How many sessions are looked through at a time for those that have expired.
     private static let page = 2_000
 
@@ -20,20 +29,57 @@ package final class Sweeping: Sendable {
     /// Seconds for which a session lives on after its last refresh.
     private let refreshLifetime: Int64
     private let clock: any WallClock
+    private let logger: Logger
+    private let clockDifference = Gauge(label: "countersign_clock_difference_seconds")
+    /// Whether the last round was left out.
+    private let isLeftOut = Mutex(false)
     /// Up to where the sessions have been looked through.
     private let walked = Mutex<SessionID?>(nil)
 
-    package init(stores: Stores, refreshLifetime: Int64, clock: any WallClock) {
+    package init(stores: Stores, refreshLifetime: Int64, clock: any WallClock, logger: Logger) {
         self.stores = stores
         self.refreshLifetime = refreshLifetime
         self.clock = clock
+        self.logger = logger
     }
 
-    /// Clears each kind by itself: what can't be cleared holds up nothing else.
+    /// Sweeps, unless this machine's clock and the database's differ.
+    ///
+    /// - Returns: whether there may be more at once.
+    package func round() async throws -> Bool {
+        // The time that is compared is the one that is swept by: the clock may be set at any moment.
+        let now = clock.now()
+        guard agrees(now, try await stores.databaseTime()) else { return false }
+        return try await sweep(at: now) >= Sweeping.batch
+    }
+
+    private func agrees(_ now: Timestamp, _ databaseTime: Timestamp) -> Bool {
+        let ahead = now.seconds - databaseTime.seconds
+        clockDifference.record(ahead)
+        let differs = abs(ahead) > Sweeping.clockTolerance
+        let isNews = isLeftOut.withLock { isLeftOut in
+            defer { isLeftOut = differs }
+            return isLeftOut != differs
+        }
+        if isNews, differs {
+            logger.warning(
+                "nothing is swept: this machine's clock and the database's differ",
+                metadata: ["reason": "clock_differs", "secondsAhead": "\(ahead)"])
+        } else if isNews {
+            logger.notice("sweeping goes on: this machine's clock and the database's agree again")
+        }
+        return !differs
+    }
+
+    /// Sweeps, by this machine's clock alone.
     ///
     /// - Returns: how many rows it dealt with.
     package func sweep() async throws -> Int {
-        let now = clock.now()
+        try await sweep(at: clock.now())
+    }
+
+    /// Clears each kind by itself: what can't be cleared holds up nothing else.
+    private func sweep(at now: Timestamp) async throws -> Int {
         let old = now.advanced(bySeconds: -Sweeping.retention)
         let batch = Sweeping.batch
         let steps: [() async throws -> Int] = [

@@ -1,3 +1,4 @@
+package import Accounts
 package import Postgres
 
 /// Every group of our tables, over one database.
@@ -50,6 +51,15 @@ package struct Stores: Sendable {
     /// connection that is refused is given up, so that the next one can find the new primary.
     package func requireWritable() async throws {
         _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
+    }
+
+    /// What the clock of the database's machine says. No expiry is judged by it: it is there to hold this machine's against.
+    package func databaseTime() async throws(PostgresError) -> Timestamp {
+        let times = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
+            try row.decode(Timestamp.self)
+        }
+        guard let time = times.first else { throw PostgresValue.mismatch("no time") }
+        return time
     }
 }
 

@@ -72,7 +72,7 @@ import Testing
         return environment
     }
 
-    private func shifted(_ body: (World, Shifted) async throws -> Void) async throws {
+    private func shifted(_ body: (World, Shifted, SideProcess) async throws -> Void) async throws {
         try await World.run { world in
             let port = try FreePort.choose(1)[0]
             let offset = FileManager.default.temporaryDirectory.appending(
@@ -97,7 +97,7 @@ import Testing
                     let keys = FetchRequest(url: other.url + "/.well-known/jwks.json")
                     return (try? await other.fetcher.fetch(keys).status) == 200
                 }
-                try await body(world, other)
+                try await body(world, other, process)
                 #expect(process.isRunning)
                 #expect(!process.log.contains("unforeseen error"))
                 await other.fetcher.shutdown()
@@ -122,7 +122,7 @@ import Testing
     @Test func `a clock that is wrong or set while it runs refuses tokens of another time, and sessions go on`()
         async throws
     {
-        try await shifted { world, other in
+        try await shifted { world, other, _ in
             try await world.newPerson("kim")
             let ticket = try await other.signIn(try await world.googleToken("kim")).text("linkTicket")
             var session = try await other.post("/v1/links/create", ["linkTicket": .string(ticket)])
@@ -154,8 +154,9 @@ import Testing
         return try await other.refresh(session)
     }
 
-    @Test func `after 2038 people sign in as before`() async throws {
-        try await shifted { world, other in
+    @Test func `after 2038 people sign in as before, and a clock that is there too early deletes nothing`() async throws
+    {
+        try await shifted { world, other, process in
             try await world.newPerson("kim")
             let ticket = try await other.signIn(try await world.googleToken("kim")).text("linkTicket")
             let created = try await other.post("/v1/links/create", ["linkTicket": .string(ticket)])
@@ -169,6 +170,12 @@ import Testing
             let signedIn = try await other.signIn(try await world.googleToken("kim", nonce: nil, claims))
             try await expectUse(signedIn, ahead: Self.nineteenYears, other)
             try await expectUse(try await other.refresh(signedIn), ahead: Self.nineteenYears, other)
+
+            // By this clock the first session has been over for years, and would be swept.
+            try await until("the difference is told") { process.log.contains(#""reason":"clock_differs""#) }
+            let token = try other.text("refreshToken", of: created)
+            #expect(
+                try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status == 200)
         }
     }
 }

@@ -66,7 +66,8 @@ import Testing
                 try await fixture.service.verifyEmail(code: code, of: session, client: fixture.client)
             }
             fixture.clock.advance(by: 3_601)
-            let sweeping = Sweeping(stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock)
+            let sweeping = Sweeping(
+                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             _ = try await sweeping.sweep()
             #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
             #expect(try await fixture.account(member).email?.text == Self.old)

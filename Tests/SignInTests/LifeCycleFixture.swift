@@ -111,7 +111,7 @@ struct LifeCycleFixture: Sendable {
         revocations = Revocations(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
         checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
-        sweeping = Sweeping(stores: stores, refreshLifetime: 5_184_000, clock: clock)
+        sweeping = Sweeping(stores: stores, refreshLifetime: 5_184_000, clock: clock, logger: SignInFixture.quiet)
     }
 
     private static func service(

@@ -295,7 +295,8 @@ import Testing
 
     @Test func `a row goes when its allowance is whole again, and not before`() async throws {
         try await Self.run { (fixture, service) async throws in
-            let sweeping = Sweeping(stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock)
+            let sweeping = Sweeping(
+                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
             _ = try await sweeping.sweep()

@@ -335,7 +335,8 @@ import Testing
             try await fixture.promise("password_changed", to: "rcpt-550@example.com")
 
             // Two have failed, one is for nobody to send.
-            let sweeping = Sweeping(stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock)
+            let sweeping = Sweeping(
+                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             fixture.clock.advance(by: Mail.noticeLifetime + 30 * 86_400)
             _ = try await sweeping.sweep()
             #expect(try await fixture.rows().count == 4)

@@ -180,7 +180,8 @@ import Testing
             let nonce = try fixture.service.issueNonce(for: .google).text
             let token = try fixture.token(.google, carrying: nonce)
             _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
-            let sweeping = Sweeping(stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock)
+            let sweeping = Sweeping(
+                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             for seconds in [0, 599, 1] as [Int64] {
                 fixture.clock.advance(by: seconds)
                 _ = try await sweeping.sweep()

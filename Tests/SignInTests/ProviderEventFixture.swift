@@ -34,7 +34,8 @@ struct ProviderEventFixture: Sendable {
         self.people = people
         log = EventLog()
         events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)
-        sweeping = Sweeping(stores: people.stores, refreshLifetime: 5_184_000, clock: people.clock)
+        sweeping = Sweeping(
+            stores: people.stores, refreshLifetime: 5_184_000, clock: people.clock, logger: SignInFixture.quiet)
     }
 
     /// The same of another process, whose key ring may be another.

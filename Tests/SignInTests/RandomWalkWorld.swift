@@ -93,7 +93,8 @@ struct WalkWorld: Sendable {
             clock: clock, logger: logger)
         revocations = Revocations(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         checks = GrantChecks(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
-        sweeping = Sweeping(stores: stores, refreshLifetime: WalkWorld.refreshLifetime, clock: clock)
+        sweeping = Sweeping(
+            stores: stores, refreshLifetime: WalkWorld.refreshLifetime, clock: clock, logger: SignInFixture.quiet)
     }
 
     private static func configuration(_ policy: WalkPolicy) -> SignInService.Configuration {

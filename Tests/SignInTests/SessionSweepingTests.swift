@@ -1,4 +1,5 @@
 import Accounts
+import Logging
 import Postgres
 import SignIn
 import Storage
@@ -10,7 +11,7 @@ import Testing
     private static let refreshLifetime: Int64 = 60 * day
 
     private static func sweeping(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> Sweeping {
-        Sweeping(stores: fixture.stores, refreshLifetime: lifetime, clock: fixture.clock)
+        Sweeping(stores: fixture.stores, refreshLifetime: lifetime, clock: fixture.clock, logger: SignInFixture.quiet)
     }
 
     /// Adds live sessions of the account, the first a second before the second and so on, and returns their ids.
@@ -141,6 +142,54 @@ import Testing
             // The account's first session and its ticket too.
             #expect(swept + rest == 902)
             _ = try await fixture.service.refresh(live.session.refreshToken, client: fixture.client)
+        }
+    }
+
+    // MARK: The clock
+
+    /// The clock of one machine must not end what lives for all others. The tests' clock stands still while the database's
+    /// goes on, so there is room for a slow machine.
+    @Test(arguments: [600_000_000, 1_200, -360] as [Int64])
+    func `a process whose clock and the database's differ sweeps nothing, and goes on when they agree`(_ ahead: Int64)
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let log = EventLog()
+            let sweeping = Sweeping(
+                stores: fixture.stores, refreshLifetime: Self.refreshLifetime, clock: fixture.clock,
+                logger: Logger(label: "tests") { _ in log })
+            let present = try await fixture.stores.databaseTime()
+            fixture.clock.set(to: present.seconds)
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            // Over by any of these clocks; its ticket too, which the choice has left.
+            let account = created.account
+            try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+
+            fixture.clock.set(to: present.seconds + ahead)
+            for _ in 0..<3 { #expect(try await sweeping.round() == false) }
+            #expect(try await fixture.count("sessions") == 2)
+            #expect(log.lines.count == 1)
+            #expect(log.lines.first?.contains("nothing is swept") == true)
+            #expect(log.lines.first?.contains("clock_differs") == true)
+
+            fixture.clock.set(to: try await fixture.stores.databaseTime().seconds)
+            #expect(try await sweeping.round() == false)
+            #expect(try await fixture.count("sessions") == 1)
+            #expect(log.lines.count == 2)
+            #expect(log.lines.last?.contains("sweeping goes on") == true)
+            _ = try await fixture.service.refresh(created.session.refreshToken, client: fixture.client)
+        }
+    }
+
+    @Test(arguments: [240, -60] as [Int64])
+    func `clocks that differ by less sweep on`(_ ahead: Int64) async throws {
+        try await SignInFixture.run { fixture in
+            let present = try await fixture.stores.databaseTime()
+            fixture.clock.set(to: present.seconds + ahead)
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+            #expect(try await Self.sweeping(fixture).round() == false)
+            #expect(try await fixture.count("sessions") == 1)
         }
     }
 

@@ -10,6 +10,8 @@ enum HelpTexts {
             "Rounds of sealing the audit trail that failed.",
         "countersign_audit_unsealed_seconds":
             "Age of the oldest row of the audit trail that no seal covers yet.",
+        "countersign_clock_difference_seconds":
+            "How far this machine's clock is ahead of the database's.",
         "countersign_code_exchange_seconds":
             "Time that a provider took for an authorization code, or was given, by provider.",
         "countersign_code_exchanges_total":

@@ -55,7 +55,7 @@ extension RecurringWork {
         mailing: Mailing?, journal: RefusalJournal, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
-        let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock)
+        let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
         // A revocation is first tried within a second of the commit that promised it.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
@@ -100,7 +100,7 @@ extension RecurringWork {
             RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
                 try await useCases.value.revocations.report()
                 try await mailing?.report()
-                return try await sweeping.sweep() >= Sweeping.batch
+                return try await sweeping.round()
             },
         ]
     }

@@ -124,6 +124,29 @@ import Testing
         }
     }
 
+    @Test func `the gauges of a team come and go with it`() async throws {
+        let files = try ReloadedFiles()
+        try await World.run(files.settings) { world in
+            let service = world.service
+            func teams(of metric: String) async throws -> Set<String> {
+                let page = try await service.privateGet("/metrics").text
+                return Set(page.matches(of: /(?m)^(\w+){team="(\w+)"}/).filter { $0.1 == metric }.map { String($0.2) })
+            }
+            let gauges = ["countersign_apple_client_secret_age_seconds", "countersign_apple_key_file_age_seconds"]
+            let alone = files.yaml
+            for (team, expected) in [
+                (files.team("beta"), ["beta", "main"]), (files.team("beta", hasKey: false), ["main"]),
+                (files.team("beta"), ["beta", "main"]), ("", ["main"]),
+            ] {
+                files.yaml = alone + team
+                try files.write()
+                _ = try await Self.reload(service, "adopted")
+                for gauge in gauges { #expect(try await teams(of: gauge) == Set(expected), "\(gauge)") }
+            }
+            #expect(try await service.privateGet("/metrics").text.contains("countersign_metrics_refused_total 0\n"))
+        }
+    }
+
     /// Signs in until cancelled.
     ///
     /// - Returns: what was not answered as it should be.

@@ -60,6 +60,16 @@ final class ReloadedFiles {
 
     func write() throws { try write("countersign.yaml", Array(yaml.utf8)) }
 
+    /// What a second team at Apple adds to the file.
+    func team(_ name: String, hasKey: Bool = true) -> String {
+        let signing = hasKey ? ", teamId: BETA567890, keyId: BETAKEY890, privateKeyPath: \(file("apple.p8"))" : ""
+        return """
+            apple.teams: [main, \(name)]
+            apple.team.\(name): {clientIds: [com.example.\(name)]\(signing)}
+
+            """
+    }
+
     func writeKeyRing(id: String) throws {
         try write("keyring", Array("\(id) \(Data(SecureRandom.bytes(32)).base64EncodedString())\n".utf8))
     }

@@ -5,6 +5,7 @@ import Metrics
 import Postgres
 import Providers
 import SignIn
+import Synchronization
 
 /// Figures of what is, not of what happens: read when the page is asked for, all of them from memory.
 struct StandingFigures: Sendable {
@@ -20,7 +21,7 @@ struct StandingFigures: Sendable {
     ) {
         readings =
             [Self.connections(of: database), Self.hashes(of: passwordHasher)]
-            + keySets.map { Self.keySet($0, clock: clock) } + [{ Self.readSigning(of: useCases.value, clock: clock) }]
+            + keySets.map { Self.keySet($0, clock: clock) } + [Self.signing(of: useCases, clock: clock)]
     }
 
     private static func connections(of database: Database) -> @Sendable () -> Void {
@@ -62,18 +63,47 @@ struct StandingFigures: Sendable {
         }
     }
 
-    /// What speaks for the teams at Apple. A reload may bring teams and keys.
-    private static func readSigning(of useCases: UseCases, clock: any WallClock) {
-        let now = clock.now()
-        for team in useCases.appleEndpoint?.clientSecretAges(at: now) ?? [] {
-            let dimensions = [("team", team.realm.text)]
-            Gauge(label: "countersign_apple_client_secret_age_seconds", dimensions: dimensions).record(team.age ?? 0)
+    /// What speaks for the teams at Apple.
+    private static func signing(of useCases: Reloadable<UseCases>, clock: any WallClock) -> @Sendable () -> Void {
+        let secrets = TeamGauges(label: "countersign_apple_client_secret_age_seconds")
+        let files = TeamGauges(label: "countersign_apple_key_file_age_seconds")
+        return {
+            let now = clock.now()
+            let current = useCases.value
+            secrets.record(
+                current.appleEndpoint?.clientSecretAges(at: now).map { ($0.realm.text, Double($0.age ?? 0)) } ?? [])
+            files.record(
+                current.appleConfiguration?.teams.compactMap { team in
+                    guard let writtenAt = team.signing?.keyWrittenAt else { return nil }
+                    let age = Double(now.seconds) - writtenAt.timeIntervalSince1970.rounded(.down)
+                    return (team.name, max(0, age))
+                } ?? [])
         }
-        for team in useCases.appleConfiguration?.teams ?? [] {
-            guard let writtenAt = team.signing?.keyWrittenAt else { continue }
-            let age = Double(now.seconds) - writtenAt.timeIntervalSince1970.rounded(.down)
-            Gauge(label: "countersign_apple_key_file_age_seconds", dimensions: [("team", team.name)])
-                .record(max(0, age))
+    }
+}
+
+/// A gauge for each team at Apple. A reload may bring teams and take them away, and their gauges with them.
+private final class TeamGauges: Sendable {
+    private let label: String
+    private let gauges = Mutex<[String: Gauge]>([:])
+
+    init(label: String) {
+        self.label = label
+    }
+
+    /// - Parameter ages: of all teams that there are.
+    func record(_ ages: [(team: String, seconds: Double)]) {
+        gauges.withLock { gauges in
+            var gone = gauges
+            for (team, seconds) in ages {
+                let gauge = gone.removeValue(forKey: team) ?? Gauge(label: label, dimensions: [("team", team)])
+                gauge.record(seconds)
+                gauges[team] = gauge
+            }
+            for (team, gauge) in gone {
+                gauge.destroy()
+                gauges[team] = nil
+            }
         }
     }
 }

@@ -45,22 +45,41 @@ package struct MigrationScript: Sendable {
         return nil
     }
 
+    /// Names, as the catalog has them, of the tables, views and sequences that this script creates; not those of a `DO` block.
+    var relations: [String] {
+        statements.compactMap { statement in
+            var words = statement.tokens[...]
+            guard words.skip("CREATE") else { return nil }
+            while words.skip("OR", "REPLACE") || words.skip("UNLOGGED") || words.skip("MATERIALIZED") {}
+            guard words.skip("TABLE") || words.skip("VIEW") || words.skip("SEQUENCE") else { return nil }
+            _ = words.skip("IF", "NOT", "EXISTS")
+            guard let name = words.first else { return nil }
+            return name.hasPrefix("\"") ? String(name.dropFirst().dropLast()) : name.lowercased()
+        }
+    }
+
     /// Names, as written, of the indexes that this script builds concurrently. An interrupted build leaves such an
     /// index behind, invalid: never used by a query, yet paid for by every write, and `IF NOT EXISTS` is content with it.
     var concurrentIndexes: [String] {
         statements.compactMap { statement in
             var words = statement.tokens[...]
-            func skip(_ word: String) -> Bool {
-                guard words.first?.uppercased() == word else { return false }
-                words.removeFirst()
-                return true
-            }
-            guard skip("CREATE") else { return nil }
-            _ = skip("UNIQUE")
-            guard skip("INDEX"), skip("CONCURRENTLY") else { return nil }
-            if skip("IF") { guard skip("NOT"), skip("EXISTS") else { return nil } }
+            guard words.skip("CREATE") else { return nil }
+            _ = words.skip("UNIQUE")
+            guard words.skip("INDEX", "CONCURRENTLY") else { return nil }
+            _ = words.skip("IF", "NOT", "EXISTS")
             // Without a name the server chooses one that is free, so nothing stands in the way of a second build.
             return words.first?.uppercased() == "ON" ? nil : words.first
         }
+    }
+}
+
+extension ArraySlice<String> {
+    /// Removes these words from the front, written in whichever case.
+    ///
+    /// - Returns: whether they were there.
+    fileprivate mutating func skip(_ words: String...) -> Bool {
+        guard prefix(words.count).map({ $0.uppercased() }) == words else { return false }
+        removeFirst(words.count)
+        return true
     }
 }

@@ -4,7 +4,7 @@ package import Postgres
 /// Brings the schema up and down. See this directory's README for the rules.
 package struct Migrator: Sendable {
     let database: Database
-    private let migrations: [Migration]
+    let migrations: [Migration]
     private let service: ServiceRole?
     private let logger: Logger
 
@@ -38,7 +38,7 @@ package struct Migrator: Sendable {
                 steps.append(MigrationStep(label: migration.label, direction: .up))
                 onStep(steps[steps.count - 1])
             }
-            if let service, history.later.isEmpty { try await session.grant(to: service) }
+            if let service, history.later.isEmpty { try await session.grant(to: service, on: created) }
             return steps
         }
     }

@@ -23,24 +23,29 @@ extension Migrator {
         ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
         let relations = try await database.query(
             """
-            SELECT relname::text, relkind::text, relispartition, ARRAY(
+            SELECT relname::text, \(ServiceRole.owningTable), relkind::text, relispartition, ARRAY(
                 SELECT privilege
                 FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER'])
                     AS privilege
                 WHERE has_table_privilege(pg_class.oid, privilege))
             FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-                AND \(ServiceRole.isNoExtension)
             ORDER BY relname
             """
         ) { row throws(PostgresError) in
-            let (name, kind, isPartition, granted) = try row.decode(
-                String.self, String.self, Bool.self, [String].self)
-            let due = ServiceRole.privileges(name: name, kind: kind, isPartition: isPartition)
-            return (name: name, due: Set(due), granted: Set(granted))
+            let (name, owningTable, kind, isPartition, granted) = try row.decode(
+                String.self, String.self, String.self, Bool.self, [String].self)
+            let relation = Relation(name: name, owningTable: owningTable, kind: kind, isPartition: isPartition)
+            return (relation: relation, granted: Set(granted))
+        }
+        let created = created
+        let ours = relations.compactMap { relation, granted in
+            ServiceRole.privileges(of: relation, created: created).map {
+                (name: relation.name, due: Set($0), granted: granted)
+            }
         }
         func list(_ pick: (Set<String>, Set<String>) -> Set<String>) -> [String] {
-            relations.flatMap { relation in
+            ours.flatMap { relation in
                 pick(relation.due, relation.granted).sorted().map { "\($0) on \(relation.name)" }
             }
         }

@@ -10,11 +10,17 @@ package struct ServiceRole: Sendable {
         "audit_head": ["SELECT", "INSERT", "UPDATE"],
     ]
 
-    /// Of a row of `pg_class`. What an extension brought belongs to it, and its privileges are its own affair.
-    static let isNoExtension: SQL = """
-        NOT EXISTS (
-            SELECT 1 FROM pg_depend
-            WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+    /// Of a row of `pg_class`: the table that it is a partition of, or whose column it counts for; else itself.
+    static let owningTable: SQL = """
+        COALESCE(
+            (SELECT relname FROM pg_class root WHERE root.oid = pg_partition_root(pg_class.oid)),
+            (
+                SELECT counted.relname
+                FROM pg_depend JOIN pg_class counted ON counted.oid = refobjid
+                WHERE pg_class.relkind = 'S' AND classid = 'pg_class'::regclass AND objid = pg_class.oid
+                    AND refclassid = 'pg_class'::regclass AND refobjsubid > 0
+            ),
+            relname)::text
         """
 
     package init(name: String) {
@@ -23,23 +29,35 @@ package struct ServiceRole: Sendable {
 
     /// What the role may do with a relation of `pg_class`; nothing at all with a partition, which is reached through its
     /// parent, nor with a month of the audit trail that was detached: it is no partition any more, and as much to be kept.
-    static func privileges(name: String, kind: String, isPartition: Bool) -> [String] {
-        switch kind {
+    ///
+    /// - Parameter created: what our migrations create.
+    /// - Returns: `nil` when it is none of ours: a copy that somebody made, or what an extension brought. Its privileges are
+    ///   the affair of whoever did.
+    static func privileges(of relation: Relation, created: Set<String>) -> [String]? {
+        let isDetached = relation.name.hasPrefix("audit_events_")
+        guard created.contains(relation.owningTable) || isDetached else { return nil }
+        return switch relation.kind {
         case "S": ["USAGE"]
         case "v", "m": ["SELECT"]
-        case _ where isPartition || name.hasPrefix("audit_events_"): []
-        default: guardedTables[name] ?? ["SELECT", "INSERT", "UPDATE", "DELETE"]
+        case _ where relation.isPartition || isDetached: []
+        default: guardedTables[relation.name] ?? ["SELECT", "INSERT", "UPDATE", "DELETE"]
         }
     }
 }
 
 /// A row of `pg_class`.
-private struct Relation: Sendable {
+struct Relation: Sendable {
     let name: String
-    /// With schema and quotes, as SQL.
-    let identifier: String
+    let owningTable: String
     let kind: String
     let isPartition: Bool
+}
+
+extension Migrator {
+    /// What there is because a migration has created it.
+    var created: Set<String> {
+        Set(migrations.flatMap(\.up.relations) + ["schema_migrations"])
+    }
 }
 
 extension MigrationSession {
@@ -52,20 +70,27 @@ extension MigrationSession {
 
     /// Makes the role's privileges what they should be, whatever they were, in one transaction: no moment passes in which
     /// it could do less than the running service needs, or more.
-    func grant(to role: ServiceRole) async throws {
+    ///
+    /// - Parameter created: what our migrations create. Nothing else is touched.
+    func grant(to role: ServiceRole, on created: Set<String>) async throws {
         let isOwner = try await connection.query("SELECT current_user = \(role.name)", as: MigrationHistory.flag)
             .contains(true)
         guard !isOwner else { return }
         let relations = try await connection.query(
             """
-            SELECT relname::text, format('%I.%I', nspname, relname), relkind::text, relispartition
+            SELECT format('%I.%I', nspname, relname), relname::text, \(ServiceRole.owningTable), relkind::text,
+                relispartition
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-            WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S') AND \(ServiceRole.isNoExtension)
+            WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S')
             ORDER BY pg_class.oid
             """
         ) { row throws(PostgresError) in
-            let (name, identifier, kind, isPartition) = try row.decode(String.self, String.self, String.self, Bool.self)
-            return Relation(name: name, identifier: identifier, kind: kind, isPartition: isPartition)
+            let (identifier, name, owningTable, kind, isPartition) = try row.decode(
+                String.self, String.self, String.self, String.self, Bool.self)
+            return (
+                identifier: identifier,
+                relation: Relation(name: name, owningTable: owningTable, kind: kind, isPartition: isPartition)
+            )
         }
         let names = try await connection.query(
             "SELECT format('%I', \(role.name)), format('%I', current_schema())"
@@ -73,14 +98,12 @@ extension MigrationSession {
         guard let (grantee, schema) = names.first else { return }
         // One message of several statements is one transaction to the server.
         var script = "GRANT USAGE ON SCHEMA \(schema) TO \(grantee);"
-        for relation in relations {
+        for (identifier, relation) in relations {
+            guard let privileges = ServiceRole.privileges(of: relation, created: created) else { continue }
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"
-            script += "REVOKE ALL ON \(object) \(relation.identifier) FROM \(grantee);"
-            let privileges = ServiceRole.privileges(
-                name: relation.name, kind: relation.kind, isPartition: relation.isPartition)
+            script += "REVOKE ALL ON \(object) \(identifier) FROM \(grantee);"
             if !privileges.isEmpty {
-                script +=
-                    "GRANT \(privileges.joined(separator: ", ")) ON \(object) \(relation.identifier) TO \(grantee);"
+                script += "GRANT \(privileges.joined(separator: ", ")) ON \(object) \(identifier) TO \(grantee);"
             }
         }
         try await connection.executeScript(unsafeSQL: script)

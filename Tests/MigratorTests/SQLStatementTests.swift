@@ -55,6 +55,25 @@ import Testing
 
     @Test(
         arguments: [
+            ("CREATE TABLE a (x int); create unlogged table if not exists B (x int);", ["a", "b"]),
+            ("CREATE TABLE \"A b\" (x int);", ["A b"]),
+            ("CREATE TABLE a PARTITION OF b DEFAULT;", ["a"]),
+            (
+                "CREATE OR REPLACE VIEW v AS SELECT 1; CREATE MATERIALIZED VIEW m AS SELECT 1; CREATE SEQUENCE s;",
+                ["v", "m", "s"]
+            ),
+            (
+                "CREATE INDEX a ON t (x); CREATE FUNCTION f() RETURNS TABLE (x int) LANGUAGE sql AS $$CREATE TABLE b ()$$;",
+                []
+            ),
+            ("ALTER TABLE a ADD COLUMN b int; DROP TABLE c; -- CREATE TABLE d ()", []),
+        ] as [(String, [String])])
+    func `the tables, views and sequences that a script creates are known by name`(script: String, names: [String]) {
+        #expect(MigrationScript(text: script).relations == names)
+    }
+
+    @Test(
+        arguments: [
             ("SELECT 1; COMMIT;", "COMMIT"), ("begin; SELECT 1;", "BEGIN"), ("ROLLBACK;", "ROLLBACK"),
             ("PREPARE TRANSACTION 'x';", "PREPARE TRANSACTION"), ("start transaction;", "START"), ("END;", "END"),
             ("ROLLBACK TO SAVEPOINT a;", nil), ("PREPARE p AS SELECT 1;", nil), ("-- COMMIT;\nSELECT 'COMMIT;'", nil),

@@ -19,6 +19,21 @@ import Testing
         ]) { _, own in own }
     }
 
+    /// - Parameter servers: where each one answers, and its port for health.
+    private static func haproxy(
+        _ port: UInt16, before servers: [(address: String, healthPort: String)],
+        _ body: (SideProcess) async throws -> Void
+    ) async throws {
+        var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
+        for (number, server) in zip(1..., servers) {
+            environment["COUNTERSIGN_\(number)"] = server.address
+            environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
+        }
+        let arguments = ["-db", "-f", configuration]
+        try await SideProcess.run(
+            "/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
+    }
+
     /// Who asks again and again, over connections that are kept, at about 320 requests a second all together.
     private final class Load: Sendable {
         private struct Record {
@@ -89,17 +104,14 @@ import Testing
     @Test func `one process after the other is restarted behind HAProxy, and no request is lost`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             try await Sandbox.run { sandbox in
-                let settings = try Self.settings(scratch, sandbox)
-                var services = [try await Countersign.start(settings), try await Countersign.start(settings)]
-                let port = try FreePort.choose(1)[0]
-                var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
-                for (number, service) in zip(1..., services) {
-                    environment["COUNTERSIGN_\(number)"] = "127.0.0.1:\(service.port)"
-                    environment["COUNTERSIGN_\(number)_HEALTH"] = "\(service.privatePort)"
+                let free = try FreePort.choose(3)
+                let (port, healthPorts) = (free[0], free[1...].map(String.init))
+                let settings = try healthPorts.map {
+                    try Self.settings(scratch, sandbox).merging(["health.port": $0]) { _, own in own }
                 }
-                let arguments = ["-db", "-f", Self.configuration]
-                try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }) {
-                    haproxy in
+                var services = [try await Countersign.start(settings[0]), try await Countersign.start(settings[1])]
+                let servers = zip(services, healthPorts).map { ("127.0.0.1:\($0.port)", $1) }
+                try await Self.haproxy(port, before: servers) { haproxy in
                     let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
                     let load = Load(try await requests(port, world))
                     let fetcher = try CurlFetcher()
@@ -116,7 +128,7 @@ import Testing
                                 let ending = await old.stop()
                                 #expect(ending.status == 0)
                                 services[index] = try await Countersign.start(
-                                    settings, ports: (old.port, old.privatePort))
+                                    settings[index], ports: (old.port, old.privatePort))
                                 let new = services[index]
                                 try await until("requests for the new process") {
                                     try await new.metric(
@@ -137,6 +149,33 @@ import Testing
                 }
                 for service in services { await service.stop() }
             }
+        }
+    }
+
+    @Test func `where the service breaks off, or nobody is ready, HAProxy answers as the service would`() async throws {
+        let isReady = Mutex(true)
+        let server = try LoopbackServer { request in
+            guard request.target == "/health/ready" else { return [.close] }
+            return [.respond(isReady.withLock(\.self) ? 200 : 503), .close]
+        }
+        let port = try FreePort.choose(1)[0]
+        let place = (address: "127.0.0.1:\(server.port)", healthPort: String(server.port))
+        try await Self.haproxy(port, before: [place, place]) { _ in
+            let fetcher = try CurlFetcher()
+            for status in [502, 503] {
+                isReady.withLock { $0 = status == 502 }
+                var answer: Answer?
+                try await until("a \(status)") {
+                    let request = FetchRequest(url: "http://127.0.0.1:\(port)/v1/account")
+                    answer = (try? await fetcher.fetch(request)).map(Answer.init)
+                    return answer?.status == status
+                }
+                #expect(answer?.header("Content-Type") == "application/problem+json")
+                #expect(answer?.code == "temporarily_unavailable")
+                #expect(answer?.json?["status"]?.integer == Int64(status))
+                #expect(answer?.retryAfter == 2)
+            }
+            await fetcher.shutdown()
         }
     }
 }

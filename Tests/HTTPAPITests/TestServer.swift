@@ -1,3 +1,4 @@
+import Accounts
 import HTTPAPI
 import JOSE
 import Logging
@@ -94,6 +95,8 @@ final class LogRecorder: Sendable {
         let level: Logger.Level
         let message: String
         let metadata: [String: String]
+        /// What the log of the service may leave out.
+        let personal: [String: String]
     }
 
     private let recorded = Mutex<[Line]>([])
@@ -124,8 +127,13 @@ final class LogRecorder: Sendable {
         func log(event: LogEvent) {
             let context = RequestContext.metadataProvider.get()
             let merged = metadata.merging(context) { $1 }.merging(event.metadata ?? [:]) { $1 }
+            let personal = merged.compactMapValues { value in
+                if case .stringConvertible(let text as PersonalText) = value { text.revealed } else { nil as String? }
+            }
             recorder.record(
-                Line(level: event.level, message: "\(event.message)", metadata: merged.mapValues { "\($0)" }))
+                Line(
+                    level: event.level, message: "\(event.message)", metadata: merged.mapValues { "\($0)" },
+                    personal: personal))
         }
     }
 }

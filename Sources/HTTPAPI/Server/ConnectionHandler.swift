@@ -29,10 +29,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private let limits: ServerLimits
+    private let admit: (ReceivedRequest, any Channel) -> Responder.Admission
     private var assembly: RequestAssembly
     private var stage = Stage.open
     /// Arrivals that have not been answered.
     private var unanswered = 0
+    /// The answer to a request that was not let in. It goes out when the burst of bytes that the request came in has been
+    /// read.
+    private var refused: Reply?
     /// Answers that have not left the process.
     private var unflushed = 0
     private var discardedBytes = 0
@@ -45,8 +49,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var writeDeadline: NIODeadline?
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
 
-    init(limits: ServerLimits) {
+    /// - Parameter admit: is asked about each request that nothing else of the connection stands before.
+    init(limits: ServerLimits, admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission) {
         self.limits = limits
+        self.admit = admit
         self.assembly = RequestAssembly(limits: limits)
     }
 
@@ -79,7 +85,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
         case .complete(var request):
             if unanswered + 1 >= limits.pipelinedRequests { request.closes = true }
-            handUp(.request(request), isLast: request.closes, context)
+            receive(request, context)
         case .refused(let problem, let requestID):
             handUp(.refusal(problem, requestID: requestID), isLast: true, context)
         }
@@ -89,11 +95,30 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
+    private func receive(_ request: ReceivedRequest, _ context: ChannelHandlerContext) {
+        var request = request
+        // Behind another request of its connection it looks for a place when its turn comes: a connection has one.
+        if unanswered == 0 {
+            switch admit(request, context.channel) {
+            case .admitted(let place): request.place = place
+            case .refused(let reply):
+                begin(isLast: request.closes)
+                refused = reply
+                return
+            }
+        }
+        handUp(.request(request), isLast: request.closes, context)
+    }
+
     private func handUp(_ arrival: Arrival, isLast: Bool, _ context: ChannelHandlerContext) {
+        begin(isLast: isLast)
+        context.fireChannelRead(wrapInboundOut(arrival))
+    }
+
+    private func begin(isLast: Bool) {
         unanswered += 1
         isReceivingHeader = false
         if isLast { stage = .deaf }
-        context.fireChannelRead(wrapInboundOut(arrival))
     }
 
     /// Every burst of bytes ends here, also one in which the decoder found no whole header section: so this is where the
@@ -107,6 +132,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
             readDeadline = .now() + TimeAmount(limits.headerDeadline)
         case .deaf: readDeadline = nil
         case .lingering: context.read()
+        }
+        if let reply = refused.take() {
+            answer(with: reply, nil, context)
+            context.flush()
         }
         arm(context)
         context.fireChannelReadComplete()
@@ -161,7 +190,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     // MARK: What goes out
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        let reply = unwrapOutboundIn(data)
+        answer(with: unwrapOutboundIn(data), promise, context)
+    }
+
+    private func answer(with reply: Reply, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
         unanswered -= 1
         unflushed += 1
         if reply.closes { stage = .deaf }

@@ -11,7 +11,8 @@ struct Connections: ServerChildChannel {
     let responder: Responder
 
     /// bytes → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task of `handle`; the answers are
-    /// written as bytes by the handler. There is no encoder and no upgrade: HTTP/1.1 and nothing else.
+    /// written as bytes by the handler, which refuses by itself what there is no place for. There is no encoder and no
+    /// upgrade: HTTP/1.1 and nothing else.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -22,7 +23,8 @@ struct Connections: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
-            try pipeline.addHandler(ConnectionHandler(limits: limits))
+            try pipeline.addHandler(
+                ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) })
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
@@ -33,7 +35,7 @@ struct Connections: ServerChildChannel {
         let channel = connection.channel
         responder.metrics.connectionOpened()
         defer { responder.metrics.connectionClosed() }
-        let peer = channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
+        let peer = Self.peer(of: channel)
         await withTaskCancellationHandler {
             do {
                 try await connection.executeThenClose { arrivals, replies in
@@ -53,5 +55,9 @@ struct Connections: ServerChildChannel {
         } onCancel: {
             channel.close(promise: nil)
         }
+    }
+
+    private static func peer(of channel: any Channel) -> ClientAddress {
+        channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
     }
 }

@@ -14,8 +14,10 @@ struct Exchange: Sendable {
     /// `nil` when nobody looked: the request was refused before.
     let client: ClientAddress?
     let email: String?
+    /// Requests refused for overload that left no line, since the last that did.
+    var unlogged = 0
 
-    /// Writes the one line that each request gets, in the context of the request.
+    /// Writes the one line of the request, in its context.
     func log(to logger: Logger) {
         let level: Logger.Level = status >= 500 ? .error : .info
         guard logger.logLevel <= level else { return }
@@ -25,6 +27,7 @@ struct Exchange: Sendable {
         ]
         if let code { metadata["code"] = .string(code.rawValue) }
         if let reason { metadata["reason"] = .string(reason) }
+        if unlogged > 0 { metadata["unlogged"] = .stringConvertible(unlogged) }
         if let client { metadata["client"] = .stringConvertible(PersonalText(client)) }
         if let email { metadata["email"] = .stringConvertible(PersonalText(email)) }
         logger.log(level: level, "request", metadata: metadata)

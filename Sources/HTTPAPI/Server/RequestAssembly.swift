@@ -9,6 +9,8 @@ struct ReceivedRequest: Sendable {
     var closes: Bool
     /// When its last byte was seen.
     var arrival = ContinuousClock.now
+    /// Where it was let in on arrival; else it looks for a place when its turn comes.
+    var place: Place?
 }
 
 /// What comes up from a connection. Each is answered, in order.

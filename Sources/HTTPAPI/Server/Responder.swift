@@ -10,6 +10,7 @@ struct Responder: Sendable {
     let logger: Logger
     let metrics: RequestMetrics
     private let date = HTTPDate()
+    private let overloadLog = OverloadLog()
 
     init(
         routes: RouteTable, traffic: Traffic, patience: Duration, trustedProxies: TrustedProxies, logger: Logger,
@@ -28,53 +29,80 @@ struct Responder: Sendable {
         var route = "-"
         var problem: Problem?
         var client: ClientAddress?
+        var overload: Overload?
+    }
+
+    /// What becomes of a request that nothing else of its connection stands before.
+    enum Admission {
+        /// It is handed up, with its place when it needs one.
+        case admitted(Place?)
+        case refused(Reply)
+    }
+
+    /// Decided by whoever has read the request, without a task: of three times what can be done two thirds are refused, so
+    /// that a refusal has to cost next to nothing.
+    func admit(_ received: ReceivedRequest, peer: @autoclosure () -> ClientAddress) -> Admission {
+        // Where even what can wait finds a place, nobody has to know what this asks for.
+        if let place = traffic.enter(.reading) { return .admitted(place) }
+        let method = Route.Method(received.head.method)
+        let path = RequestTarget(received.head.uri).path
+        guard case .found(let route, _) = routes.resolve(method, path: path) else { return .admitted(nil) }
+        if let place = traffic.enter(route.priority) { return .admitted(place) }
+        let context = Self.context(of: received)
+        let client = client(peer(), received.head.headers)
+        return RequestContext.$current.withValue(context) {
+            let outcome = refusal(for: .noPlace, route: route.template, client: client, in: context)
+            return .refused(finish(outcome, of: received, in: context, since: received.arrival))
+        }
     }
 
     /// - Parameter turn: since when nothing else of the same connection is being answered.
     func reply(to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant) async -> Reply {
-        let context = Self.context(of: arrival)
-        return await RequestContext.$current.withValue(context) {
-            await reply(to: arrival, peer: peer, turn: turn, in: context)
-        }
-    }
-
-    private static func context(of arrival: Arrival) -> RequestContext {
-        switch arrival {
-        case .request(let received):
-            let headers = received.head.headers
-            return RequestContext(
-                requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
-        case .refusal(_, let requestID):
-            return RequestContext(requestID: id(requestID), trace: nil)
-        }
-    }
-
-    private func reply(
-        to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant, in context: RequestContext
-    ) async -> Reply {
         let start = ContinuousClock.now
-        let id = context.requestID
-        let method: String
-        let outcome: Outcome
-        var closes = true
         switch arrival {
         case .request(let received):
-            method = received.head.method.rawValue
-            outcome = await self.outcome(
-                of: received, in: context, peer: peer, waited: start - max(turn, received.arrival))
-            closes = received.closes || traffic.isDraining || outcome.problem?.endsConnection == true
-        case .refusal(let problem, _):
-            method = "-"
-            outcome = Outcome(response: problem.response(requestID: id), problem: problem)
+            let context = Self.context(of: received)
+            return await RequestContext.$current.withValue(context) {
+                let outcome = await outcome(
+                    of: received, in: context, peer: peer, waited: start - max(turn, received.arrival))
+                return finish(outcome, of: received, in: context, since: start)
+            }
+        case .refusal(let problem, let requestID):
+            let context = RequestContext(requestID: Self.id(requestID), trace: nil)
+            return RequestContext.$current.withValue(context) {
+                let response = problem.response(requestID: context.requestID)
+                return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: start)
+            }
         }
+    }
+
+    private static func context(of received: ReceivedRequest) -> RequestContext {
+        let headers = received.head.headers
+        return RequestContext(
+            requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
+    }
+
+    /// - Parameter received: `nil` for what was no request; the connection ends with the answer.
+    private func finish(
+        _ outcome: Outcome, of received: ReceivedRequest?, in context: RequestContext,
+        since start: ContinuousClock.Instant
+    ) -> Reply {
+        let method = received?.head.method.rawValue ?? "-"
+        let closes = received?.closes ?? true || traffic.isDraining || outcome.problem?.endsConnection == true
         let reply = outcome.response.reply(
-            Response.Framing(requestID: id, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
-        let exchange = Exchange(
-            method: method, route: outcome.route, status: outcome.response.status.rawValue,
-            duration: ContinuousClock.now - start, code: outcome.problem?.code, reason: outcome.problem?.reason,
-            client: outcome.client, email: context.email)
-        exchange.log(to: logger)
+            Response.Framing(
+                requestID: context.requestID, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
+        let now = ContinuousClock.now
+        var exchange = Exchange(
+            method: method, route: outcome.route, status: outcome.response.status.rawValue, duration: now - start,
+            code: outcome.problem?.code, reason: outcome.problem?.reason, client: outcome.client, email: context.email)
         metrics.record(exchange)
+        if let overload = outcome.overload {
+            metrics.refused(for: overload)
+            guard let unlogged = overloadLog.takeTurn(at: now) else { return reply }
+            exchange.unlogged = unlogged
+        }
+        exchange.log(to: logger)
         return reply
     }
 
@@ -89,6 +117,8 @@ struct Responder: Sendable {
         let target = RequestTarget(received.head.uri)
         let client = client(peer, received.head.headers)
         var route = "-"
+        var place = received.place
+        defer { place?.leave() }
         do {
             switch routes.resolve(Route.Method(received.head.method), path: target.path) {
             case .notFound: throw Problem(.notFound)
@@ -96,14 +126,14 @@ struct Responder: Sendable {
             case .found(let match, let parameters):
                 route = match.template
                 guard waited <= patience || match.priority == .observing else {
-                    throw refusal(for: .waitedTooLong)
+                    return refusal(for: .waitedTooLong, route: route, client: client, in: context)
                 }
-                guard traffic.enter(match.priority) else { throw refusal(for: .noPlace) }
+                place = place ?? traffic.enter(match.priority)
+                guard place != nil else {
+                    return refusal(for: .noPlace, route: route, client: client, in: context)
+                }
                 metrics.requestBegan()
-                defer {
-                    traffic.leave()
-                    metrics.requestEnded()
-                }
+                defer { metrics.requestEnded() }
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
                     logger: logger)
@@ -116,9 +146,13 @@ struct Responder: Sendable {
         }
     }
 
-    private func refusal(for overload: Overload) -> Problem {
-        metrics.refused(for: overload)
-        return Problem(.temporarilyUnavailable, reason: overload.rawValue)
+    private func refusal(
+        for overload: Overload, route: String, client: ClientAddress, in context: RequestContext
+    ) -> Outcome {
+        let problem = overload.problem
+        return Outcome(
+            response: problem.response(requestID: context.requestID), route: route, problem: problem, client: client,
+            overload: overload)
     }
 
     private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {

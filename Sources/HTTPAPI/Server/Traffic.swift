@@ -11,16 +11,16 @@ final class Traffic: Sendable {
 
     init(places: Int) { self.places = places }
 
-    /// Whether one more request may be handled. Each `true` is followed by one `leave()`.
-    func enter(_ priority: Route.Priority) -> Bool {
+    /// A place for one more request, or `nil`.
+    func enter(_ priority: Route.Priority) -> Place? {
         guard handled.add(1, ordering: .relaxed).newValue <= priority.share(of: places) else {
             leave()
-            return false
+            return nil
         }
-        return true
+        return Place(in: self)
     }
 
-    func leave() { handled.subtract(1, ordering: .relaxed) }
+    fileprivate func leave() { handled.subtract(1, ordering: .relaxed) }
 
     /// From here on each answer ends its connection.
     func drain() { draining.store(true, ordering: .relaxed) }
@@ -28,10 +28,45 @@ final class Traffic: Sendable {
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 }
 
+/// One of the requests that are being handled, from its arrival to its answer.
+final class Place: Sendable {
+    private let traffic: Traffic
+    private let isTaken = Atomic(true)
+
+    fileprivate init(in traffic: Traffic) { self.traffic = traffic }
+
+    /// Once is enough, and what is dropped has left: a connection may be lost before anybody handles its request.
+    func leave() {
+        if isTaken.exchange(false, ordering: .relaxed) { traffic.leave() }
+    }
+
+    deinit { leave() }
+}
+
 /// Why a request is refused before anything is done for it: the reason of its log line, and of the metrics.
 enum Overload: String, CaseIterable {
     case noPlace = "no_place"
     case waitedTooLong = "waited_too_long"
+
+    var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue) }
+}
+
+/// Which of the requests that are refused for overload leave a line in the log: one in a second. A log that grows with the
+/// overload would be a part of it; the metrics count them all.
+final class OverloadLog: Sendable {
+    private let state = Mutex<(quietUntil: ContinuousClock.Instant, unlogged: Int)>((.now, 0))
+
+    /// How many have left no line since the last that did; nil for one that leaves none itself.
+    func takeTurn(at now: ContinuousClock.Instant) -> Int? {
+        state.withLock { state in
+            guard now >= state.quietUntil else {
+                state.unlogged += 1
+                return nil
+            }
+            defer { state = (now + .seconds(1), 0) }
+            return state.unlogged
+        }
+    }
 }
 
 extension Route.Priority {

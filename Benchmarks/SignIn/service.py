@@ -78,6 +78,7 @@ class Service(Server):
         super().__init__(f"{directory}/countersign.log")
         self._executable = f"{executables}/countersign"
         self._private = Server(self._log)
+        self.private_port = self._private.port
         keyring = f"{directory}/keyring"
         with open(os.open(keyring, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
             file.write("bench " + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
@@ -86,7 +87,7 @@ class Service(Server):
             "COUNTERSIGN_KEYRING_PATH": keyring,
             "COUNTERSIGN_SERVER_PORT": str(self.port),
             "COUNTERSIGN_SERVER_DRAIN_SECONDS": "0",
-            "COUNTERSIGN_ADMIN_PORT": str(self._private.port),
+            "COUNTERSIGN_ADMIN_PORT": str(self.private_port),
             "COUNTERSIGN_GOOGLE_CLIENT_IDS": CLIENT_ID,
             "COUNTERSIGN_GOOGLE_KEYS_URL": sandbox.url + "/google/oauth2/v3/certs",
         }
@@ -96,7 +97,7 @@ class Service(Server):
     def start(self):
         """Seconds from the start of the process until it is ready."""
         self.run(self._executable, "serve", **self._environment)
-        return self.await_answer(self._private.port, "/health/ready")
+        return self.await_answer(self.private_port, "/health/ready")
 
 
 def register_persons(service, sandbox, path):

@@ -20,8 +20,9 @@ package struct IdentityStore: Sendable {
             do throws(PostgresError) {
                 return try await IdentityStore.signIn(attempts, in: database)
             } catch {
-                // An identity was unlinked between being looked up and being referred to. The next look misses it.
-                guard error.isForeignKeyViolation else { throw error }
+                // An identity was unlinked between being looked up and being referred to: the next look misses it. Or
+                // two wait for each other, because who locks a row also locks its newer versions, one after the other.
+                guard error.isForeignKeyViolation || error.isSerializationFailure else { throw error }
                 return try await IdentityStore.signIn(attempts, in: database)
             }
         }

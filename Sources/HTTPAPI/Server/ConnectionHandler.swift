@@ -97,12 +97,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func receive(_ request: ReceivedRequest, _ context: ChannelHandlerContext) {
         var request = request
-        // Behind another request of its connection it looks for a place when its turn comes: a connection has one.
-        if unanswered == 0 {
+        // Behind another request of its connection it looks for a place when its turn comes: a connection has one. Behind an
+        // answer that the peer has not taken it waits as all do, or whoever never reads would be sent refusals without end.
+        if unanswered == 0, unflushed == 0 {
             switch admit(request, context.channel) {
             case .admitted(let place): request.place = place
             case .refused(let reply):
-                begin(isLast: request.closes)
+                begin(isLast: request.closes || reply.closes)
                 refused = reply
                 return
             }
@@ -197,7 +198,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         unanswered -= 1
         unflushed += 1
         if reply.closes { stage = .deaf }
-        writeDeadline = .now() + TimeAmount(limits.writeDeadline)
+        if unflushed == 1 { writeDeadline = .now() + TimeAmount(limits.writeDeadline) }
         let flushed = context.eventLoop.makePromise(of: Void.self)
         flushed.futureResult.assumeIsolated().whenComplete { result in
             self.flushed(isLast: reply.closes, result, context)
@@ -236,7 +237,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         stage = .lingering(until: now + TimeAmount(limits.bodyDeadline))
         readDeadline = now + TimeAmount(limits.lingerDeadline)
         context.close(mode: .output, promise: nil)
-        // The task that answers has stopped taking requests, and reading has stopped with it.
+        // The task that answers takes no more requests, and reading may have stopped with it.
         context.read()
     }
 
@@ -256,7 +257,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Keeps one timer for whichever deadline is nearer. A deadline that moves away leaves the timer as it is, so that a
     /// busy connection sets none at all.
     private func arm(_ context: ChannelHandlerContext) {
-        guard let next = nextDeadline else { return }
+        guard context.channel.isActive, let next = nextDeadline else { return }
         if let timer {
             guard next < timer.deadline else { return }
             timer.task.cancel()

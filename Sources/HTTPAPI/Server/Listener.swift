@@ -65,10 +65,12 @@ package struct Listener: Service {
         self.logger = logger
         self.onListening = onListening
         self.onShutdown = onShutdown
+        let metrics = RequestMetrics(listener: configuration.name, routes: routes, factory: metrics)
         let responder = Responder(
-            routes: RouteTable(routes), traffic: Traffic(places: configuration.limits.concurrentRequests),
+            routes: RouteTable(routes),
+            traffic: Traffic(places: configuration.limits.concurrentRequests, metrics: metrics),
             patience: configuration.limits.patience, trustedProxies: configuration.trustedProxies, logger: logger,
-            metrics: RequestMetrics(listener: configuration.name, routes: routes, factory: metrics))
+            metrics: metrics)
         self.connections = Connections(limits: configuration.limits, responder: responder)
     }
 

@@ -42,8 +42,6 @@ struct Responder: Sendable {
     /// Decided by whoever has read the request, without a task: of three times what can be done two thirds are refused, so
     /// that a refusal has to cost next to nothing.
     func admit(_ received: ReceivedRequest, peer: @autoclosure () -> ClientAddress) -> Admission {
-        // Where even what can wait finds a place, nobody has to know what this asks for.
-        if let place = traffic.enter(.reading) { return .admitted(place) }
         let method = Route.Method(received.head.method)
         let path = RequestTarget(received.head.uri).path
         guard case .found(let route, _) = routes.resolve(method, path: path) else { return .admitted(nil) }
@@ -58,20 +56,19 @@ struct Responder: Sendable {
 
     /// - Parameter turn: since when nothing else of the same connection is being answered.
     func reply(to arrival: Arrival, peer: ClientAddress, turn: ContinuousClock.Instant) async -> Reply {
-        let start = ContinuousClock.now
         switch arrival {
         case .request(let received):
+            let start = max(turn, received.arrival)
             let context = Self.context(of: received)
             return await RequestContext.$current.withValue(context) {
-                let outcome = await outcome(
-                    of: received, in: context, peer: peer, waited: start - max(turn, received.arrival))
+                let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
                 return finish(outcome, of: received, in: context, since: start)
             }
         case .refusal(let problem, let requestID):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
             return RequestContext.$current.withValue(context) {
                 let response = problem.response(requestID: context.requestID)
-                return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: start)
+                return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: .now)
             }
         }
     }
@@ -128,12 +125,11 @@ struct Responder: Sendable {
                 guard waited <= patience || match.priority == .observing else {
                     return refusal(for: .waitedTooLong, route: route, client: client, in: context)
                 }
+                // One behind another of its connection has none yet.
                 place = place ?? traffic.enter(match.priority)
                 guard place != nil else {
                     return refusal(for: .noPlace, route: route, client: client, in: context)
                 }
-                metrics.requestBegan()
-                defer { metrics.requestEnded() }
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
                     logger: logger)

@@ -6,10 +6,14 @@ import Synchronization
 /// and however many sign in, some places are left for whoever takes access away.
 final class Traffic: Sendable {
     private let places: Int
+    fileprivate let metrics: RequestMetrics
     private let handled = Atomic<Int>(0)
     private let draining = Atomic<Bool>(false)
 
-    init(places: Int) { self.places = places }
+    init(places: Int, metrics: RequestMetrics) {
+        self.places = places
+        self.metrics = metrics
+    }
 
     /// A place for one more request, or `nil`.
     func enter(_ priority: Route.Priority) -> Place? {
@@ -33,11 +37,16 @@ final class Place: Sendable {
     private let traffic: Traffic
     private let isTaken = Atomic(true)
 
-    fileprivate init(in traffic: Traffic) { self.traffic = traffic }
+    fileprivate init(in traffic: Traffic) {
+        self.traffic = traffic
+        traffic.metrics.requestBegan()
+    }
 
     /// Once is enough, and what is dropped has left: a connection may be lost before anybody handles its request.
     func leave() {
-        if isTaken.exchange(false, ordering: .relaxed) { traffic.leave() }
+        guard isTaken.exchange(false, ordering: .relaxed) else { return }
+        traffic.leave()
+        traffic.metrics.requestEnded()
     }
 
     deinit { leave() }

@@ -27,7 +27,7 @@ enum HelpTexts {
         "countersign_http_request_seconds":
             "Time from a whole request to its answer, by route and method.",
         "countersign_http_requests_in_flight":
-            "Requests that are being handled, by listener.",
+            "Requests that have a place, by listener.",
         "countersign_http_requests_total":
             "Requests answered, by route, method and class of status.",
         "countersign_http_shed_total":

@@ -52,20 +52,32 @@ struct ServiceLogHandler: LogHandler {
         Self.write(line + [UInt8(ascii: "\n")])
     }
 
-    private static let writing = Mutex<Void>(())
+    /// Whether the line before was cut off.
+    private static let isCutOff = Mutex(false)
 
     /// One line after the other: a pipe takes no more than `PIPE_BUF` bytes at once, and the rest would mix with the lines
     /// of other threads. A line that fails is lost: a full disk or a closed pipe behind the log must not end the service.
     private static func write(_ line: [UInt8]) {
-        writing.withLock { _ in
-            var rest = line[...]
+        isCutOff.withLock { isCutOff in
+            let bytes = isCutOff ? [UInt8(ascii: "\n")] + line : line
+            var rest = bytes[...]
             while !rest.isEmpty {
                 let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                rest = rest.dropFirst(count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if !(count < 0 && (errno == EINTR || errno == EAGAIN && awaitsRoom())) {
+                    break
+                }
             }
+            if rest.count < bytes.count { isCutOff = !rest.isEmpty }
         }
+    }
+
+    /// Whether a log that takes nothing more at the moment, where somebody has made it say so instead of wait, does within
+    /// a second.
+    private static func awaitsRoom() -> Bool {
+        var log = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        return poll(&log, 1, 1_000) > 0
     }
 
     private func text(of value: Logger.MetadataValue) -> String? {

@@ -1,4 +1,5 @@
-"""Checks openapi.yaml by itself: against the schema of OpenAPI 3.1, and each example in it against the schema beside it."""
+"""Checks openapi.yaml by itself: against the schema of OpenAPI 3.1, that each body has an example and each code of a refusal
+one of its own, and each example against the schema beside it."""
 import sys
 
 import jsonschema
@@ -30,14 +31,47 @@ def examples(document, value, path=()):
             yield from examples(document, each, (*path, name))
 
 
+def bodies(value, path=()):
+    """Each media type of a request or an answer, with the place where it stands."""
+    if isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from bodies(each, (*path, str(index)))
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name == "content":
+                yield from (((*path, name, kind), body) for kind, body in each.items())
+            yield from bodies(each, (*path, name))
+
+
+def codes(document, schema):
+    """The codes that a refusal may have by its own schema; the list of all codes is not one refusal's."""
+    schema = resolved(document, schema)
+    code = schema.get("properties", {}).get("code", {})
+    yield from code.get("enum", [code["const"]] if "const" in code else [])
+    for part in (*schema.get("allOf", []), *schema.get("oneOf", [])):
+        yield from codes(document, part)
+
+
+def lacking(document):
+    """What has no example."""
+    for place, body in bodies(document):
+        given = [example for _, _, example in examples(document, body)]
+        if not given:
+            yield f"{'/'.join(place)}: has no example"
+        shown = {example["code"] for example in given if isinstance(example, dict) and "code" in example}
+        for code in sorted(set(codes(document, body["schema"])) - shown):
+            yield f"{'/'.join(place)}: has no example of {code}"
+
+
 def main(path):
     with open(path) as file:
         document = yaml.safe_load(file)
     openapi_spec_validator.validate(document)
-    count, faults = 0, []
+    count, faults = 0, list(lacking(document))
     for place, schema, example in examples(document, document):
-        # References go from the root of the document, which for the validator is the schema.
-        schema = {"allOf": [schema], "components": document["components"]}
+        # References go from the root of the document, which for the validator is the schema. Further members may come in
+        # an answer; one in an example is misspelt.
+        schema = {"allOf": [schema], "unevaluatedProperties": False, "components": document["components"]}
         validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
         count += 1
         faults += [f"{'/'.join(place)}: {error.message}" for error in validator.iter_errors(example)]

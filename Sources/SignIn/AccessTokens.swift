@@ -77,6 +77,11 @@ package final class AccessTokens: Sendable {
         keys.document
     }
 
+    /// Seconds for which the key whose turn it is has signed; `nil` when there is none.
+    package func signingKeyAge(at now: Timestamp) -> Int64? {
+        keys.stored.signing(at: now).map { max(0, now.seconds - $0.signsFrom.seconds) }
+    }
+
     private var keys: SigningKeySet {
         state.withLock(\.keys)
     }

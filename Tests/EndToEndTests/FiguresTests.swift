@@ -83,6 +83,8 @@ import Testing
             let age = try #require(told[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
             #expect((0..<1800).contains(age))
             #expect(try #require(told[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
+            // It was made when the service started.
+            #expect((0..<300).contains(try #require(told["countersign_signing_key_age_seconds"])))
             // The one that asks is one of them.
             #expect(told[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
             #expect(told[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)

@@ -78,6 +78,8 @@ enum HelpTexts {
             "Revocations tried at the provider, by provider and outcome.",
         "countersign_sign_ins_total":
             "Sign-ins, by who vouches for the person, outcome and reason.",
+        "countersign_signing_key_age_seconds":
+            "For how long the key that signs access tokens has done so.",
         "countersign_token_verify_seconds":
             "Time from a provider's token to the verdict on it, by provider.",
         "process_cpu_seconds_total":

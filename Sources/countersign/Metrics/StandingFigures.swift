@@ -16,12 +16,13 @@ struct StandingFigures: Sendable {
     }
 
     init(
-        database: Database, keySets: [KeySetCache], useCases: Reloadable<UseCases>, passwordHasher: PasswordHasher,
-        clock: any WallClock
+        database: Database, keySets: [KeySetCache], useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
+        passwordHasher: PasswordHasher, clock: any WallClock
     ) {
         readings =
             [Self.connections(of: database), Self.hashes(of: passwordHasher)]
-            + keySets.map { Self.keySet($0, clock: clock) } + [Self.signing(of: useCases, clock: clock)]
+            + keySets.map { Self.keySet($0, clock: clock) }
+            + [Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock)]
     }
 
     private static func connections(of database: Database) -> @Sendable () -> Void {
@@ -61,6 +62,11 @@ struct StandingFigures: Sendable {
             keys.record(status.keyCount)
             age.record(status.age ?? max(0, clock.now().seconds - start))
         }
+    }
+
+    private static func signingKey(of accessTokens: AccessTokens, clock: any WallClock) -> @Sendable () -> Void {
+        let age = Gauge(label: "countersign_signing_key_age_seconds")
+        return { age.record(accessTokens.signingKeyAge(at: clock.now()) ?? 0) }
     }
 
     /// What speaks for the teams at Apple.

@@ -59,8 +59,8 @@ enum Composition {
                 }
             }
             let standing = StandingFigures(
-                database: database, keySets: keySets, useCases: useCases, passwordHasher: resources.passwordHasher,
-                clock: clock)
+                database: database, keySets: keySets, useCases: useCases, accessTokens: accessTokens,
+                passwordHasher: resources.passwordHasher, clock: clock)
             let page = MetricsPage {
                 standing.read()
                 return metrics.page()

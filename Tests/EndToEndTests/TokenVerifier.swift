@@ -3,9 +3,10 @@ import Synchronization
 import TestSupport
 
 /// A resource server of somebody else's: a JOSE library of Python's, in a process of its own, that verifies access tokens by
-/// the key sets that it fetches.
+/// the key sets that it fetches. PyJWT, Authlib and python-jose are Debian's; joserfc, which Debian 12 has not, is of
+/// `Scripts/python-environment`.
 final class TokenVerifier: Sendable {
-    static let libraries = ["pyjwt", "authlib", "jose"]
+    static let libraries = ["pyjwt", "authlib", "jose", "joserfc"]
 
     private struct State {
         var submitted = 0
@@ -21,10 +22,11 @@ final class TokenVerifier: Sendable {
     ///   - services: whose key sets it asks for, in turn.
     ///   - scale: what a second of Cache-Control takes.
     init(_ library: String, services: [Countersign], issuer: String, scale: Double) throws {
-        let script = URL(filePath: #filePath).appending(path: "../../TokenVerifier/token-verifier.py").standardized
+        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+        let script = root.appending(path: "Tests/TokenVerifier/token-verifier.py")
         let process = Process()
-        // Debian's, for which the libraries are installed.
-        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.executableURL =
+            library == "joserfc" ? root.appending(path: ".local/python/bin/python") : URL(filePath: "/usr/bin/python3")
         process.arguments =
             [script.path, library, "--issuer", issuer, "--audience", issuer, "--scale", "\(scale)"]
             + services.map { "\($0.url)/.well-known/jwks.json" }
@@ -53,7 +55,9 @@ final class TokenVerifier: Sendable {
         try await until("a verifier") {
             try state.withLock { state in
                 if state.hasEnded {
-                    throw TimeIsUp(description: "a verifier ended before it was ready: run Scripts/setup")
+                    throw TimeIsUp(
+                        description:
+                            "a verifier ended before it was ready: run Scripts/setup and Scripts/python-environment")
                 }
                 return state.answers.first == "ready"
             }

@@ -12,7 +12,7 @@ import time
 import urllib.request
 
 parser = argparse.ArgumentParser()
-parser.add_argument("library", choices=["pyjwt", "authlib", "jose"])
+parser.add_argument("library", choices=["pyjwt", "authlib", "jose", "joserfc"])
 parser.add_argument("--issuer", required=True)
 parser.add_argument("--audience", required=True)
 parser.add_argument("--scale", type=float, default=1.0)
@@ -48,6 +48,14 @@ def jose(token, keys):
     kid = jwt.get_unverified_header(token)["kid"]
     key = next(key for key in keys["keys"] if key["kid"] == kid)
     jwt.decode(token, key, algorithms=["ES256"], issuer=options.issuer, audience=options.audience)
+
+
+def joserfc(token, keys):
+    from joserfc import jwk, jwt
+
+    token = jwt.decode(token, jwk.KeySet.import_key_set(keys), algorithms=["ES256"])
+    rules = {"iss": {"essential": True, "value": options.issuer}, "aud": {"essential": True, "value": options.audience}}
+    jwt.JWTClaimsRegistry(**rules).validate(token.claims)
 
 
 verify = globals()[options.library]

@@ -9,11 +9,18 @@ struct APIDocument {
         let template: String
         /// `x-scope`
         var scope: String?
+        /// The names of the credentials of which one opens it; none for an operation that wants none.
+        var credentials: Set<String> = []
+        /// Whether `security` says that it opens without a credential too.
+        var isOpen = false
         var hasBody = false
         /// The names of shared parameters, as `Limit` and `AccountID`.
         var parameters: Set<String> = []
 
         var description: String { "\(method) \(template)" }
+
+        /// Whether it is on the private listener.
+        var isPrivate: Bool { template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil }
 
         /// With this in place of the parameter.
         func path(_ id: String) -> String { template.replacing(/\{\w+\}/, with: id) }
@@ -36,6 +43,10 @@ struct APIDocument {
                 if let match = line.wholeMatch(of: #/      x-scope: (\w+)/#) {
                     operations[last].scope = String(match.1)
                 }
+                if let match = line.wholeMatch(of: #/        - (\w+): \[\]/#) {
+                    operations[last].credentials.insert(String(match.1))
+                }
+                if ["      security: []", "        - {}"].contains(line) { operations[last].isOpen = true }
                 if line == "      requestBody:" { operations[last].hasBody = true }
                 if let match = line.firstMatch(of: /#\/components\/parameters\/(\w+)'/) {
                     operations[last].parameters.insert(String(match.1))

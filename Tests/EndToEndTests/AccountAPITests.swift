@@ -41,29 +41,6 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: bearer).body == before)
     }
 
-    // MARK: Who is not signed in
-
-    @Test func `without a session there is nothing to change`() async throws {
-        let service = try World.shared.service
-        for bearer in [nil, "a.b.c", ""] {
-            for (method, path, members) in [
-                ("PATCH", "/v1/account", ["displayName": "Kim"]),
-                ("PUT", "/v1/account/password", ["newPassword": "correct horse battery"]),
-                ("PUT", "/v1/account/email", ["email": "ada@example.com"]),
-                ("POST", "/v1/account/verify-email", ["code": "123456"]),
-                ("POST", "/v1/account/identities/google", ["idToken": "x"]),
-            ] as [(String, String, TokenMint.Members)] {
-                // Also before the body is looked at.
-                for members in [members, ["nothing": "of the kind"]] {
-                    let refused = try await service.send(method, path, members, bearer: bearer)
-                    #expect(refused.status == 401, "\(method) \(path)")
-                    #expect(refused.code == "invalid_session")
-                    #expect(refused["WWW-Authenticate"] == "Bearer")
-                }
-            }
-        }
-    }
-
     // MARK: Password
 
     @Test func `a password is set with fresh authentication, and changed with the one that there is`() async throws {

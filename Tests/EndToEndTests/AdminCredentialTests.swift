@@ -91,8 +91,7 @@ import Testing
         let key = try await world.adminKey("read,revoke,manage")
         let document = try APIDocument.read()
         for operation in document.operations {
-            let isPrivate = operation.template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil
-            let elsewhere = isPrivate ? world.service.port : world.service.privatePort
+            let elsewhere = operation.isPrivate ? world.service.port : world.service.privatePort
             let answer = try await world.service.exchange(
                 elsewhere, operation.method, operation.path(Self.stranger), authorization: "Bearer \(key)",
                 body: operation.hasBody ? Self.body : nil)

@@ -118,7 +118,7 @@ import Testing
             let deleted = try dump(world)
             #expect(secrets.found(inDump: deleted) == [])
             #expect(person.found(inDump: deleted) == [])
-            #expect(try await world.rows() == 0)
+            #expect(try await world.rows().isEmpty)
 
             // An hour later, as the first sweep of another process sees it, nothing knows the subject either.
             try await world.scratch.execute("UPDATE outbox SET finished_at = finished_at - interval '2 hours'")

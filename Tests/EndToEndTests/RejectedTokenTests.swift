@@ -91,7 +91,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
             answers[looks, default: []].append(rejected.testDescription)
         }
         #expect(answers.count == 1, "\(answers)")
-        #expect(try await world.rows() == 0)
+        #expect(try await world.rows().isEmpty)
         #expect(world.service.isRunning)
     }
 

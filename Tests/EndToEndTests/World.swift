@@ -91,13 +91,22 @@ struct World: Sendable {
         }
     }
 
-    /// Rows of every table that a request could write to.
-    func rows() async throws -> Int64 {
-        try await count(
-            """
-            SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
-                + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM link_tickets)
-            """)
+    /// Every row of the tables that a request could write to, with what stands in it.
+    func rows() async throws -> [String] {
+        try await scratch.withPool { database in
+            try await database.query(
+                """
+                SELECT content FROM (
+                    SELECT row_to_json(a)::text AS content FROM accounts a
+                    UNION ALL SELECT row_to_json(i)::text FROM identities i
+                    UNION ALL SELECT row_to_json(s)::text FROM sessions s
+                    UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
+                    UNION ALL SELECT row_to_json(c)::text FROM email_codes c
+                ) AS contents
+                ORDER BY content
+                """
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+        }
     }
 }
 

@@ -1,0 +1,186 @@
+import Foundation
+import JOSE
+import OpenSSL
+import Postgres
+import Storage
+import TestSupport
+import Testing
+
+/// Who may do what of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
+@Suite(.inTurn, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
+    /// Somebody with an account, and what is in an access token of theirs.
+    private struct Owner {
+        let name: String
+        let created: Answer
+        let claims: TokenMint.Members
+
+        /// - Parameter name: one that nobody has yet.
+        init(_ name: String, in world: World) async throws {
+            self.name = name
+            created = try await world.newAccount(name)
+            let now = Int64(Date().timeIntervalSince1970)
+            claims = [
+                "iss": .string(world.service.url), "aud": .string(world.service.url),
+                "sub": .string(try created.text("account.accountId")),
+                "sid": .string(try created.text("session.sessionId")), "iat": .integer(now), "exp": .integer(now + 900),
+                "jti": .string(name), "auth_time": .integer(now), "amr": ["apple"],
+            ]
+        }
+
+        var bearer: String { get throws { try created.text("session.accessToken") } }
+    }
+
+    /// The key by which the service signs access tokens.
+    private func signingKey(_ world: World) async throws -> (id: String, key: P256PrivateKey) {
+        let keyRing = try KeyRing(
+            parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
+        return try await world.scratch.withPool { database in
+            let stored = try #require(try await Stores(database: database, keyRing: keyRing).signingKeys.keys().first)
+            let der = try keyRing.open(
+                stored.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: stored.keyID))
+            return (stored.keyID, try P256PrivateKey(der: der))
+        }
+    }
+
+    /// The values of `Authorization` that are no live session's, by what they are.
+    ///
+    /// - Parameter name: of somebody new, whom most of them are about.
+    private func refused(_ name: String, in world: World) async throws -> [String: String] {
+        let service = world.service
+        let owner = try await Owner(name, in: world)
+        let access = try owner.bearer
+        let (keyID, key) = try await signingKey(world)
+        let signer = TokenSigner(key: key, keyID: keyID, type: "at+jwt")
+        let otherType = TokenSigner(key: key, keyID: keyID, type: "JWT")
+        let stranger = TokenSigner(key: try P256PrivateKey(), keyID: keyID, type: "at+jwt")
+        let now = Int64(Date().timeIntervalSince1970)
+
+        /// The access token of one more session.
+        func another() async throws -> (id: String, bearer: String) {
+            let session = try await service.signInWithApple(try await world.appleToken(name))
+            return (try session.text("session.sessionId"), try session.text("session.accessToken"))
+        }
+        let ended = try await another()
+        #expect(try await service.delete("/v1/sessions/\(ended.id)", bearer: access).status == 204)
+        let lapsed = try await another()
+        let disabled = try await Owner("\(name)-disabled", in: world)
+        try await world.scratch.execute(
+            "UPDATE sessions SET expires_at = now() - interval '1 hour' WHERE session_id = \(lapsed.id)::uuid",
+            "UPDATE accounts SET status = 'disabled' WHERE email = \("\(name)-disabled@example.com")")
+        let deleted = try await Owner("\(name)-deleted", in: world)
+        #expect(try await service.delete("/v1/account", bearer: try deleted.bearer).status == 202)
+
+        let headers = [
+            "empty": "Bearer ", "as Basic": "Basic \(access)", "bare": access, "two": "Bearer \(access),\(access)",
+        ]
+        let tokens = [
+            "malformed": "a.b.c", "cut short": String(access.dropLast()),
+            "an admin key": try await world.adminKey("read,revoke,manage"),
+            "a refresh token": try owner.created.text("session.refreshToken"),
+            "a link ticket": try await world.ticket("\(name)-unlinked"),
+            "Apple's": try await world.appleToken(name), "Google's": try await world.googleToken(name),
+            "expired": try signer.sign(
+                owner.claims.with("iat", .integer(now - 4500)).with("exp", .integer(now - 3600)).bytes),
+            "another issuer's": try signer.sign(owner.claims.with("iss", "https://example.com").bytes),
+            "for another audience": try signer.sign(owner.claims.with("aud", "https://example.com").bytes),
+            "of no session": try signer.sign(owner.claims.with("sid", nil).bytes),
+            "of another type": try otherType.sign(owner.claims.bytes),
+            "signed by somebody else": try stranger.sign(owner.claims.bytes),
+            "of a session that was ended": ended.bearer, "of a session that has expired": lapsed.bearer,
+            "of a disabled account": try disabled.bearer, "of a deleted account": try deleted.bearer,
+        ]
+        return headers.merging(tokens.mapValues { "Bearer \($0)" }) { header, _ in header }
+    }
+
+    /// A request that succeeds for whoever has the owner's session: what stands for the parameter of the path, and the body.
+    private func request(
+        _ operation: APIDocument.Operation, of owner: Owner, in world: World
+    ) async throws -> (id: String, body: TokenMint.Members?) {
+        func token() async throws -> TokenMint.Members {
+            ["idToken": .string(try await world.googleToken(owner.name))]
+        }
+        switch operation.description {
+        case "GET /v1/account", "DELETE /v1/account", "GET /v1/account/identities", "GET /v1/sessions":
+            return ("", nil)
+        case "PATCH /v1/account": return ("", ["displayName": "Kim"])
+        case "POST /v1/account/verify-email":
+            let email = "\(owner.name)@new.example"
+            let asked = try await world.service.send(
+                "PUT", "/v1/account/email", ["email": .string(email)], bearer: try owner.bearer)
+            #expect(asked.status == 202)
+            return ("", ["code": .string(try World.code(in: try await world.mail(1, to: email)))])
+        case "PUT /v1/account/email": return ("", ["email": .string("\(owner.name)@new.example")])
+        case "PUT /v1/account/password": return ("", ["newPassword": "correct horse battery"])
+        case "POST /v1/account/identities/{providerOrIdentityId}": return ("google", try await token())
+        case "DELETE /v1/account/identities/{providerOrIdentityId}":
+            let linked = try await world.service.post(
+                "/v1/account/identities/google", try await token(), bearer: try owner.bearer)
+            return (try linked.text("identityId"), nil)
+        case "DELETE /v1/sessions/{sessionId}": return (try owner.created.text("session.sessionId"), nil)
+        case "POST /v1/sessions/revoke": return ("", ["scope": "all"])
+        case "POST /v1/links/bind":
+            return ("", ["linkTicket": .string(try await world.ticket("\(owner.name)-google"))])
+        default:
+            Issue.record("\(operation) is new: which request of it succeeds?")
+            return ("", nil)
+        }
+    }
+
+    @Test func `no operation on an account opens without a live session of it, and each does with one`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let refused = try await refused("impostor", in: world)
+        let (keyID, key) = try await signingKey(world)
+        let signer = TokenSigner(key: key, keyID: keyID, type: "at+jwt")
+        let operations = try APIDocument.read().operations.filter { $0.credentials.contains("session") }
+        #expect(operations.count > 12)
+        for (number, operation) in operations.enumerated() {
+            let owner = try await Owner("owner-\(number)", in: world)
+            let (id, members) = try await request(operation, of: owner, in: world)
+            let body = members.map { String(decoding: $0.bytes, as: UTF8.self) }
+            func send(_ authorization: String?, id: String = id, body: String? = body) async throws -> RawAnswer {
+                try await service.exchange(
+                    service.port, operation.method, operation.path(id), authorization: authorization, body: body)
+            }
+            func expectRefusal(_ answer: RawAnswer, _ kind: String) {
+                #expect(answer.status == 401, "\(kind): \(operation)")
+                #expect(answer.code == "invalid_session", "\(kind): \(operation)")
+                #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(operation)")
+            }
+            let rows = try await world.rows()
+            for (kind, authorization) in refused { expectRefusal(try await send(authorization), kind) }
+            if !operation.isOpen {
+                expectRefusal(try await send(nil), "none")
+                // Who has no session learns nothing of what a right request would be.
+                expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "astray")
+            }
+            #expect(try await world.rows() == rows, "\(operation)")
+            // Signed by the test, so that what was refused above was refused for what it says.
+            let answer = try await send("Bearer \(try signer.sign(owner.claims.bytes))")
+            #expect((200...204).contains(answer.status), "\(operation): \(answer.body)")
+        }
+    }
+
+    @Test func `an operation that wants no credential answers alike whatever comes`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let credentials = try await refused("anybody", in: world)
+        let document = try APIDocument.read()
+        let operations = document.operations.filter(\.credentials.isEmpty)
+        #expect(operations.filter { !$0.isOpen }.isEmpty)
+        #expect(operations.count > 15)
+        for operation in operations {
+            func send(_ authorization: String?) async throws -> String {
+                let answer = try await service.exchange(
+                    operation.isPrivate ? service.privatePort : service.port, operation.method, operation.template,
+                    authorization: authorization, body: operation.hasBody ? "{}" : nil)
+                return "\(answer.status) \(answer.code ?? "")"
+            }
+            let plain = try await send(nil)
+            #expect(plain.hasPrefix(operation.hasBody ? "400" : "200"), "\(operation)")
+            for (kind, authorization) in credentials {
+                #expect(try await send(authorization) == plain, "\(kind): \(operation)")
+            }
+        }
+    }
+}

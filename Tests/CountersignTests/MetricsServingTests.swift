@@ -7,7 +7,7 @@ import Testing
     /// A figure of the page, by name and labels.
     private func figure(_ series: String, _ service: Countersign) async throws -> Double {
         let answer = try await service.fetcher.fetch(
-            FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20))
+            FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).unhurried)
         #expect(answer.status == 200)
         let line = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
             .first { $0.hasPrefix(series + " ") }
@@ -24,7 +24,8 @@ import Testing
                 let refused = "{method=\"GET\",route=\"/v1/account\",status=\"4xx\"}"
                 #expect(try await figure("countersign_http_requests_total" + refused, service) == 0)
                 for _ in 1...3 {
-                    let answer = try await service.fetcher.fetch(FetchRequest(url: service.url + "/v1/account"))
+                    let answer = try await service.fetcher.fetch(
+                        FetchRequest(url: service.url + "/v1/account").unhurried)
                     #expect(answer.status == 401)
                 }
                 #expect(try await figure("countersign_http_requests_total" + refused, service) == 3)
@@ -32,7 +33,8 @@ import Testing
                 #expect(try await figure("countersign_http_request_seconds_count" + route, service) == 3)
                 #expect(try await figure("process_resident_memory_bytes", service) > 1_000_000)
                 #expect(try await figure("countersign_metrics_refused_total", service) == 0)
-                let elsewhere = try await service.fetcher.fetch(FetchRequest(url: service.url + "/metrics"))
+                let elsewhere = try await service.fetcher.fetch(
+                    FetchRequest(url: service.url + "/metrics").unhurried)
                 #expect(elsewhere.status == 404)
             }
         }

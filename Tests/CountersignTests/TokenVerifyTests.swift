@@ -150,7 +150,7 @@ import Testing
         }
         // 64 MiB of heap and stacks for an input of 88 MiB: it can't be held.
         #expect(input.count > 80 << 20)
-        let limited = ["-c", "ulimit -d 65536; exec \"$0\" \"$@\"", CountersignProcess.executable.path]
+        let limited = ["-c", "ulimit -s 1024; ulimit -d 65536; exec \"$0\" \"$@\"", CountersignProcess.executable.path]
         let run = try await CountersignProcess.run(
             URL(filePath: "/bin/sh"), limited + Self.options(for: token), input: input)
         #expect(run.code == 1, "\(run.errors)")

@@ -72,7 +72,7 @@ struct DeadlineTests {
     }
 
     @Test func `the header deadline holds for a later request of a connection too`() async throws {
-        try await Self.withOneConnection(\.headerDeadline) { slow in
+        try await Self.withOneConnection(\.headerDeadline, of: .seconds(5)) { slow in
             #expect(try await slow.exchange(Self.request).status == 200)
             try await slow.send("GET /v1/pi")
             try await slow.expectEnd()
@@ -97,7 +97,7 @@ struct DeadlineTests {
     }
 
     @Test func `a connection without a next request is closed at the idle deadline`() async throws {
-        try await Self.withOneConnection(\.idleDeadline) { slow in
+        try await Self.withOneConnection(\.idleDeadline, of: .seconds(5)) { slow in
             #expect(try await slow.exchange(Self.request).status == 200)
             try await slow.expectEnd()
         }
@@ -110,7 +110,7 @@ struct DeadlineTests {
     }
 
     @Test func `a client that keeps its side open after the last answer is cut off`() async throws {
-        try await Self.withOneConnection(\.lingerDeadline) { slow in
+        try await Self.withOneConnection(\.lingerDeadline, of: .seconds(5)) { slow in
             let answer = try await slow.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             #expect(answer.status == 200)
             try await slow.expectEnd()
@@ -121,10 +121,10 @@ struct DeadlineTests {
         let gate = Gate()
         let routes = [gate.route, Route(.get, "/v1/ping") { _ in .empty() }]
         var limits = ServerLimits.unhurried
-        limits.headerDeadline = .seconds(1)
-        limits.bodyDeadline = .seconds(1)
-        limits.writeDeadline = .seconds(1)
-        limits.idleDeadline = .seconds(1)
+        limits.headerDeadline = .seconds(5)
+        limits.bodyDeadline = .seconds(5)
+        limits.writeDeadline = .seconds(5)
+        limits.idleDeadline = .seconds(5)
         try await withServer(routes, limits: limits) { port in
             try await RawConnection.open(port) { patient in
                 try await patient.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")

@@ -13,10 +13,12 @@ struct RequestMetricsTests {
 
     /// Sends each request on a connection of its own to a listener that counts in `metrics`.
     private func send(_ requests: String...) async throws {
-        try await withServices { [metrics] report in
+        var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
+        configuration.limits = .unhurried
+        try await withServices { [metrics, configuration] report in
             [
                 Listener(
-                    .init(name: "test", host: "127.0.0.1", port: 0), routes: Demo.routes,
+                    configuration, routes: Demo.routes,
                     group: .singletonMultiThreadedEventLoopGroup, logger: LogRecorder().logger, metrics: metrics,
                     onListening: report)
             ]

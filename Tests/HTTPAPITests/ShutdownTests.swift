@@ -15,13 +15,16 @@ struct ShutdownTests {
         drain: Duration, finish: Duration, gate: Gate, _ report: @escaping @Sendable (Int) async -> Void
     ) -> [any Service] {
         let health = Health { Health.Readiness(isReady: true) }
+        var `private` = Listener.Configuration(name: "private", host: "127.0.0.1", port: 0)
+        `private`.limits = .unhurried
         var configuration = Listener.Configuration(name: "public", host: "127.0.0.1", port: 0)
+        configuration.limits = .unhurried
         configuration.drain = drain
         configuration.finish = finish
         let logger = LogRecorder().logger
         return [
             Listener(
-                .init(name: "private", host: "127.0.0.1", port: 0), routes: health.routes,
+                `private`, routes: health.routes,
                 group: .singletonMultiThreadedEventLoopGroup, logger: logger, onListening: report),
             Listener(
                 configuration, routes: Demo.routes + [gate.route], group: .singletonMultiThreadedEventLoopGroup,
@@ -41,7 +44,7 @@ struct ShutdownTests {
     {
         let gate = Gate()
         try await withServices { report in
-            Self.services(drain: .milliseconds(300), finish: .seconds(20), gate: gate, report)
+            Self.services(drain: .seconds(5), finish: .seconds(20), gate: gate, report)
         } body: { ports, group in
             let port = try await Self.told(ports)
             try await RawConnection.open(port.public) { inFlight in
@@ -76,6 +79,7 @@ struct ShutdownTests {
                             try await connection.exchange(Self.get("/v1/ping"))
                         }
                         #expect(answer.status == 200)
+                        try await Task.sleep(for: .milliseconds(20))
                     }
                 }
                 let live = try await RawConnection.open(port.private) {

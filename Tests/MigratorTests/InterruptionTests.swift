@@ -42,8 +42,10 @@ import Testing
         _ url: String, _ migrations: [Migration], at moment: String,
         _ run: @escaping @Sendable (Migrator) async throws -> Void
     ) async throws {
-        let runner = Database(configuration: .init(url: url, poolSize: 1), logger: quiet)
-        let watcher = Database(configuration: .init(url: url, poolSize: 1), logger: quiet)
+        var configuration = Database.Configuration.test(poolSize: 1)
+        configuration.url = url
+        let runner = Database(configuration: configuration, logger: quiet)
+        let watcher = Database(configuration: configuration, logger: quiet)
         try await withThrowingTaskGroup { group in
             group.addTask { try await run(runner.migrator(migrations)) }
             group.addTask {

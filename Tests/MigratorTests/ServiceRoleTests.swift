@@ -28,8 +28,9 @@ import Testing
         try await ScratchDatabase.withEmpty { scratch, owner in
             let role = "service \(UUID().uuidString)"
             try await owner.execute("CREATE ROLE \"\(unsafeSQL: role)\" LOGIN")
-            let url = try Self.url(scratch.url, user: role)
-            let service = Database(configuration: .init(url: url, poolSize: 1), logger: quiet)
+            var configuration = Database.Configuration.test(poolSize: 1)
+            configuration.url = try Self.url(scratch.url, user: role)
+            let service = Database(configuration: configuration, logger: quiet)
             do {
                 try await body(owner, service, role)
             } catch {

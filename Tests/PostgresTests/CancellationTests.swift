@@ -190,7 +190,7 @@ import Testing
     }
 
     @Test func `the server's statement timeout is an error of the server`() async throws {
-        try await withPools(.test(poolSize: 1, statementTimeout: .milliseconds(20))) { database, _ in
+        try await withPools(.test(poolSize: 1, statementTimeout: .milliseconds(500))) { database, _ in
             let before = try await backend(of: database)
             let error = await failure { try await database.execute("SELECT pg_sleep(50)") }
             #expect(error?.code == .server(sqlState: "57014"))

@@ -83,7 +83,9 @@ import Testing
         let log = RecordingLog()
         let logger = Logger(label: "test") { _ in log }
         try await ScratchDatabase.withFresh { scratch in
-            let database = Database(configuration: Database.Configuration(url: scratch.url), logger: logger)
+            var configuration = Database.Configuration.test()
+            configuration.url = scratch.url
+            let database = Database(configuration: configuration, logger: logger)
             try await database.withConnection { connection in
                 try await connection.executeScript(
                     unsafeSQL: "DO $$ BEGIN RAISE NOTICE 'hear me'; END $$; DROP TABLE IF EXISTS nowhere;")

@@ -183,10 +183,10 @@ import Testing
     @Test func `shutdown refuses what comes, finishes what runs or waits, and returns when all is closed`() async throws
     {
         try await ScratchDatabase.withFresh { scratch in
+            var configuration = Database.Configuration.test(poolSize: 1, maximumWaiting: 1)
+            configuration.url = scratch.url
             let database = Database(
-                configuration: Database.Configuration(
-                    url: scratch.url, poolSize: 1, acquireTimeout: .seconds(30), maximumWaiting: 1),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             try await database.execute("CREATE TABLE t (n int8)")
             let (here, filled) = (Meeting(of: 2), Meeting(of: 2))
             let running = Task {

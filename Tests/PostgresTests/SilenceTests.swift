@@ -18,7 +18,7 @@ struct SilenceTests {
 
     @Test func `a server that falls silent is given up, and the next connection serves`() async throws {
         try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .milliseconds(200))
+            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
             try await ScratchDatabase(url: url).withPool(configuration) { database in
                 let before = try await backend(of: database)
                 relay.swallow()
@@ -33,7 +33,7 @@ struct SilenceTests {
 
     @Test func `a commit that is not answered is neither done nor undone`() async throws {
         try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .milliseconds(200))
+            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
             try await ScratchDatabase(url: url).withPool(configuration) { database in
                 try await database.execute("CREATE TABLE t (n int)")
                 let error = await failure {
@@ -52,7 +52,7 @@ struct SilenceTests {
 
     @Test func `a statement that runs for as long as it may is not taken for silence`() async throws {
         try await withRelay { relay, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .milliseconds(200))
+            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
             try await ScratchDatabase(url: url).withPool(configuration) { database in
                 let error = await failure { try await database.execute("SELECT pg_sleep(60)") }
                 #expect(error?.code == .server(sqlState: "57014"))
@@ -62,11 +62,11 @@ struct SilenceTests {
 
     @Test func `a statement that the URL's options let run for longer is not taken for silence`() async throws {
         try await withRelay { _, url, _ in
-            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .milliseconds(200))
+            let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
             for limit in ["0", "60s"] {
                 let url = url + "?options=-c%20statement_timeout%3D\(limit)"
                 try await ScratchDatabase(url: url).withPool(configuration) { database in
-                    try await expect("SELECT 7 FROM pg_sleep(4)", is: 7, in: database)
+                    try await expect("SELECT 7 FROM pg_sleep(6)", is: 7, in: database)
                 }
             }
         }

@@ -98,7 +98,7 @@ private struct Refused: Error, Equatable {
 
     @Test func `a serialization failure is retried when that was asked for`() async throws {
         try await withTable { database in
-            try await collide(in: database, retries: 5)
+            try await collide(in: database, retries: 20)
             // One after the other, in either order: 1 and then 1 + 1.
             try await expect("SELECT sum(n)::int8 FROM t", is: 3, in: database)
         }
@@ -109,7 +109,7 @@ private struct Refused: Error, Equatable {
             let met = Meeting(of: 2)
             let runs = Tally()
             func lockBoth(_ first: Int, _ second: Int) async throws {
-                try await database.transaction(retries: 3) { transaction in
+                try await database.transaction(retries: 20) { transaction in
                     runs.add()
                     try await transaction.execute("SET LOCAL deadlock_timeout = '10ms'")
                     try await transaction.execute("UPDATE t SET n = n + 1 WHERE id = \(first)")
@@ -130,7 +130,7 @@ private struct Refused: Error, Equatable {
         try await withTable { database in
             let runs = Tally()
             let error = await failure {
-                try await database.transaction(retries: 3) { transaction in
+                try await database.transaction(retries: 20) { transaction in
                     runs.add()
                     try await transaction.execute("INSERT INTO t VALUES (1, 0)")
                 }

@@ -33,10 +33,9 @@ extension Sandbox {
 
     /// POSTs anything. A header of its own finds the request in the history, whoever else uses this sandbox.
     func post(_ request: FetchRequest) async throws -> EndpointAnswer {
-        var request = request
+        var request = request.unhurried
         let mark = UUID().uuidString
         request.headers.append(("X-Mark", mark))
-        request.timeout = .seconds(60)
         let response = try await fetcher.fetch(request)
         let path = request.url.dropFirst(url.count).prefix { $0 != "?" }
         let entry = try await history(path: String(path)).first { $0.header("X-Mark") == mark }

@@ -8,9 +8,10 @@ import Testing
 
     /// What becomes of one request for Apple's keys, on a connection of its own: libcurl repeats a request by itself
     /// when a connection that it had kept breaks before an answer.
-    private func failure(_ sandbox: Sandbox, timeout: Duration = .seconds(60)) async -> FetchError.Code? {
+    private func failure(_ sandbox: Sandbox, timeout: Duration? = nil) async -> FetchError.Code? {
         do throws(FetchError) {
-            let request = FetchRequest(url: sandbox.appleKeysURL, timeout: timeout, maximumBodyBytes: 65_536)
+            var request = FetchRequest(url: sandbox.appleKeysURL, maximumBodyBytes: 65_536).unhurried
+            if let timeout { request.timeout = timeout }
             _ = try await CurlFetcher().fetch(request)
             return nil
         } catch {
@@ -37,7 +38,7 @@ import Testing
             try await sandbox.fail(Self.keys, .status(500), method: "GET")
             for _ in 1...3 { #expect(try await sandbox.get(Self.keys).status == 500) }
             #expect(try await sandbox.get("/google/oauth2/v3/certs").status == 200)
-            let post = try await sandbox.fetcher.fetch(FetchRequest(.post, url: sandbox.appleKeysURL))
+            let post = try await sandbox.fetcher.fetch(FetchRequest(.post, url: sandbox.appleKeysURL).unhurried)
             #expect(post.status == 404)
             try await sandbox.clearFaults()
             #expect(try await sandbox.get(Self.keys).status == 200)

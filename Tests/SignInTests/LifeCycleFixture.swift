@@ -134,7 +134,7 @@ struct LifeCycleFixture: Sendable {
     }
 
     private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {
-        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(.get, url: url, timeout: .seconds(60))).body)
+        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(url: url).unhurried).body)
     }
 
     static func appleEndpoint(

@@ -146,7 +146,8 @@ package final class Sandbox: Sendable {
         let response = try await fetcher.fetch(
             FetchRequest(
                 body == nil ? .get : .post, url: "\(url)/control/\(path)", body: body.map { Array($0.utf8) },
-                timeout: .seconds(90), maximumBodyBytes: 16 << 20))
+                maximumBodyBytes: 16 << 20
+            ).unhurried)
         guard 200..<300 ~= response.status else {
             throw Failure(
                 description: "\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")

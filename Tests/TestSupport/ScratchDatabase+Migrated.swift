@@ -20,13 +20,8 @@ extension ScratchDatabase {
 
     @Sendable private static func migrate(_ url: String) async throws {
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
-        let database = Database(configuration: .init(url: url, poolSize: 1), logger: logger)
-        do {
+        try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
             _ = try await Migrator(database: database, logger: logger).up()
-        } catch {
-            await database.shutdown()
-            throw error
         }
-        await database.shutdown()
     }
 }

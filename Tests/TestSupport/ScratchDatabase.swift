@@ -146,7 +146,13 @@ private actor TestCluster {
         return try await withoutActuallyEscaping(prepare) { prepare in
             let making = Task { try await make("template_\(fingerprint(of: key))", prepare) }
             templates[key] = making
-            return try await making.value
+            do {
+                return try await making.value
+            } catch {
+                // Whoever comes next tries again.
+                templates[key] = nil
+                throw error
+            }
         }
     }
 

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import secrets
 import signal
 import socket
@@ -22,11 +23,12 @@ PATIENCE = 60
 
 
 def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+    """Below those that Linux gives to connections, so that none gets one of them before whoever is to listen on it."""
+    ports = []
+    for port in random.sample(range(16_384, 32_768), 100):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            ports.append(port)
+    return ports[:count]
 
 
 def post(url, members):

@@ -68,7 +68,7 @@ package final class Countersign: Sendable {
         _ settings: Settings, arguments: [String] = [], ports: (UInt16, UInt16)? = nil
     ) async throws -> Countersign {
         var refusal = ""
-        // Somebody may take a port between its choice and its use.
+        // Somebody may take a port between its choice and its use, or not have given it back.
         for _ in 0..<5 {
             let free = try FreePort.choose(2)
             let service = try Countersign(settings, arguments: arguments, ports: ports ?? (free[0], free[1]))
@@ -76,6 +76,7 @@ package final class Countersign: Sendable {
             let ending = await service.kill(SIGKILL)
             refusal = ending.error
             guard refusal.contains("listener can't use") else { break }
+            if ports != nil { try await Task.sleep(for: .seconds(1)) }
         }
         throw Failure(description: "countersign ended before it was ready: \(refusal.suffix(2_000))")
     }

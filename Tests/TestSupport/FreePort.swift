@@ -1,25 +1,38 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// Ports that nobody listens on at the moment.
 package enum FreePort {
+    /// Below those that Linux gives to connections (`ip_local_port_range`), so that none of these gets one of them before
+    /// whoever is to listen on it does.
+    private static let range = 16_384..<32_768 as Range<UInt16>
+
+    /// What this process has chosen before: somebody may be about to listen on it.
+    private static let chosen = Mutex<Set<UInt16>>([])
+
     package static func choose(_ count: Int) throws -> [UInt16] {
-        var sockets: [Int32] = []
-        defer { for socket in sockets { close(socket) } }
-        return try (0..<count).map { _ in
-            let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            sockets.append(socket)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(socket, $0, length) == 0 && getsockname(socket, $0, &length) == 0
-                }
+        try (0..<count).map { _ in
+            for _ in range {
+                let port = UInt16.random(in: range)
+                guard chosen.withLock({ $0.insert(port).inserted }), isFree(port) else { continue }
+                return port
             }
-            guard isBound else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            return UInt16(bigEndian: address.sin_port)
+            throw POSIXError(.EADDRINUSE)
+        }
+    }
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
         }
     }
 }

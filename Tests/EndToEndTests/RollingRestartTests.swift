@@ -11,11 +11,11 @@ import Testing
         path: "../../../docs/operations/haproxy.cfg"
     ).standardized.path
 
-    /// The same for both processes. The drain is a little more than HAProxy's two questions take.
+    /// The same for both processes. The drain is more than HAProxy's two questions take, also where both are asked late.
     private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
         try World.settings(scratch, sandbox).merging([
             "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
-            "server.drainSeconds": "3",
+            "server.drainSeconds": "6",
         ]) { _, own in own }
     }
 
@@ -67,7 +67,9 @@ import Testing
             var failure: String?
             do {
                 let response = try await fetcher.fetch(request)
-                if response.status != 200 {
+                // A service that has too much to do for the moment says so by itself, and HAProxy never does.
+                let isPutOff = response.status == 503 && response.headers.first("X-Request-Id") != nil
+                if response.status != 200 && !isPutOff {
                     failure = "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
                 }
             } catch {
@@ -89,16 +91,16 @@ import Testing
         let access = try await world.newAccount("kim").text("session.accessToken")
         let token = try await world.appleToken("kim")
         let body: TokenMint.Members = ["identityToken": .string(token)]
-        var requests = [
+        return [
             FetchRequest(
                 url: "http://127.0.0.1:\(port)/v1/account",
-                headers: [(name: "Authorization", value: "Bearer \(access)")]),
+                headers: [(name: "Authorization", value: "Bearer \(access)")]
+            ).unhurried,
             FetchRequest(
                 .post, url: "http://127.0.0.1:\(port)/v1/sign-in/apple",
-                headers: [(name: "Content-Type", value: "application/json")], body: body.bytes),
+                headers: [(name: "Content-Type", value: "application/json")], body: body.bytes
+            ).unhurried,
         ]
-        for index in requests.indices { requests[index].timeout = .seconds(60) }
-        return requests
     }
 
     @Test func `one process after the other is restarted behind HAProxy, and no request is lost`() async throws {

@@ -18,7 +18,7 @@ struct WalkContention {
         try await ScratchDatabase.withMigrated { scratch in
             var steps = 0
             var outcomes: [String: Int] = [:]
-            try await scratch.withPool(.test(poolSize: 16)) { database in
+            try await scratch.withPool(.test(poolSize: 16, acquireTimeout: .seconds(300))) { database in
                 let policy = WalkPolicy(verifiedEmail: .prompt, strayAccount: .merge)
                 let world = try await WalkWorld(people: WalkPerson.crowd(5), policy: policy, database: database)
                 var walk = RandomWalk(world, seed: seed, walkers: 50, operations: WalkOperation.contended)

@@ -4,12 +4,13 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Whatever people, operators and providers do, in whatever order and at once: what must never be is not.
+/// Whatever people, operators and providers do, in whatever order and at once: what must never be is not. The same ways
+/// are gone every time; the soak goes others.
 @Suite struct RandomWalkTests {
     @Test(arguments: WalkPolicy.all)
     func `eight walkers at once break nothing`(policy: WalkPolicy) async throws {
         try await WalkWorld.run(policy, poolSize: 8) { world in
-            var walk = RandomWalk(world, seed: .random(in: 0...UInt64(UInt32.max)), walkers: 8)
+            var walk = RandomWalk(world, seed: 1, walkers: 8)
             try await walk.go(500, pause: 48)
             #expect(walk.steps >= 500)
         }
@@ -18,7 +19,7 @@ import Testing
     @Test(arguments: WalkPolicy.all)
     func `one walker breaks nothing, looked at after each step`(policy: WalkPolicy) async throws {
         try await WalkWorld.run(policy) { world in
-            var walk = RandomWalk(world, seed: .random(in: 0...UInt64(UInt32.max)))
+            var walk = RandomWalk(world, seed: 2)
             try await walk.go(150, pause: 1)
         }
     }
@@ -37,7 +38,7 @@ import Testing
     }
 
     @Test func `fifty at once on ten accounts end in no deadlock`() async throws {
-        let contention = WalkContention(seed: .random(in: 0...UInt64(UInt32.max)))
+        let contention = WalkContention(seed: 3)
         let figures = try await contention.run { $0 < 2_000 }
         #expect(figures.steps >= 2_000)
         #expect(figures.deadlocks == 0)

@@ -46,8 +46,12 @@ struct WalkWorld: Sendable {
     static func run(
         _ policy: WalkPolicy, poolSize: Int = 4, _ body: (WalkWorld) async throws -> Void
     ) async throws {
-        let size: (inout Database.Configuration) -> Void = { $0.poolSize = poolSize }
-        try await ScratchDatabase.withMigratedPool(configure: size) { database in
+        // Many want the same rows, and hold a connection while they wait for them.
+        let patient: (inout Database.Configuration) -> Void = { configuration in
+            configuration.poolSize = poolSize
+            configuration.acquireTimeout = .seconds(300)
+        }
+        try await ScratchDatabase.withMigratedPool(configure: patient) { database in
             try await body(
                 try await WalkWorld(people: WalkPerson.crowd(3), policy: policy, database: database))
         }

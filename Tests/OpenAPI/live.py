@@ -205,6 +205,9 @@ class ExampleRefused(Failure):
 
 @schemathesis.check
 def example_succeeds(context, response, case):
+    # A busy machine may put a request off.
+    if response.status_code == 503 and '"temporarily_unavailable"' in response.text:
+        return
     if case.meta and case.meta.phase.name == "examples" and not 200 <= response.status_code < 300:
         raise ExampleRefused(
             operation=case.operation.label, title="An example is refused", message=response.text, case_id=case.id)

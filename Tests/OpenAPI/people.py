@@ -93,6 +93,12 @@ class Account(Person):
 
 
 def answered(answer):
+    # A busy machine may put a request off.
+    for _ in range(20):
+        if answer.status_code != 503:
+            break
+        time.sleep(0.5)
+        answer = requests.Session().send(answer.request, timeout=PATIENCE)
     if not answer.ok:
         raise RuntimeError(f"{answer.request.method} {answer.request.url}: {answer.status_code} {answer.text}")
     return answer.json() if answer.content else None

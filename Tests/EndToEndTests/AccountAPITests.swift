@@ -9,12 +9,14 @@ import Testing
         try await World.shared.newAccount(name).text("session.accessToken")
     }
 
-    /// Its authentication is eleven minutes old from now on.
-    private func age(_ bearer: String) async throws {
+    /// Its authentication is this old from now on; by itself, too old.
+    private func age(_ bearer: String, minutes: Int32 = 11) async throws {
         let world = try World.shared
         let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
         try await world.scratch.execute(
-            "UPDATE sessions SET auth_time = auth_time - interval '11 minutes' WHERE account_id = \(id)::uuid")
+            """
+            UPDATE sessions SET auth_time = now() - make_interval(mins => \(minutes)) WHERE account_id = \(id)::uuid
+            """)
     }
 
     // MARK: PATCH /v1/account
@@ -64,7 +66,7 @@ import Testing
         let stale = try await put(["newPassword": "correct horse battery"])
         #expect(stale.status == 403)
         #expect(stale.code == "reauthentication_required")
-        try await world.scratch.execute("UPDATE sessions SET auth_time = now()")
+        try await age(bearer, minutes: 0)
         let set = try await put(["newPassword": "correct horse battery"])
         #expect(set.status == 204)
         #expect(set.body.isEmpty)

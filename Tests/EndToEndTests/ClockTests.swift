@@ -48,9 +48,7 @@ import Testing
         }
 
         private func answer(_ request: FetchRequest) async throws -> Answer {
-            var request = request
-            request.timeout = .seconds(90)
-            return Answer(try await fetcher.fetch(request))
+            Answer(try await fetcher.fetch(request.unhurried))
         }
     }
 

@@ -22,7 +22,11 @@ import Testing
     private func loseCommit(
         of ticket: String, waiting event: String, _ world: World
     ) async throws -> Answer {
-        let condition: SQL = "application_name = 'countersign' AND query = 'COMMIT' AND wait_event = \(event)"
+        // Workers of the service commit too, and none of them has written an account.
+        let condition: SQL = """
+            application_name = 'countersign' AND query = 'COMMIT' AND wait_event = \(event) AND pid IN (
+                SELECT pid FROM pg_locks WHERE relation = 'accounts'::regclass AND mode = 'RowExclusiveLock')
+            """
         async let answer = world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
         try await until("a COMMIT that waits") {
             try await world.count("SELECT count(*) FROM pg_stat_activity WHERE \(condition)") == 1
@@ -51,7 +55,7 @@ import Testing
         try await service { world in
             try await world.newPerson("kim")
             let credential = try await world.authorize("kim")
-            let ticket = try await world.service.signIn(.apple, credential.both).text("linkTicket")
+            let ticket = try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket")
             // The commit is on this server's disk and waits for another server, which does not exist.
             for setting in ["synchronous_standby_names = 'nobody'", "synchronous_commit = 'on'"] {
                 try await world.scratch.execute("ALTER SYSTEM SET \(unsafeSQL: setting)")
@@ -78,7 +82,7 @@ import Testing
         try await service { world in
             try await world.newPerson("kim")
             let credential = try await world.authorize("kim")
-            let ticket = try await world.service.signIn(.apple, credential.both).text("linkTicket")
+            let ticket = try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket")
             // What is deferred happens in COMMIT.
             try await world.scratch.execute(
                 "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(50); RETURN NULL; END'",

@@ -54,7 +54,10 @@ private actor Acknowledged {
             let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
                 for (person, ticket) in tickets {
                     group.addTask {
-                        (person, try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]))
+                        let answer = try await patiently {
+                            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+                        }
+                        return (person, answer)
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What befalls a database while the service runs: each is answered 503 and is over within seconds of its end, and the
+/// What befalls a database while the service runs: each is answered 503 and is over soon after its end, and the
 /// process stays the same.
 @Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
     private struct Fault: Sendable {
@@ -68,13 +68,13 @@ import Testing
     }
 
     private func awaitReturn(of service: Countersign, _ access: String, after name: String) async throws {
-        try await until("the service to be back after \(name)", within: .seconds(5)) {
+        try await until("the service to be back after \(name)", within: .seconds(30)) {
             let isReady = try await service.privateGet("/health/ready").status == 200
             return try await service.get("/v1/account", bearer: access).status == 200 && isReady
         }
     }
 
-    @Test func `whatever befalls the database is answered 503, and over within five seconds of its end`() async throws {
+    @Test func `whatever befalls the database is answered 503, and over soon after its end`() async throws {
         try await service { cluster, world, access, first in
             let service = world.service
             let appleToken = try await world.appleToken("kim")

@@ -35,7 +35,7 @@ import Testing
                     #expect(try await service.privateGet("/health/live").status == 200)
 
                     _ = try await cluster.start()
-                    try await until("the service to be back", within: .seconds(5)) {
+                    try await until("the service to be back", within: .seconds(30)) {
                         let isReady = try await service.privateGet("/health/ready").status == 200
                         return try await service.get("/v1/account", bearer: access).status == 200 && isReady
                     }

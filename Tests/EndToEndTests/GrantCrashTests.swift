@@ -89,7 +89,7 @@ import Testing
                 let ticket = try await service.signIn(.apple, lost.both).text("linkTicket")
                 #expect(try await service.post("/v1/links/cancel", ["linkTicket": .string(ticket)]).status == 204)
 
-                let created = try await next.create(try await next.authorize("kim"))
+                let created = try await next.create(try await next.authorize("kim"), by: \.codeAlone)
                 #expect(try created.text("identity.authorization") == "active")
                 // The token that nobody here has ever seen dies with the others.
                 let access = try created.text("session.accessToken")
@@ -110,7 +110,7 @@ import Testing
             #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
             try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                let answer = try await service.signIn(.apple, try await next.authorize("kim").both)
+                let answer = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
                 #expect(try answer.text("account.accountId") == (try created.text("account.accountId")))
                 #expect(try answer.text("identity.authorization") == "active")
                 #expect(try await next.count("SELECT count(*) FROM provider_grants") == 1)

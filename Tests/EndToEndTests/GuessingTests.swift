@@ -3,8 +3,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The limits of guessing, as real processes keep them. Every password that is looked at costs a third of a second, so
-/// most limits here are lower than the default.
+/// The limits of guessing, as real processes keep them. Every password that is looked at costs a third of a second, or
+/// several where much else is done, so most limits here are lower than the default, and a guess comes back late.
 @Suite(.inTurn, .timeLimit(.minutes(5))) struct GuessingTests {
     private static let perAccount: Countersign.Settings = [
         "limits.passwordPerAccount": "2/15min", "limits.guessPerNetwork": "0",
@@ -30,8 +30,8 @@ import Testing
         #expect(wait > 0 && wait <= seconds, sourceLocation: sourceLocation)
     }
 
-    @Test func `by default ten wrong passwords are looked at, known address or not`() async throws {
-        try await World.run { world in
+    @Test func `ten wrong passwords are looked at, known address or not`() async throws {
+        try await World.run(["limits.passwordPerAccount": "10/150min"]) { world in
             var last: Set<String> = []
             let registered = try await world.service.post(
                 "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
@@ -42,13 +42,13 @@ import Testing
                     #expect(answer.code == "invalid_credentials")
                 }
                 let refused = try await Self.guess(email, at: world.service)
-                Self.expectThrottled(refused, within: 90)
+                Self.expectThrottled(refused, within: 900)
                 last.insert(refused.withoutRequestID.replacing(/retry-after: \d+/.ignoresCase(), with: ""))
             }
             #expect(last.count == 1, "\(last)")
             let right = try await world.service.post(
                 "/v1/sign-in/password", ["email": "kim@example.com", "password": "correct horse battery"])
-            Self.expectThrottled(right, within: 90)
+            Self.expectThrottled(right, within: 900)
         }
     }
 
@@ -75,7 +75,9 @@ import Testing
             for _ in 0..<2 { #expect(try await Self.guess("victim@example.com", at: world.service).status == 401) }
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<998 {
-                    group.addTask { try await Self.guess("victim@example.com", at: world.service).status }
+                    group.addTask {
+                        try await patiently { try await Self.guess("victim@example.com", at: world.service) }.status
+                    }
                 }
                 for try await status in group { #expect(status == 429) }
             }

@@ -55,7 +55,11 @@ import Testing
         let token = try await world.googleToken("racer", nonce: nonce)
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 {
-                group.addTask { try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)]).status }
+                group.addTask {
+                    try await patiently {
+                        try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)])
+                    }.status
+                }
             }
             return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
         }

@@ -26,7 +26,8 @@ import Testing
         let created = try await world.newGrantedAccount("two-ways")
         let apple = try created.text("identity.identityId")
         let access = try created.text("session.accessToken")
-        let ticket = try await world.service.signIn(.google, try await world.authorize("two-ways", .google).both)
+        let ticket = try await world.service.signIn(
+            .google, try await world.authorize("two-ways", .google).codeAlone)
         let bound = try await world.service.post(
             "/v1/links/bind", ["linkTicket": .string(try ticket.text("linkTicket"))], bearer: access)
         let other = try bound.text("session.accessToken")
@@ -68,7 +69,7 @@ import Testing
         }
         #expect(
             try await world.service.get("/v1/account", bearer: created.text("session.accessToken")).status == 401)
-        let again = try await world.service.signIn(.apple, try await world.authorize("one-way").both)
+        let again = try await world.service.signIn(.apple, try await world.authorize("one-way").codeAlone)
         #expect(try again.text("identity.authorization") == "active")
         #expect(try again.text("identity.identityId") == identity)
     }
@@ -121,7 +122,7 @@ import Testing
         ]
         let form = FetchRequest.form(url: world.sandbox.appleTokenURL, fields: fields)
         // The client is believed: it is the refresh token that is not known.
-        let answer = Answer(try await world.sandbox.fetcher.fetch(form))
+        let answer = Answer(try await world.sandbox.fetcher.fetch(form.unhurried))
         #expect(answer.status == 400)
         #expect(try answer.text("error") == "invalid_grant")
     }

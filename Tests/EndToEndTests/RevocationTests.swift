@@ -117,9 +117,14 @@ import Testing
                 }
                 try await until("the end of all revocations") { try await pending(world) == 0 }
                 let done = ("countersign_revocation_attempts_total", "provider=\"apple\"", "outcome=\"done\"")
-                let first = try await world.service.metric(done.0, done.1, done.2)
-                let second = try await other.metric(done.0, done.1, done.2)
-                #expect(first + second == Double(people))
+                // An attempt is counted after it has been written down.
+                var attempts = 0.0
+                try await until("the count of all revocations") {
+                    let first = try await world.service.metric(done.0, done.1, done.2)
+                    attempts = try await first + other.metric(done.0, done.1, done.2)
+                    return attempts >= Double(people)
+                }
+                #expect(attempts == Double(people))
             }
             let tokens = try await world.revokedTokens()
             #expect(tokens.count == people)
@@ -144,7 +149,7 @@ import Testing
             let old = try await world.newGrantedAccount("kim")
             try await deleteDuringOutage(try old.text("session.accessToken"), world)
 
-            let new = try await world.create(try await world.authorize("kim"))
+            let new = try await world.create(try await world.authorize("kim"), by: \.codeAlone)
             #expect(try new.text("account.accountId") != (try old.text("account.accountId")))
             #expect(try new.text("identity.authorization") == "active")
             let access = try new.text("session.accessToken")
@@ -161,7 +166,7 @@ import Testing
             #expect(try token.text("identity.authorization") == "revoked")
             #expect(try token.text("account.accountId") == (try new.text("account.accountId")))
 
-            let code = try await world.service.signIn(.apple, try await world.authorize("kim").both)
+            let code = try await world.service.signIn(.apple, try await world.authorize("kim").codeAlone)
             #expect(try code.text("identity.authorization") == "active")
             #expect(try await world.grants(of: "kim").map(\.isLive) == [false, false, true])
         }
@@ -169,21 +174,30 @@ import Testing
 
     @Test func `who comes back when the provider does has the pending revocation go first`() async throws {
         try await World.run { world in
-            let old = try await world.newGrantedAccount("kim")
-            try await deleteDuringOutage(try old.text("session.accessToken"), world)
-            // Far from due: it is the sign-in that brings it about.
-            try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
-            try await world.sandbox.clearFaults()
-            let new = try await world.create(try await world.authorize("kim"))
-            // With the old authorization went what had been given in its time and not been used yet: the code.
-            #expect(try new.text("identity.authorization") == "none")
-            #expect(try await pending(world) == 0)
-            #expect(try await world.grants(of: "kim").map(\.isLive) == [false])
+            // The sign-in gives it one second. Where that was not enough for it, somebody else tries.
+            for person in ["kim", "lee", "sam", "zoe", "joe"] {
+                let old = try await world.newGrantedAccount(person)
+                try await deleteDuringOutage(try old.text("session.accessToken"), world)
+                // Far from due: it is the sign-in that brings it about.
+                try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
+                try await world.sandbox.clearFaults()
+                let new = try await world.create(try await world.authorize(person))
+                // With the old authorization went what had been given in its time and not been used yet: the code.
+                guard try new.text("identity.authorization") == "none" else {
+                    try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
+                    try await until("the end of the revocation") { try await pending(world) == 0 }
+                    continue
+                }
+                #expect(try await pending(world) == 0)
+                #expect(try await world.grants(of: person).map(\.isLive) == [false])
 
-            let next = try await world.service.signIn(.apple, try await world.authorize("kim").both)
-            #expect(try next.text("identity.authorization") == "active")
-            #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
-            #expect(try await world.grants(of: "kim").map(\.isLive) == [false, true])
+                let next = try await world.service.signIn(.apple, try await world.authorize(person).codeAlone)
+                #expect(try next.text("identity.authorization") == "active")
+                #expect(try next.text("account.accountId") == (try new.text("account.accountId")))
+                #expect(try await world.grants(of: person).map(\.isLive) == [false, true])
+                return
+            }
+            Issue.record("No revocation went first.")
         }
     }
 

@@ -59,7 +59,7 @@ import Testing
                 try await world.service.post(
                     "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
             }
-            try await until("the work to begin") { try memory(of: world.service, "VmRSS") > 100_000 }
+            try await until("the work to begin") { try memory(of: world.service, "VmHWM") > 100_000 }
             world.service.send(SIGTERM)
             #expect(try await registering.value.status == 201)
             #expect(await world.service.end().status == 0)

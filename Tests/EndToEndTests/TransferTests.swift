@@ -61,7 +61,7 @@ import Testing
             await world.service.stop()
             try await Countersign.serve(recipient) { service in
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                let early = try await service.signIn(.apple, try await next.authorize("kim").both)
+                let early = try await service.signIn(.apple, try await next.authorize("kim").codeAlone)
                 #expect(try early.text("account.accountId") == accounts["kim"]?.account)
                 #expect(try early.text("identity.identityId") == accounts["kim"]?.identity)
                 #expect(try early.text("identity.authorization") == "active")

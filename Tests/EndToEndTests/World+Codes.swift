@@ -85,8 +85,18 @@ extension World {
     func create(
         _ credential: Credential, by members: KeyPath<Credential, TokenMint.Members> = \.both
     ) async throws -> Answer {
-        let ticket = try await service.signIn(credential.provider, credential[keyPath: members]).text("linkTicket")
-        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        let signedIn = try await patiently {
+            try await service.signIn(credential.provider, credential[keyPath: members])
+        }
+        return try await create(of: signedIn)
+    }
+
+    /// An account for whom a sign-in has given a ticket.
+    func create(of signedIn: Answer) async throws -> Answer {
+        let ticket = try signedIn.text("linkTicket")
+        let created = try await patiently {
+            try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        }
         #expect(created.status == 201)
         return created
     }

@@ -76,10 +76,8 @@ struct World: Sendable {
     /// A new person who has chosen to create an account: the answer to that.
     func newAccount(_ name: String) async throws -> Answer {
         try await newPerson(name)
-        let ticket = try await service.signInWithApple(try await appleToken(name)).text("linkTicket")
-        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        #expect(created.status == 201)
-        return created
+        let token = try await appleToken(name)
+        return try await create(of: try await patiently { try await service.signInWithApple(token) })
     }
 
     // MARK: What the database holds

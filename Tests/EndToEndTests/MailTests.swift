@@ -90,27 +90,6 @@ struct MailTests {
         }
     }
 
-    @Test func `a mail server that hangs holds up neither requests nor the end`() async throws {
-        // It takes a connection, and says nothing.
-        let peer = try LoopbackServer { _ in [] }
-        let settings = ["mail.smtpUrl": "smtp://127.0.0.1:\(peer.port)", "mail.from": "lamp@example.com"]
-        try await World.run(settings) { world in
-            // More than there are lanes.
-            for name in ["ada", "ida", "kim", "lee", "max", "zoe"] {
-                _ = try await world.newAccount(name)
-                #expect(try await Self.askForCode(world, "\(name)@example.com").status == 202)
-            }
-            await peer.history { $0.opened >= 4 }
-            #expect(try await Self.askForCode(world, "kim@example.com").status == 202)
-            let asked = ContinuousClock.now
-            let ending = await world.service.stop()
-            #expect(ending.status == 0, "\(ending.error.suffix(500))")
-            #expect(asked.duration(to: .now) < .seconds(30))
-            #expect(try await world.count("SELECT count(*) FROM outbox WHERE last_error = 'timed_out'") == 4)
-            #expect(try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 7)
-        }
-    }
-
     @Test func `without a mail server there are no codes, and all else works`() async throws {
         try await World.run { world in
             let answer = try await Self.askForCode(world, "kim@example.com")

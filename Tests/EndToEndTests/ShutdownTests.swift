@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import Postgres
 import TestSupport
 import Testing
 
@@ -64,5 +65,84 @@ import Testing
             #expect(try await registering.value.status == 201)
             #expect(await world.service.end().status == 0)
         }
+    }
+
+    /// Everything that waits for somebody else, all at once: revocations at both providers, a check, and more mails than
+    /// are sent at a time.
+    @Test
+    func `work that hangs when the signal comes ends in time, no more of it begins, and the next process does it`()
+        async throws
+    {
+        // It takes connections, and says nothing.
+        let peer = try LoopbackServer { _ in [] }
+        try await World.run(Self.mail(by: peer.port).merging(["server.drainSeconds": "8"]) { $1 }) { world in
+            let service = world.service
+            let people = ["ada", "ida", "joe", "max", "zoe"]
+            for name in people { try await world.newGrantedAccount(name) }
+            var leaving: [String] = []
+            for (name, provider) in [("kim", Sandbox.Provider.apple), ("lee", .google), ("tom", .apple)] {
+                leaving.append(try await world.newGrantedAccount(name, provider).text("session.accessToken"))
+            }
+            for provider in Sandbox.Provider.allCases {
+                try await world.sandbox.fail(provider.tokenPath, .hang)
+                try await world.sandbox.fail(provider.revokePath, .hang)
+            }
+            let exchanges = try await world.sandbox.history(path: "/apple/auth/token").count
+            try await world.scratch.execute(
+                """
+                UPDATE provider_grants SET check_at = now() WHERE identity_id = (
+                    SELECT identity_id FROM identities JOIN accounts a USING (account_id)
+                    WHERE a.email = 'max@example.com')
+                """)
+            for access in leaving.dropLast() {
+                #expect(try await service.delete("/v1/account", bearer: access).status == 202)
+            }
+            for name in people {
+                #expect(try await world.askForCode("signIn", "\(name)@example.com").status == 202)
+            }
+            await peer.history { $0.opened >= 4 }
+            for (path, count) in [
+                ("/apple/auth/token", exchanges + 1), ("/apple/auth/revoke", 1), ("/google/revoke", 1),
+            ] {
+                let calls = try await world.sandbox.history(path: path, count: count, wait: 60)
+                #expect(calls.count == count, "\(path)")
+            }
+
+            let asked = ContinuousClock.now
+            service.send(SIGTERM)
+            try await until("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
+            #expect(try await service.delete("/v1/account", bearer: leaving[2]).status == 202)
+            let ending = await service.end()
+            #expect(ending.status == 0, "\(ending.error.suffix(500))")
+            #expect(asked.duration(to: .now) < .seconds(38))
+            #expect(!ending.error.contains("cut short"))
+            // What was under way was noted, and nothing else was begun.
+            #expect(peer.history.opened == 4)
+            #expect(try await world.count("SELECT count(*) FROM outbox WHERE last_error = 'timed_out'") == 6)
+            #expect(try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 8)
+            for provider in Sandbox.Provider.allCases {
+                #expect(try await world.revokedTokens(provider).count == 1, "\(provider)")
+            }
+            // As after any check, the next one is a day later.
+            #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE check_at <= now()") == 0)
+
+            try await world.sandbox.clearFaults()
+            try await MailServer.run { server in
+                let settings = try World.settings(world.scratch, world.sandbox)
+                try await Countersign.serve(settings.merging(Self.mail(by: server.port)) { $1 }) { _ in
+                    #expect(await server.messages(people.count).count == people.count)
+                    try await until("the end of the work") {
+                        try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
+                    }
+                }
+            }
+            for (name, provider) in [("kim", Sandbox.Provider.apple), ("lee", .google), ("tom", .apple)] {
+                #expect(try await world.grants(of: name, provider).allSatisfy { !$0.isLive }, "\(name)")
+            }
+        }
+    }
+
+    private static func mail(by port: UInt16) -> Countersign.Settings {
+        ["mail.smtpUrl": "smtp://127.0.0.1:\(port)", "mail.from": "lamp@example.com"]
     }
 }

@@ -65,24 +65,35 @@ enum Composition {
                 standing.read()
                 return metrics.page()
             }
-            // They end in reverse order, each when the one after it is done: the private listener tells load balancers
-            // of the drain until the public one has answered its last request.
-            var services: [any Service] = [reload] + keySets.map(KeySetRefresh.init)
-            services += RecurringWork.all(
-                useCases, stores: stores, accessTokens: accessTokens,
-                refreshLifetime: Int64(configuration.tokens.refreshLifetime),
-                mailing: Mailing(
-                    configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock,
-                    logger: logger),
-                journal: resources.journal, clock: clock, logger: logger)
-            services += listeners(
-                configuration,
-                routes: publicRoutes.routes,
+            let listeners = Listeners(
+                configuration, routes: publicRoutes.routes,
                 administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
                 health: health, metrics: page, logger: logger)
-            var group = ServiceGroupConfiguration(
+            let mailing = Mailing(
+                configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
+            // They end in reverse order, each when the one after it is done. At the signal no more of the work is taken up
+            // that others can do; what the answers of this process rest on goes on until the last request has its own; and
+            // the private listener tells load balancers of the drain for as long.
+            let services: [any Service] =
+                [reload] + keySets.map(KeySetRefresh.init) + [
+                    ConcurrentServices(
+                        "upkeep",
+                        RecurringWork.upkeep(
+                            stores, accessTokens: accessTokens, journal: resources.journal, clock: clock,
+                            logger: logger)),
+                    ConcurrentServices("private listeners", listeners.closed),
+                    ConcurrentServices(
+                        "public listener and shared work",
+                        [listeners.open]
+                            + RecurringWork.shared(
+                                useCases, stores: stores,
+                                refreshLifetime: Int64(configuration.tokens.refreshLifetime), mailing: mailing,
+                                clock: clock, logger: logger)),
+                    ShutdownLimit(
+                        limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),
+                ]
+            let group = ServiceGroupConfiguration(
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            group.maximumGracefulShutdownDuration = .seconds(configuration.server.drainSeconds + 60)
             try await ServiceGroup(configuration: group).run()
         } catch {
             await close(database, fetcher)
@@ -95,24 +106,34 @@ enum Composition {
         await fetcher.shutdown()
         await database.shutdown()
     }
+}
 
-    private static func listeners(
+/// The ports that are served.
+private struct Listeners {
+    let open: Listener
+    /// They answer until the open one has.
+    let closed: [Listener]
+
+    init(
         _ configuration: ServiceConfiguration, routes: [Route], administration: [Route], health: Health,
         metrics: MetricsPage, logger: Logger
-    ) -> [Listener] {
+    ) {
         var open = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
         open.drain = .seconds(configuration.server.drainSeconds)
+        open.finish = ShutdownLimit.forRequests
         open.trustedProxies = configuration.server.trustedProxies
-        let closed = Listener.Configuration(
+        self.open = Listener(open, routes: routes, logger: logger, onShutdown: health.stop)
+        var operators = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
-        var listeners = [Listener(closed, routes: administration + health.routes + metrics.routes, logger: logger)]
+        operators.finish = ShutdownLimit.forOperators
+        var closed = [Listener(operators, routes: administration + health.routes + metrics.routes, logger: logger)]
         if let port = configuration.admin.healthPort {
-            let extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
-            listeners.append(Listener(extra, routes: health.routes, logger: logger))
+            var extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
+            extra.finish = ShutdownLimit.forOperators
+            closed.append(Listener(extra, routes: health.routes, logger: logger))
         }
-        listeners.append(Listener(open, routes: routes, logger: logger, onShutdown: health.stop))
-        return listeners
+        self.closed = closed
     }
 }
 

@@ -5,8 +5,7 @@ import ServiceLifecycle
 import SignIn
 import Storage
 
-/// Something that every process does again and again beside answering requests. What it works on is claimed in the
-/// database, so that several processes share it.
+/// Something that every process does again and again beside answering requests.
 struct RecurringWork: Service, CustomStringConvertible {
     let name: String
     /// From the end of a round that found nothing to do.
@@ -50,9 +49,11 @@ struct RecurringWork: Service, CustomStringConvertible {
 }
 
 extension RecurringWork {
-    static func all(
-        _ useCases: Reloadable<UseCases>, stores: Stores, accessTokens: AccessTokens, refreshLifetime: Int64,
-        mailing: Mailing?, journal: RefusalJournal, clock: any WallClock, logger: Logger
+    /// What falls to any process: it is claimed in the database, so that several share it, and what one leaves undone
+    /// comes to another. A round lasts seconds: the longest waits for a mail server, `SMTPTransport.Configuration.timeout`.
+    static func shared(
+        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: Mailing?,
+        clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
         let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
@@ -73,14 +74,6 @@ extension RecurringWork {
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                 try await useCases.value.events.processPending() > 0
             },
-            RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
-                try await accessTokens.rereadKeys()
-                return false
-            },
-            RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
-                try await stores.keyRingLines.noteWriting(at: clock.now())
-                return false
-            },
             // Never at once: a pile of checks is asked about in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
                 _ = try await useCases.value.grantChecks.checkDue()
@@ -90,6 +83,27 @@ extension RecurringWork {
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
                 try await sealing.round()
             },
+            RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
+                try await useCases.value.revocations.report()
+                try await mailing?.report()
+                return try await sweeping.round()
+            },
+        ]
+    }
+
+    /// What nobody else can do for this process, as long as it answers: a leaked signing key is refused during a drain too.
+    static func upkeep(
+        _ stores: Stores, accessTokens: AccessTokens, journal: RefusalJournal, clock: any WallClock, logger: Logger
+    ) -> [RecurringWork] {
+        [
+            RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
+                try await accessTokens.rereadKeys()
+                return false
+            },
+            RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
+                try await stores.keyRingLines.noteWriting(at: clock.now())
+                return false
+            },
             RecurringWork(
                 name: "refusal journal", pause: .seconds(1), logger: logger,
                 round: {
@@ -97,11 +111,6 @@ extension RecurringWork {
                     return false
                 },
                 ending: { try await journal.flush() }),
-            RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
-                try await useCases.value.revocations.report()
-                try await mailing?.report()
-                return try await sweeping.round()
-            },
         ]
     }
 }

@@ -9,10 +9,7 @@ package struct DatabaseServer: Sendable {
     package let versionNumber: Int32
     package let encoding: String
     package let isReadOnly: Bool
-    package let fsync: Bool
-    package let fullPageWrites: Bool
-    package let synchronousCommit: String
-    package let hasSynchronousStandby: Bool
+    package let durability: Durability
     /// How many connections the role may have at once, everybody's together.
     package let connectionLimit: Int32
     /// Seconds by which the database's clock is ahead of this machine's, half of the way there and back included.
@@ -27,6 +24,21 @@ package struct DatabaseInspection: Sendable {
         self.database = database
     }
 
+    package func durability() async throws -> Durability {
+        try await database.query(
+            """
+            SELECT current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
+                current_setting('synchronous_commit'), current_setting('synchronous_standby_names') <> ''
+            """
+        ) { row throws(PostgresError) in
+            let (fsync, fullPageWrites, commit, hasStandby) = try row.decode(
+                Bool.self, Bool.self, String.self, Bool.self)
+            return Durability(
+                fsync: fsync, fullPageWrites: fullPageWrites, synchronousCommit: commit,
+                hasSynchronousStandby: hasStandby)
+        }[0]
+    }
+
     /// - Parameter now: read before and after the database is asked for its time.
     package func server(now: @Sendable () -> Timestamp) async throws -> DatabaseServer {
         let settings = try await database.query(
@@ -34,8 +46,6 @@ package struct DatabaseInspection: Sendable {
             SELECT current_setting('server_version'), current_setting('server_version_num')::integer,
                 current_setting('server_encoding'),
                 pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean,
-                current_setting('fsync')::boolean, current_setting('full_page_writes')::boolean,
-                current_setting('synchronous_commit'), current_setting('synchronous_standby_names') <> '',
                 (SELECT least(
                     nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
                     current_setting('max_connections')::integer
@@ -44,9 +54,9 @@ package struct DatabaseInspection: Sendable {
             """
         ) { row throws(PostgresError) in
             try row.decode(
-                String.self, Int32.self, String.self, Bool.self, Bool.self, Bool.self, String.self, Bool.self,
-                Int32.self)
+                String.self, Int32.self, String.self, Bool.self, Int32.self)
         }[0]
+        let durability = try await durability()
         // On a connection that is there, so that connecting doesn't count.
         let before = now()
         let there = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
@@ -55,8 +65,7 @@ package struct DatabaseInspection: Sendable {
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
             version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,
-            fsync: settings.4, fullPageWrites: settings.5, synchronousCommit: settings.6,
-            hasSynchronousStandby: settings.7, connectionLimit: settings.8,
+            durability: durability, connectionLimit: settings.4,
             clockDifference: Double(there.microseconds - middle) / 1_000_000)
     }
 }

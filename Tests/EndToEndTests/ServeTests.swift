@@ -47,6 +47,27 @@ import Testing
         #expect(!ending.error.contains("canary-password"))
     }
 
+    @Test func `a database that answers before it has written is refused, and less is told`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            func settings(_ level: String) -> Countersign.Settings {
+                let options = "options=-c%20synchronous_commit%3D\(level)"
+                return [
+                    "postgres.url": scratch.url + (scratch.url.contains("?") ? "&" : "?") + options,
+                    "apple.keysUrl": "http://127.0.0.1:1/",
+                ]
+            }
+            let ending = try await Countersign.run(["serve"], settings("off"))
+            expectRefusal(ending, saying: "synchronous_commit is off: ")
+            let fsync = try await scratch.withPool { database in
+                try await database.query("SHOW fsync") { row throws(PostgresError) in try row.decode(String.self) }
+            }
+            try await Countersign.serve(settings("local")) { service in
+                #expect(service.log.contains("fsync is off: ") == (fsync == ["off"]))
+                #expect(!service.log.contains("synchronous_commit"))
+            }
+        }
+    }
+
     @Test func `a provider without client IDs is refused before anything is touched`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://127.0.0.1:1/none", "apple.clientIds": ""])

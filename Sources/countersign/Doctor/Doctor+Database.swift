@@ -8,6 +8,7 @@ import Storage
 extension Doctor {
     /// The oldest that is tested.
     private static let oldestVersion: Int32 = 150_000
+    private static let commitAdvice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
 
     @Sendable func database() async -> [Finding] {
         await withDatabase { database, logger in
@@ -42,7 +43,7 @@ extension Doctor {
                     advice: "see postgres.url, the server, and the way to it")
             ]
         }
-        var findings = [version(server)] + durability(server) + [connections(server), time(server)]
+        var findings = [version(server)] + durability(server.durability) + [connections(server), time(server)]
         let schema = await schema(migrator)
         findings += schema
         guard schema.allSatisfy({ $0.status != .failure }) else { return findings }
@@ -65,35 +66,28 @@ extension Doctor {
         return .ok(.database, name)
     }
 
-    private func durability(_ server: DatabaseServer) -> [Finding] {
-        var findings: [Finding] = []
-        for (setting, isOn) in [("fsync", server.fsync), ("full_page_writes", server.fullPageWrites)] where !isOn {
-            findings.append(
-                .failure(
-                    .durability, "\(setting) is off: a crash of the machine may ruin the database",
-                    advice: "switch it on, unless this database is for tests"))
+    private func durability(_ durability: Durability) -> [Finding] {
+        var isCommitSound = true
+        var findings = durability.gaps.map { gap in
+            switch gap {
+            case .unsafeFiles:
+                return Finding.failure(
+                    .durability, "\(gap)", advice: "switch it on, unless this database is for tests")
+            case .commitNotAwaited:
+                isCommitSound = false
+                return .failure(.durability, "\(gap)", advice: Self.commitAdvice)
+            case .standbyNotAwaited:
+                isCommitSound = false
+                return .warning(.durability, "\(gap)", advice: Self.commitAdvice)
+            }
         }
-        let level = server.synchronousCommit
-        let advice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
-        switch level {
-        case "on", "remote_apply":
+        if isCommitSound {
             let standby =
-                server.hasSynchronousStandby
+                durability.hasSynchronousStandby
                 ? "with a synchronous standby"
                 : "without a synchronous standby: a failover may lose the last commits"
-            findings.append(.ok(.durability, "synchronous_commit is \(level), \(standby)"))
-        case "off":
             findings.append(
-                .failure(
-                    .durability, "synchronous_commit is off: a crash may take back a revocation that was answered",
-                    advice: advice))
-        default:
-            findings.append(
-                server.hasSynchronousStandby
-                    ? .warning(
-                        .durability, "synchronous_commit is \(level): a failover may take back what was answered",
-                        advice: advice)
-                    : .ok(.durability, "synchronous_commit is \(level), without a synchronous standby"))
+                .ok(.durability, "synchronous_commit is \(durability.synchronousCommit), \(standby)"))
         }
         return findings
     }

@@ -26,8 +26,10 @@ enum Composition {
         let fetcher = try CurlFetcher()
         do {
             try await database.requireUTF8()
+            let durability = try RequiredDurability(await DatabaseInspection(database: database).durability())
             let migrator = Migrator(database: database, logger: logger)
             try await migrator.requireServableSchema()
+            for gap in durability.warnings { logger.warning("\(gap)") }
             let schema = ServedSchema(migrator: migrator, logger: logger)
 
             let stores = Stores(database: database, keyRing: configuration.keyRing)

@@ -1,0 +1,39 @@
+/// What the server lets a commit survive, as the service's role has it.
+package struct Durability: Sendable {
+    package let fsync: Bool
+    package let fullPageWrites: Bool
+    /// `on`, `remote_apply`, `remote_write`, `local` or `off`.
+    package let synchronousCommit: String
+    package let hasSynchronousStandby: Bool
+
+    /// What may take back something that was answered.
+    package enum Gap: Sendable, CustomStringConvertible {
+        /// A setting without which a crash of the machine leaves no sound files.
+        case unsafeFiles(setting: String)
+        /// The server answers before it has written a commit.
+        case commitNotAwaited
+        /// The server has a synchronous standby, and answers before that has written the commit.
+        case standbyNotAwaited(level: String)
+
+        package var description: String {
+            switch self {
+            case .unsafeFiles(let setting): "\(setting) is off: a crash of the machine may ruin the database"
+            case .commitNotAwaited:
+                "synchronous_commit is off: a crash may take back a revocation that was answered"
+            case .standbyNotAwaited(let level):
+                "synchronous_commit is \(level): a failover may take back what was answered"
+            }
+        }
+    }
+
+    package var gaps: [Gap] {
+        let files = [("fsync", fsync), ("full_page_writes", fullPageWrites)].filter { !$0.1 }
+        var gaps = files.map { Gap.unsafeFiles(setting: $0.0) }
+        switch synchronousCommit {
+        case "on", "remote_apply": break
+        case "off": gaps.append(.commitNotAwaited)
+        case let level: if hasSynchronousStandby { gaps.append(.standbyNotAwaited(level: level)) }
+        }
+        return gaps
+    }
+}

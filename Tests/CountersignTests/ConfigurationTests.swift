@@ -357,7 +357,7 @@ import Testing
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
     }
 
-    @Test func `a page is told of a default that changed, of a key that is new, and of one that is gone`() {
+    @Test func `a page is told of what changed of a key, of a key that is new, and of one that is gone`() {
         let page = ConfigurationReference.rewritten(
             """
             | Key | Variable | Type |
@@ -365,9 +365,11 @@ import Testing
             | `server.gone` | `COUNTERSIGN_SERVER_GONE` | a number | `80` | no | What was |
 
             """)
-        #expect(page.contains("| an integer from 1 to 65535 | `8080` | no | Where it listens |\n"))
+        #expect(page.contains("| an integer from 1 to 65535 | `8080` | no | Port of the public listener |\n"))
         #expect(!page.contains("server.gone"))
         #expect(page.contains("\n| `log.level` | `COUNTERSIGN_LOG_LEVEL` | "))
+        #expect(page.contains(" | `server.publicUrl` | no | `iss` of our access tokens"))
+        #expect(page.contains(" | required | no | The key ring |"))
         #expect(page == ConfigurationReference.rewritten(page))
     }
 

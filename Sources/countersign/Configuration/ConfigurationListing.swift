@@ -17,8 +17,11 @@ struct ConfigurationListing {
             case (nil, nil): value = ""
             }
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
+            let absence = "not set" + (row.otherwise.map { ": \($0)" } ?? "")
+            // The links of the page lead nowhere here.
+            let meaning = row.meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
             return
-                "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? "not set"). \(row.summary)"
+                "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? absence). \(meaning)"
         }
     }
 

@@ -1,5 +1,5 @@
-/// `docs/configuration.md`: what its tables say of a key comes from the table that the code validates with, and what a key
-/// is for is written there by hand.
+/// `docs/configuration.md`: the rows of its tables come from the table that the code validates with. Where they stand, and
+/// what stands around them, is written by hand.
 ///
 /// A row: `| key | variable | accepts | default | reload | meaning |`.
 enum ConfigurationReference {
@@ -7,8 +7,8 @@ enum ConfigurationReference {
     /// Stands for any team besides `main`.
     private static let placeholder = "name"
 
-    /// The page with the rows as the table has them. A key that the page doesn't name yet stands at the end, under its
-    /// summary, and one that is no key is gone.
+    /// The page with the rows as the table has them. A key that the page doesn't name yet stands at the end, and
+    /// one that is no key is gone.
     static func rewritten(_ page: String) -> String {
         var missing = Settings.rows(teams: ["main", placeholder])
         var lines: [String] = []
@@ -18,22 +18,21 @@ enum ConfigurationReference {
                 continue
             }
             guard let index = missing.firstIndex(where: { Self.name(of: $0) == name }) else { continue }
-            let meaning = line.split(separator: " | ").last.map { String($0).replacing(" |", with: "") }
-            lines.append(Self.line(of: missing.remove(at: index), meaning: meaning))
+            lines.append(Self.line(of: missing.remove(at: index)))
         }
         if !missing.isEmpty {
             lines += ["## More", "", heading, "|---|---|---|---|---|---|"]
-            lines += missing.map { line(of: $0, meaning: $0.summary) } + [""]
+            lines += missing.map(line) + [""]
         }
         return lines.joined(separator: "\n")
     }
 
-    private static func line(of row: any SettingRow, meaning: String?) -> String {
+    private static func line(of row: any SettingRow) -> String {
         let name = name(of: row)
         let cells = [
             "`\(name)`", "`\(variable(of: name))`", (row.isSecret ? "secret: " : "") + row.expectation,
-            row.defaultText.map { $0.isEmpty ? "empty" : "`\($0)`" } ?? "none", row.reloads ? "yes" : "no",
-            meaning ?? row.summary,
+            row.defaultText.map { $0.isEmpty ? "empty" : "`\($0)`" } ?? row.otherwise ?? "none",
+            row.reloads ? "yes" : "no", row.meaning,
         ]
         return "| " + cells.joined(separator: " | ") + " |"
     }

@@ -5,21 +5,25 @@ struct Setting<Value: Sendable>: Sendable {
     let form: ValueForm<Value>
     /// As one would write it in the environment. Absent: the key has no value unless somebody sets it.
     let defaultText: String?
+    /// What counts when there is neither, in words: another key's value, or that the key is required.
+    let otherwise: String?
     let isSecret: Bool
     /// Whether a running service takes a new value from the file on SIGHUP; else it does at its next start.
     let reloads: Bool
-    let summary: String
+    /// What it is for, in Markdown as `docs/configuration.md` has it.
+    let meaning: String
 
     init(
-        _ name: String, _ form: ValueForm<Value>, default defaultText: String? = nil, secret isSecret: Bool = false,
-        reloads: Bool = false, _ summary: String
+        _ name: String, _ form: ValueForm<Value>, default defaultText: String? = nil, otherwise: String? = nil,
+        secret isSecret: Bool = false, reloads: Bool = false, _ meaning: String
     ) {
         self.name = name
         self.form = form
         self.defaultText = defaultText
+        self.otherwise = otherwise
         self.isSecret = isSecret
         self.reloads = reloads
-        self.summary = summary
+        self.meaning = meaning
     }
 }
 
@@ -27,9 +31,10 @@ struct Setting<Value: Sendable>: Sendable {
 protocol SettingRow: Sendable {
     var name: String { get }
     var defaultText: String? { get }
+    var otherwise: String? { get }
     var isSecret: Bool { get }
     var reloads: Bool { get }
-    var summary: String { get }
+    var meaning: String { get }
     var expectation: String { get }
     func accepts(_ raw: RawValue) -> Bool
 }

@@ -3,69 +3,103 @@ import HTTPAPI
 import Logging
 import Providers
 
-/// The table of all configuration keys. It alone says how a key is called, what it may hold and what it is by default;
-/// reading, the search for misspelt keys and `config show` go by it.
+/// The table of all configuration keys. It alone says how a key is called, what it may hold, what it is by default and what
+/// it is for; reading, the search for misspelt keys, `config show` and `docs/configuration.md` go by it.
 enum Settings {
     enum Server {
-        static let host = Setting("server.host", .host, default: "127.0.0.1", "Address of the public listener")
+        static let host = Setting("server.host", .host, default: "127.0.0.1", "Where the public listener listens")
         static let port = Setting("server.port", .port, default: "8080", "Port of the public listener")
         static let publicURL = Setting(
             "server.publicUrl", .url(schemes: ["https", "http"], allowsQuery: false),
-            "How the outside reaches the public listener; required when server.host is no loopback address")
+            otherwise: "`http://127.0.0.1:PORT`",
+            """
+            How the outside reaches the public listener. Names the address of our key set, and is the default of \
+            `tokens.issuer` and `tokens.audience`. Required when `server.host` is no loopback address
+            """)
         static let trustedProxies = Setting(
             "server.trustedProxies",
             .list(of: "IP addresses or networks such as 10.0.0.0/8", where: { TrustedProxies([$0]) != nil }),
             default: "",
-            "Proxies whose X-Forwarded-For is believed")
+            """
+            Proxies whose `X-Forwarded-For` is believed. The address found is kept with the session, and its network \
+            has the [limits](#limits). Behind a proxy that is not listed here everybody is one network
+            """)
         static let drainSeconds = Setting(
             "server.drainSeconds", .integer(0...300, unit: "seconds"), default: "5",
-            "How long the public listener goes on after SIGTERM")
+            "How long the public listener goes on after SIGTERM or SIGINT, while `/health/ready` already says 503")
     }
 
     enum Admin {
-        static let host = Setting("admin.host", .host, default: "127.0.0.1", "Address of the private listener")
-        static let port = Setting("admin.port", .port, default: "8081", "Port of the private listener")
-        static let healthPort = Setting("health.port", .port, "Another port for /health, on server.host")
+        static let host = Setting(
+            "admin.host", .host, default: "127.0.0.1",
+            "Where the private listener listens; it serves `/admin/v1`, `/health` and `/metrics`")
+        static let port = Setting(
+            "admin.port", .port, default: "8081", "Port of the private listener; not that of the public one")
+        static let healthPort = Setting(
+            "health.port", .port,
+            "Another port for `/health`, on `server.host`, for load balancers that can't reach the private listener")
     }
 
     enum Postgres {
-        static let url = Setting("postgres.url", .postgresURL, secret: true, "The database, as the service's role")
+        static let url = Setting(
+            "postgres.url", .postgresURL, otherwise: "required", secret: true,
+            "The database, as the role that the service runs as. Its encoding must be UTF8")
         static let migrationURL = Setting(
-            "postgres.migrationUrl", .postgresURL, secret: true,
-            "The database, as the role that owns the tables; postgres.url if absent")
-        static let poolSize = Setting("postgres.poolSize", .integer(1...64), default: "8", "Connections")
+            "postgres.migrationUrl", .postgresURL, otherwise: "`postgres.url`", secret: true,
+            """
+            The database as the owner of the tables; used by `migrate` and `serve --migrate` alone. When it differs \
+            from `postgres.url`, that one must name a user, who is granted what the service needs, on the tables that \
+            migrations made and no others. No role is made or dropped
+            """)
+        static let poolSize = Setting("postgres.poolSize", .integer(1...64), default: "8", "Connections of one process")
         static let preparedStatements = Setting(
             "postgres.preparedStatements", .boolean, default: "true",
-            "Switch off behind a pooler that shares connections between transactions")
+            "`false` behind a pooler that shares connections between transactions")
     }
 
     enum Apple {
         static let teams = Setting(
             "apple.teams", .list(of: "team names in lower case", where: AppleConfiguration.isTeamName), default: "main",
-            reloads: true, "Teams or environments; those besides main have apple.team.NAME.* keys")
+            reloads: true,
+            """
+            Apple developer teams, or environments. A person's `sub` is per team, so each team's identities are kept \
+            apart under its name: don't rename one. `main` uses the short keys (`apple.clientIds`), others those of \
+            `apple.team.NAME`
+            """)
         static let redirectURIs = Setting(
             "apple.redirectUris",
             .list(of: "https: URLs (http: only with a loopback host)") {
                 ValueForm.providerURL.parse(.text($0)) != nil
-            },
-            default: "", reloads: true, "Redirect URIs that web and Android codes may come from")
+            }, default: "", reloads: true,
+            """
+            Where Apple sends codes of web pages and of Android; a posted `redirectUri` must be one of these. Codes of \
+            native apps have none
+            """)
         static let issuers = Setting(
             "apple.issuers", .issuers, default: "https://appleid.apple.com", reloads: true,
-            "Issuers of identity tokens and events")
+            "What a token's `iss` may be")
         static let keysURL = Setting(
-            "apple.keysUrl", .providerURL, default: "https://appleid.apple.com/auth/keys", "Apple's key set")
+            "apple.keysUrl", .providerURL, default: "https://appleid.apple.com/auth/keys",
+            "Apple's key set")
         static let tokenURL = Setting(
             "apple.tokenUrl", .providerURL, default: "https://appleid.apple.com/auth/token", reloads: true,
-            "Code exchange")
+            """
+            Where codes are exchanged and refresh tokens checked. The audience of a client secret is \
+            `https://appleid.apple.com`, whatever stands here
+            """)
         static let revokeURL = Setting(
             "apple.revokeUrl", .providerURL, default: "https://appleid.apple.com/auth/revoke", reloads: true,
-            "Revocation")
+            "Where authorizations are revoked")
         static let userMigrationURL = Setting(
             "apple.userMigrationUrl", .providerURL, default: "https://appleid.apple.com/auth/usermigrationinfo",
-            reloads: true, "Identifiers of users in an app transfer")
+            reloads: true,
+            "Where `apple transfer` asks for users of a moved app")
         static let nonceForm = Setting(
-            "apple.nonceForm", .choice(placeholder: NonceForm.raw), default: "sha256Hex",
-            reloads: true, "What the apps put into a token for the nonce they post")
+            "apple.nonceForm", .choice(placeholder: NonceForm.raw), default: "sha256Hex", reloads: true,
+            """
+            What the apps hand to the SDK for the raw nonce that they post: its SHA-256 in lower-case hexadecimal, \
+            itself, or its SHA-256 in base64url
+            """)
 
         /// The keys of one team: `main` has the short names.
         static func team(_ name: String) -> Team { Team(prefix: name == "main" ? "apple" : "apple.team.\(name)") }
@@ -77,11 +111,25 @@ enum Settings {
             let privateKeyPath: Setting<String>
 
             init(prefix: String) {
+                func meaning(_ key: String, _ text: String) -> String {
+                    prefix == "apple" ? text : "As `apple.\(key)`, of this team"
+                }
                 clientIDs = Setting(
-                    "\(prefix).clientIds", .clientIDs, reloads: true, "Bundle and service IDs of the apps")
-                teamID = Setting("\(prefix).teamId", .text, reloads: true, "Team ID, for codes and revocation")
-                keyID = Setting("\(prefix).keyId", .text, reloads: true, "Key ID of the private key")
-                privateKeyPath = Setting("\(prefix).privateKeyPath", .text, reloads: true, "The .p8 file, mode 0600")
+                    "\(prefix).clientIds", .clientIDs, reloads: true,
+                    meaning("clientIds", "Bundle IDs and Services IDs whose tokens are accepted"))
+                teamID = Setting(
+                    "\(prefix).teamId", .text, reloads: true,
+                    meaning(
+                        "teamId",
+                        """
+                        Team ID. With key ID and private key, given together or not at all, codes are exchanged and \
+                        authorizations revoked; without them identity tokens alone are used
+                        """))
+                keyID = Setting(
+                    "\(prefix).keyId", .text, reloads: true, meaning("keyId", "Key ID of the private key"))
+                privateKeyPath = Setting(
+                    "\(prefix).privateKeyPath", .text, reloads: true,
+                    meaning("privateKeyPath", "The `.p8` file, which signs the client secrets"))
             }
 
             var rows: [any SettingRow] { [clientIDs, teamID, keyID, privateKeyPath] }
@@ -89,101 +137,153 @@ enum Settings {
     }
 
     enum Google {
-        static let clientIDs = Setting("google.clientIds", .clientIDs, reloads: true, "OAuth client IDs of the apps")
+        static let clientIDs = Setting(
+            "google.clientIds", .clientIDs, reloads: true,
+            "OAuth client IDs whose tokens are accepted. Of a token with several audiences every one must be listed")
         static let authorizedParties = Setting(
-            "google.authorizedParties", .list(of: "client IDs"), default: "",
-            reloads: true, "Client IDs that azp must name; azp isn't looked at when empty")
+            "google.authorizedParties", .list(of: "client IDs"), default: "", reloads: true,
+            "When not empty, `azp` must be there and be one of these. When empty it is not looked at")
         static let serverClientID = Setting(
-            "google.serverClientId", .text, reloads: true, "Client ID that exchanges codes")
+            "google.serverClientId", .text, reloads: true,
+            """
+            The OAuth client that apps ask codes for, of the type *Web application*. With its secret beside it codes \
+            are exchanged and authorizations revoked; without, ID tokens alone are used
+            """)
         static let serverClientSecret = Setting(
-            "google.serverClientSecret", .text, secret: true, reloads: true, "Its secret")
+            "google.serverClientSecret", .text, secret: true, reloads: true,
+            "The secret of `google.serverClientId`, which it needs beside it")
         static let hostedDomains = Setting(
-            "google.hostedDomains", .list(of: "domains"), default: "",
-            reloads: true, "Workspace domains that may sign in; all when empty")
+            "google.hostedDomains", .list(of: "domains"), default: "", reloads: true,
+            "When not empty, `hd` must be there and be one of these Workspace domains")
         static let serviceAccountPath = Setting(
-            "google.serviceAccountPath", .text, reloads: true, "Service account of Cross-Account Protection")
+            "google.serviceAccountPath", .text, reloads: true,
+            """
+            The account that manages where Google sends [events](events.md#setting-up-google). Used by `google risc` \
+            alone, checked wherever it is set
+            """)
         static let issuers = Setting(
-            "google.issuers", .issuers, default: "https://accounts.google.com,accounts.google.com",
-            reloads: true, "Issuers of ID tokens and events")
+            "google.issuers", .issuers, default: "https://accounts.google.com,accounts.google.com", reloads: true,
+            "What a token's `iss` may be")
         static let keysURL = Setting(
-            "google.keysUrl", .providerURL, default: "https://www.googleapis.com/oauth2/v3/certs", "Google's key set")
+            "google.keysUrl", .providerURL, default: "https://www.googleapis.com/oauth2/v3/certs",
+            "Google's key set")
         static let tokenURL = Setting(
             "google.tokenUrl", .providerURL, default: "https://oauth2.googleapis.com/token", reloads: true,
-            "Code exchange")
+            "Where codes are exchanged")
         static let revokeURL = Setting(
             "google.revokeUrl", .providerURL, default: "https://oauth2.googleapis.com/revoke", reloads: true,
-            "Revocation")
+            "Where authorizations are revoked")
         static let riscConfigurationURL = Setting(
             "google.riscConfigurationUrl", .providerURL,
-            default: "https://accounts.google.com/.well-known/risc-configuration",
-            reloads: true, "Read by `doctor` and `google risc` alone")
+            default: "https://accounts.google.com/.well-known/risc-configuration", reloads: true,
+            """
+            Read by `doctor`, `google risc status` and `register`, which warn when it names an issuer or key address \
+            other than the configured ones; nothing is changed by it
+            """)
         static let nonceForm = Setting(
-            "google.nonceForm", .choice(placeholder: NonceForm.raw), default: "raw",
-            reloads: true, "What the apps put into a token for the nonce they post")
+            "google.nonceForm", .choice(placeholder: NonceForm.raw), default: "raw", reloads: true,
+            "As `apple.nonceForm`")
     }
 
     static let noncePolicy = Setting(
-        "nonces.policy", .choice(placeholder: NoncePolicy.required), default: "optional",
-        reloads: true, "Whether every token needs a nonce that this service issued")
+        "nonces.policy", .choice(placeholder: NoncePolicy.required), default: "optional", reloads: true,
+        """
+        With `required` each sign-in at a provider needs a nonce of `POST /v1/nonces`. With `optional` apps may make \
+        up their own, or have none: a posted one must be the token's, and an Apple token with one needs it posted. A \
+        nonce that begins with `csn_` is good once under both
+        """)
     static let verifiedEmail = Setting(
-        "linking.verifiedEmail", .choice(placeholder: VerifiedEmailPolicy.prompt), default: "prompt",
-        reloads: true, "Whether an authoritative, verified email may link without a proof")
+        "linking.verifiedEmail", .choice(placeholder: VerifiedEmailPolicy.prompt), default: "prompt", reloads: true,
+        """
+        Whether a verified email may link an identity without a proof of the account: see \
+        [linking](linking.md#automatic-linking)
+        """)
     static let strayAccount = Setting(
-        "linking.strayAccount", .choice(placeholder: StrayAccountPolicy.refuse), default: "refuse",
-        reloads: true,
-        "Whether an identity may leave an account that is nothing but it, which then ends, for another of its owner")
+        "linking.strayAccount", .choice(placeholder: StrayAccountPolicy.refuse), default: "refuse", reloads: true,
+        """
+        What becomes of an account that is nothing but an identity whose owner wants it linked to another account: see \
+        [linking](linking.md#stray-accounts)
+        """)
 
     enum Events {
         static let consentRevoked = Setting(
             "events.apple.consentRevoked", .choice(placeholder: ConsentRevokedPolicy.keep), default: "unlink",
-            reloads: true, "What a withdrawn consent does")
+            reloads: true,
+            """
+            Whether a consent that Apple says is withdrawn unlinks the identity. The last way into an account is kept \
+            in any case: see [events](events.md#what-each-event-does)
+            """)
         static let accountDeleted = Setting(
             "events.apple.accountDeleted", .choice(placeholder: AccountDeletedPolicy.unlink), default: "unlink",
-            reloads: true, "What a deleted Apple account does")
+            reloads: true,
+            "Whether the end of an Apple account unlinks the identity, but for the last way in, or deletes the account here"
+        )
     }
 
     enum Limits {
         static let passwordPerAccount = Setting(
-            "limits.passwordPerAccount", .rate, default: "10/15min", reloads: true, "Password guesses at one account")
+            "limits.passwordPerAccount", .rate, default: "10/15min", reloads: true,
+            "Wrong passwords for one address, known or not, in whatever spelling. Right ones are not counted")
         static let guessPerNetwork = Setting(
-            "limits.guessPerNetwork", .rate, default: "100/15min", reloads: true, "Wrong guesses from one network")
+            "limits.guessPerNetwork", .rate, default: "100/15min", reloads: true,
+            "Wrong passwords and mailed codes from one network")
         static let registrationPerNetwork = Setting(
-            "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true, "New accounts from one network")
+            "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true,
+            "Registrations with a password from one network, those of an address that is taken included")
         static let mailPerAddress = Setting(
-            "limits.mailPerAddress", .rate, default: "5/h", reloads: true, "Mails to one address")
+            "limits.mailPerAddress", .rate, default: "5/h", reloads: true,
+            """
+            Codes mailed to one address, however it is spelled, and changes of address that one account asks for. It \
+            is also what bounds guessing at codes: each has five tries
+            """)
         static let mailPerNetwork = Setting(
-            "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true, "Codes that one network asks for")
+            "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
+            "Codes that one network asks for, whoever they are for")
     }
 
     enum Tokens {
-        static let issuer = Setting("tokens.issuer", .text, "iss of our access tokens; server.publicUrl if absent")
-        static let audience = Setting("tokens.audience", .text, "aud of our access tokens; server.publicUrl if absent")
+        static let issuer = Setting(
+            "tokens.issuer", .text, otherwise: "`server.publicUrl`",
+            "`iss` of our access tokens, and what the discovery document names")
+        static let audience = Setting(
+            "tokens.audience", .text, otherwise: "`server.publicUrl`",
+            "`aud` of our access tokens")
         static let accessLifetime = Setting(
-            "tokens.accessLifetime", .integer(1...86_400, unit: "seconds"), default: "900", "Life of an access token")
+            "tokens.accessLifetime", .integer(1...86_400, unit: "seconds"), default: "900",
+            "How long an access token lives")
         static let refreshLifetime = Setting(
             "tokens.refreshLifetime", .integer(60...315_360_000, unit: "seconds"), default: "5184000",
-            "Life of a session that isn't used")
+            "How long a session lives without a refresh")
     }
 
-    static let keyringPath = Setting("keyring.path", .text, "The key ring, mode 0600: lines `id base64-of-32-bytes`")
+    static let keyringPath = Setting("keyring.path", .text, otherwise: "required", "The key ring")
 
     enum Mail {
         static let smtpURL = Setting(
-            "mail.smtpUrl", .smtpURL, secret: true, "Mail server; without it no code is mailed")
-        static let from = Setting("mail.from", .emailAddress, "Sender of the mails")
+            "mail.smtpUrl", .smtpURL, secret: true,
+            """
+            Mail server; needs `mail.from` beside it. `smtp:` means STARTTLS, except to this machine. Without it no \
+            code and no notice is mailed
+            """)
+        static let from = Setting("mail.from", .emailAddress, "Sender of the mails; needs `mail.smtpUrl` beside it")
         static let serviceName = Setting(
-            "mail.serviceName", .text, "What mails call the service; the host of server.publicUrl if absent")
+            "mail.serviceName", .text, otherwise: "the host of `server.publicUrl`",
+            "What mails call the service")
         static let templatesPath = Setting(
-            "mail.templatesPath", .text, "A directory of templates in place of the built-in ones, or beside them")
+            "mail.templatesPath", .text,
+            "[Templates](mail.md#templates) in place of the built-in ones, or in more languages")
     }
 
     enum Log {
         static let level = Setting(
             "log.level", .choice(placeholder: Logger.Level.info), default: "info", reloads: true,
             "The least that is logged")
-        static let format = Setting("log.format", .choice(placeholder: LogFormat.json), default: "json", "How it looks")
+        static let format = Setting(
+            "log.format", .choice(placeholder: LogFormat.json), default: "json",
+            "How a line looks")
         static let personalData = Setting(
-            "log.personalData", .boolean, default: "false", "Whether emails and full addresses may be logged")
+            "log.personalData", .boolean, default: "false",
+            "Whether emails and full addresses may be [logged](operations/logs.md#personal-data)")
     }
 
     /// Every row, with those of the named teams besides `main`.

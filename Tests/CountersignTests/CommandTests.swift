@@ -47,6 +47,25 @@ import Testing
         }
     }
 
+    @Test func `a variable that belongs to no key is told, and is no fault`() async throws {
+        let environment = [
+            "COUNTERSIGN_SERVR_PORT": "canary", "COUNTERSIGN_APPLE_TEAM_BETA_TEAM_ID": "b", "COUNTERSIGN_CONFIG": "",
+            "COUNTERSIGN_APPLE_TEAMS": "main,alpha", "COUNTERSIGN_APPLE_TEAM_ALPHA_TEAM_ID": "a", "COUNTERSIGNED": "x",
+        ]
+        let warnings = """
+            countersign: warning: COUNTERSIGN_APPLE_TEAM_BETA_TEAM_ID belongs to no key
+            countersign: warning: COUNTERSIGN_SERVR_PORT belongs to no key
+
+            """
+        let shown = try await CountersignProcess.run(["config", "show"], environment: environment)
+        #expect(shown.code == 0)
+        #expect(shown.errors == warnings)
+        let checked = try await CountersignProcess.run(["config", "check"], environment: environment)
+        #expect(checked.code == 2)
+        #expect(checked.errors.hasPrefix(warnings + "countersign: "))
+        #expect(!(checked.errors + shown.errors).contains("canary"))
+    }
+
     @Test(arguments: [["--help"], ["help", "migrate"], ["token", "verify", "--help"], ["--version"]])
     func `help and version need no configuration`(arguments: [String]) async throws {
         let run = try await CountersignProcess.run(arguments, environment: ["COUNTERSIGN_CONFIG": "/nowhere"])

@@ -68,6 +68,18 @@ import Testing
         }
     }
 
+    @Test func `a variable that belongs to no key is told`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            let settings = [
+                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
+            ]
+            try await Countersign.serve(settings) { service in
+                let told = try service.logLines().compactMap { $0["variable"]?.string }
+                #expect(told == ["COUNTERSIGN_SERVR_DRAIN_SECONDS"])
+            }
+        }
+    }
+
     @Test func `a provider without client IDs is refused before anything is touched`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://127.0.0.1:1/none", "apple.clientIds": ""])

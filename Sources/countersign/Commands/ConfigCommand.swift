@@ -13,7 +13,9 @@ struct ConfigCommand: ParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() throws {
-            _ = try options.sources().load(ServiceConfiguration.init)
+            let sources = try options.sources()
+            sources.tellUnknownVariables()
+            _ = try sources.load(ServiceConfiguration.init)
             print("the configuration is sound")
         }
     }
@@ -38,8 +40,15 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             let sources = try options.sources()
             for line in ConfigurationListing(sources: sources).lines { print(line) }
+            sources.tellUnknownVariables()
             // What can't be understood is told after what can, and the keys that only `serve` needs aren't asked for.
             _ = try sources.load { reader in reader.refuseUnacceptable() }
         }
+    }
+}
+
+extension ConfigurationSources {
+    fileprivate func tellUnknownVariables() {
+        for variable in unknownVariables { tell("warning: \(variable) belongs to no key") }
     }
 }

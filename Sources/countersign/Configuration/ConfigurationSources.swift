@@ -2,7 +2,11 @@ import Configuration
 
 /// Where values come from: the environment first, then one YAML file, if there is one.
 struct ConfigurationSources: Sendable {
+    private static let fileVariable = "COUNTERSIGN_CONFIG"
+
     private let environment: EnvironmentVariablesProvider
+    /// The names of those that could be meant for us.
+    private let variables: [String]
     private let file: ConfigurationFile?
     /// In place of `file`, for some keys.
     private var kept: (names: Set<String>, file: ConfigurationFile?) = ([], nil)
@@ -12,11 +16,11 @@ struct ConfigurationSources: Sendable {
         path: String?, environment variables: [String: String], isReload: Bool = false
     ) throws(ConfigurationFaults) {
         environment = EnvironmentVariablesProvider(environmentVariables: variables)
+        self.variables = variables.keys.filter { $0.hasPrefix("COUNTERSIGN_") }.sorted()
         if let path {
             file = try ConfigurationFile(path: path, origin: .commandLine, isReload: isReload)
-        } else if let path = variables["COUNTERSIGN_CONFIG"], !path.isEmpty {
-            file = try ConfigurationFile(
-                path: path, origin: .environment("COUNTERSIGN_CONFIG"), isReload: isReload)
+        } else if let path = variables[Self.fileVariable], !path.isEmpty {
+            file = try ConfigurationFile(path: path, origin: .environment(Self.fileVariable), isReload: isReload)
         } else {
             file = nil
         }
@@ -50,6 +54,14 @@ struct ConfigurationSources: Sendable {
     /// `apple.clientIds` → `COUNTERSIGN_APPLE_CLIENT_IDS`, as the environment provider spells it.
     func variable(for name: String) -> String {
         (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
+    }
+
+    /// Variables that look like ours and belong to no key: misspelt ones, which silently leave a default in place. They are
+    /// told and are no fault, for not all of them are mistakes: an older release meets those of a newer one when an upgrade
+    /// is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service by the name of countersign.
+    var unknownVariables: [String] {
+        let known = Set(Settings.rows(teams: teamNames).map { variable(for: $0.name) } + [Self.fileVariable])
+        return variables.filter { !known.contains($0) }
     }
 
     private func variableKey(for name: String) -> AbsoluteConfigKey {

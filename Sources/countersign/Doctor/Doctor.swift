@@ -30,8 +30,16 @@ struct Doctor: Sendable {
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
-        return [.ok(.configuration, "every value is one that its key can have")]
+        return [.ok(.configuration, "every value is one that its key can have")] + unknownVariables
             + CheckName.allCases.flatMap { name in findings.filter { $0.check == name } }
+    }
+
+    private var unknownVariables: [Finding] {
+        reading.sources.unknownVariables.map { variable in
+            .warning(
+                .configuration, "\(variable) belongs to no key",
+                advice: "correct or remove it, unless it is another release's or somebody else's")
+        }
     }
 
     private var checks: [Check] {

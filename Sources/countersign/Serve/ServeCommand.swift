@@ -23,6 +23,9 @@ struct ServeCommand: AsyncParsableCommand {
         let level = Reloadable(configuration.reloadable.logLevel)
         let logger = Logger(
             label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
+        for variable in reading.sources.unknownVariables {
+            logger.warning("a variable belongs to no key", metadata: ["variable": "\(variable)"])
+        }
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in
                 _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }

@@ -18,14 +18,15 @@ enum RequestID {
         }
     }
 
-    /// A UUIDv7 (RFC 9562 §5.7), so that ids sort by time in a log search.
+    /// A UUIDv7 (RFC 9562 §5.7), so that ids sort by time in a log search; its 12 bits behind the milliseconds are the
+    /// fraction of the millisecond (§6.2, method 3).
     static func fresh() -> String {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         var generator = SystemRandomNumberGenerator()
         return text(
             milliseconds: UInt64(clamping: now.tv_sec) &* 1000 &+ UInt64(clamping: now.tv_nsec / 1_000_000),
-            random: (generator.next(), generator.next()))
+            random: (UInt64(clamping: now.tv_nsec % 1_000_000) * 4096 / 1_000_000, generator.next()))
     }
 
     static func text(milliseconds: UInt64, random: (UInt64, UInt64)) -> String {

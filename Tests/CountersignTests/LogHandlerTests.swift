@@ -34,6 +34,33 @@ import Testing
         #expect(Set(numbers).count == 200)
     }
 
+    /// Standard error may be shared with a program that has made it not wait.
+    @Test func `a log that takes no more is waited for, and a line that is cut off spoils no other`() async {
+        await #expect(processExitsWith: .success) {
+            var ends: [Int32] = [0, 0]
+            #expect(pipe(&ends) == 0)
+            #expect(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
+            #expect(dup2(ends[1], STDERR_FILENO) == STDERR_FILENO)
+            close(ends[1])
+            let logger = Logger(label: "test", factory: { _ in ServiceLogHandler(level: Reloadable(.info)) })
+            // More than a pipe holds.
+            let long = String(repeating: "x", count: 300_000)
+            logger.info("cut off", metadata: ["text": "\(long)"])
+            let reader = Task.detached { [end = ends[0]] in
+                try FileHandle(fileDescriptor: end).readToEnd().map { String(decoding: $0, as: UTF8.self) } ?? ""
+            }
+            logger.info("waited for", metadata: ["text": "\(long)"])
+            logger.info("after it")
+            close(STDERR_FILENO)
+            let lines = try await reader.value.split(separator: "\n")
+            #expect(lines.count == 3)
+            for (line, message) in zip(lines.dropFirst(), ["waited for", "after it"]) {
+                let members = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String]
+                #expect(members?["message"] == message)
+            }
+        }
+    }
+
     @Test func `a log line is one JSON object, whatever is logged`() async throws {
         let result = try await #require(
             processExitsWith: .success, observing: [\.standardErrorContent]

@@ -87,8 +87,8 @@ import Testing
                 for _ in 0..<4 {
                     group.addTask {
                         while !load.isOver {
-                            let answer = try await patiently { try await world.service.signInWithApple(token) }
-                            load.count("\(answer.status)")
+                            let answer = try await world.service.signInWithApple(token)
+                            load.count(answer.code ?? "\(answer.status)")
                         }
                     }
                 }
@@ -107,7 +107,9 @@ import Testing
                 load.end()
                 try await group.waitForAll()
             }
-            #expect(Array(load.counts.keys) == ["200"], "\(load.counts)")
+            // A machine that stands still may put off whoever is asking, on each of the four once.
+            #expect(load.counts["temporarily_unavailable", default: 0] <= 4)
+            #expect(Set(load.counts.keys).isSubset(of: ["200", "temporarily_unavailable"]), "\(load.counts)")
             #expect(try await readiness(world.service) == 200)
             _ = try await world.newAccount("pat")
 

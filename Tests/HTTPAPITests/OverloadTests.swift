@@ -60,10 +60,11 @@ struct OverloadTests {
 
     /// Runs `body` while so many places are taken; afterwards each who took one gets an answer.
     private static func withTaken(
-        _ count: Int, log: LogRecorder = LogRecorder(), _ body: @escaping @Sendable (Int) async throws -> Void
+        _ count: Int, limits: ServerLimits = .unhurried, log: LogRecorder = LogRecorder(),
+        _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let crowd = Crowd()
-        var limits = ServerLimits.unhurried
+        var limits = limits
         limits.concurrentRequests = places
         try await withServer(routes(crowd), limits: limits, log: log) { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
@@ -142,6 +143,24 @@ struct OverloadTests {
                 Self.expectSentAway(last)
                 #expect(last["Connection"] == "close")
                 try await connection.expectEnd()
+            }
+        }
+    }
+
+    @Test func `whoever reads no refusal is sent no more of them, and cut off`() async throws {
+        var limits = ServerLimits.unhurried
+        limits.writeDeadline = .seconds(2)
+        try await Self.withTaken(6, limits: limits) { port in
+            try await RawConnection.open(port, readsByItself: false) { connection in
+                let request =
+                    "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(String(repeating: "a", count: 128))\r\n\r\n"
+                await #expect(throws: (any Error).self) {
+                    // More than both kernels keep of the answers; one after the other, so that few come in one piece.
+                    for _ in 0..<15_000 {
+                        try await connection.send(request)
+                        try await Task.sleep(for: .milliseconds(1))
+                    }
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ struct Exchange: Sendable {
     let code: Problem.Code?
     let reason: String?
     /// `nil` when nobody looked: the request was refused before.
-    var client: ClientAddress?
+    let client: ClientAddress?
     let email: String?
     /// Requests refused for overload that left no line, since the last that did.
     var unlogged = 0

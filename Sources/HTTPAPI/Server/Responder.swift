@@ -47,12 +47,10 @@ struct Responder: Sendable {
         guard case .found(let route, _) = routes.resolve(method, path: path) else { return .admitted(nil) }
         if let place = traffic.enter(route.priority) { return .admitted(place) }
         let context = Self.context(of: received)
+        let client = client(peer(), received.head.headers)
         return RequestContext.$current.withValue(context) {
-            let outcome = refusal(for: .noPlace, route: route.template, client: nil, in: context)
-            return .refused(
-                finish(
-                    outcome, of: received, in: context, since: received.arrival,
-                    client: client(peer(), received.head.headers)))
+            let outcome = refusal(for: .noPlace, route: route.template, client: client, in: context)
+            return .refused(finish(outcome, of: received, in: context, since: received.arrival))
         }
     }
 
@@ -81,12 +79,10 @@ struct Responder: Sendable {
             requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
     }
 
-    /// - Parameters:
-    ///   - received: `nil` for what was no request; the connection ends with the answer.
-    ///   - client: who asked, where the outcome doesn't say: for the log line, if there is one.
+    /// - Parameter received: `nil` for what was no request; the connection ends with the answer.
     private func finish(
         _ outcome: Outcome, of received: ReceivedRequest?, in context: RequestContext,
-        since start: ContinuousClock.Instant, client: @autoclosure () -> ClientAddress? = nil
+        since start: ContinuousClock.Instant
     ) -> Reply {
         let method = received?.head.method.rawValue ?? "-"
         let closes = received?.closes ?? true || traffic.isDraining || outcome.problem?.endsConnection == true
@@ -102,7 +98,6 @@ struct Responder: Sendable {
             metrics.refused(for: overload)
             guard let unlogged = overloadLog.takeTurn(at: now) else { return reply }
             exchange.unlogged = unlogged
-            exchange.client = exchange.client ?? client()
         }
         exchange.log(to: logger)
         return reply
@@ -148,7 +143,7 @@ struct Responder: Sendable {
     }
 
     private func refusal(
-        for overload: Overload, route: String, client: ClientAddress?, in context: RequestContext
+        for overload: Overload, route: String, client: ClientAddress, in context: RequestContext
     ) -> Outcome {
         let problem = overload.problem
         return Outcome(

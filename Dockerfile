@@ -41,7 +41,8 @@ CMD ["--host", "0.0.0.0", "--allow-remote"]
 # check finds it by the variables, so set a host or a port of your own there and not in a file.
 FROM runtime AS countersign
 COPY --from=build /out/countersign /usr/local/bin/
-ENV COUNTERSIGN_SERVER_HOST=0.0.0.0
+# Large pages for the heap, where the host gives them to who asks (docs/performance.md).
+ENV COUNTERSIGN_SERVER_HOST=0.0.0.0 GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["bash", "-c", "exec 3<>/dev/tcp/${COUNTERSIGN_ADMIN_HOST:-127.0.0.1}/${COUNTERSIGN_ADMIN_PORT:-8081} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]
 ENTRYPOINT ["countersign"]

@@ -25,6 +25,7 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
@@ -147,7 +148,9 @@ let package = Package(
             swiftSettings: habits),
         .testTarget(
             name: "HTTPAPITests",
-            dependencies: ["HTTPAPI", "JOSE", nioCore, nioPosix, log, metrics, metricsTestKit, lifecycle],
+            dependencies: [
+                "HTTPAPI", "JOSE", nioCore, nioPosix, nioHTTP1, nioEmbedded, log, metrics, metricsTestKit, lifecycle,
+            ],
             swiftSettings: habits),
         .testTarget(
             name: "CountersignTests",

@@ -53,11 +53,11 @@ class Bench:
         self.sandbox.stop()
         self.database.drop()
 
-    def wrk(self, seconds, connections, pause=0):
+    def wrk(self, seconds, connections, rate=0):
         before = self.service.cpu_seconds()
         output = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s", "-s", HERE.parent / "SignIn/sign-in.lua",
-             self.service.url, "--", self.tokens, str(pause)], check=True, stdout=subprocess.PIPE, text=True).stdout
+             self.service.url, "--", self.tokens, str(round(rate))], check=True, stdout=subprocess.PIPE, text=True).stdout
         result = json.loads(output.splitlines()[-1])
         result["offered"] = result["requests"] / result["seconds"]
         result["answered"] = (result["requests"] - result["refused"]) / result["seconds"]
@@ -76,14 +76,6 @@ class Bench:
         connection.request("GET", "/metrics")
         lines = connection.getresponse().read().decode().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("countersign_http_shed_total{"))
-
-    def pause(self, rate):
-        """Between two requests of a connection, for all of them together to offer so much; found by trying."""
-        pause = 1000 * CONNECTIONS / rate
-        for _ in range(3):
-            offered = self.wrk(6, CONNECTIONS, round(pause))["offered"]
-            pause = max(1, pause + 1000 * CONNECTIONS / rate - 1000 * CONNECTIONS / offered)
-        return round(pause)
 
     def call(self, connection, path, body, access=None):
         headers = {"Content-Type": "application/json"} | ({"Authorization": "Bearer " + access} if access else {})
@@ -128,12 +120,11 @@ def run(bench):
         if bound is False:
             broken.append(title)
 
-    # A process that has seen no crowd yet is slower by a tenth.
-    bench.wrk(15, CAPACITY_CONNECTIONS[-1])
+    # For half a minute a new process and a new database are slower, by up to a third.
+    bench.wrk(40, CAPACITY_CONNECTIONS[-1])
     before, cpu = bench.capacity(10)
     count = round(bench.seconds / (2 * PROBE_PAUSE))
     sessions = bench.sessions(count)
-    pause = bench.pause(FACTOR * before)
     until = time.monotonic() + bench.seconds
 
     def while_it_lasts(requests):
@@ -146,7 +137,7 @@ def run(bench):
     sign_outs = bench.probe(
         "/v1/sessions/revoke", while_it_lasts([({"scope": "current"}, access) for access in sessions]))
     shed = bench.shed()
-    overload = bench.wrk(bench.seconds, CONNECTIONS, pause)
+    overload = bench.wrk(bench.seconds, CONNECTIONS, FACTOR * before)
     end = time.monotonic()
     recovery = math.inf
     while time.monotonic() < end + RECOVERY_SECONDS:

@@ -25,7 +25,6 @@ class Bench:
         self.sandbox = Sandbox(options.bin, directory)
         self.service = Service(options.bin, directory, self.database.url, self.sandbox)
         self.tokens = f"{directory}/tokens"
-        self.pause = 10
 
     def stop(self):
         self.service.stop()
@@ -36,19 +35,19 @@ class Bench:
         register_persons(self.service, self.sandbox, self.tokens)
         self.wrk(3)
 
-    def wrk(self, seconds, connections=CONNECTIONS, pause=0):
+    def wrk(self, seconds, connections=CONNECTIONS, rate=0):
         output = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", HERE / "sign-in.lua", self.service.url, "--",
-             self.tokens, str(pause)], check=True, stdout=subprocess.PIPE, text=True).stdout
+             self.tokens, str(round(rate))], check=True, stdout=subprocess.PIPE, text=True).stdout
         result = json.loads(output.splitlines()[-1])
         if result["refused"] or result["failed"]:
             raise SystemExit(f"not every sign-in was answered with 200: {result}")
         result["rate"] = result["requests"] / result["seconds"]
         return result
 
-    def measure(self, connections=CONNECTIONS, pause=0):
+    def measure(self, connections=CONNECTIONS, rate=0):
         self.database.reset()
-        result = self.wrk(self.seconds, connections, pause)
+        result = self.wrk(self.seconds, connections, rate)
         # wrk hangs up on the last answers of its connections.
         sessions = self.database.sessions()
         if not result["requests"] <= sessions <= result["requests"] + connections:
@@ -71,11 +70,8 @@ class Bench:
         return self.service.cpu_seconds(), self.database.cpu_seconds(), children.ru_utime + children.ru_stime
 
     def paced(self, peak):
-        """At 70 % of the peak. A short try tells by how much the pause between two requests has to change."""
-        trial = self.wrk(2, PACED_CONNECTIONS, self.pause)
-        excess = PACED_CONNECTIONS / (0.7 * peak) - PACED_CONNECTIONS / trial["rate"]
-        self.pause = max(1, round(self.pause + 1000 * excess))
-        result = self.measure(PACED_CONNECTIONS, self.pause)
+        """At 70 % of the peak."""
+        result = self.measure(PACED_CONNECTIONS, 0.7 * peak)
         result["load"] = result["rate"] / peak
         result["spread"] = result["p99"] / result["p50"]
         return result

@@ -83,6 +83,7 @@ class Service(Server):
         with open(os.open(keyring, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as file:
             file.write("bench " + base64.b64encode(secrets.token_bytes(32)).decode() + "\n")
         self._environment = {
+            "GLIBC_TUNABLES": os.environ.get("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
             "COUNTERSIGN_POSTGRES_URL": database_url,
             "COUNTERSIGN_KEYRING_PATH": keyring,
             "COUNTERSIGN_SERVER_PORT": str(self.port),

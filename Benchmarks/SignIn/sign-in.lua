@@ -1,9 +1,22 @@
--- Posts the tokens of a file, at random.  wrk -s sign-in.lua URL -- TOKENS [MEAN_PAUSE_MS]
--- With a pause each connection thinks between two requests, between 0 and twice as long; wrk then measures a service
--- that is not saturated.
+-- Posts the tokens of a file, at random.  wrk -t1 -s sign-in.lua URL -- TOKENS [RATE]
+-- With a rate, so many are posted a second by all connections together, at the moments of a Poisson process, however long
+-- the answers take; what finds no connection free comes late. Without one, each connection posts after each answer.
+
+local ffi = require("ffi")
+ffi.cdef([[
+    typedef struct { long seconds, nanoseconds; } moment;
+    int clock_gettime(int clock, moment *now);
+]])
 
 local requests = {}
-local pause = 0
+local rate = 0
+local due
+local moment = ffi.new("moment")
+
+local function now()
+    ffi.C.clock_gettime(1, moment)
+    return tonumber(moment.seconds) + tonumber(moment.nanoseconds) / 1e9
+end
 
 function init(args)
     math.randomseed(os.time())
@@ -11,16 +24,19 @@ function init(args)
         local body = '{"idToken":"' .. token .. '","device":{"name":"Pixel 9","platform":"android"}}'
         table.insert(requests, wrk.format("POST", "/v1/sign-in/google", { ["Content-Type"] = "application/json" }, body))
     end
-    pause = tonumber(args[2] or "0")
-    if pause == 0 then delay = nil end
+    rate = tonumber(args[2] or "0")
+    if rate == 0 then delay = nil end
 end
 
 function request()
     return requests[math.random(#requests)]
 end
 
+-- Milliseconds until the next one is due.
 function delay()
-    return math.random(0, 2 * pause)
+    local now = now()
+    due = math.max(due or now, now - 1) - math.log(1 - math.random()) / rate
+    return math.max(0, math.floor(1000 * (due - now) + 0.5))
 end
 
 function done(summary, latency)

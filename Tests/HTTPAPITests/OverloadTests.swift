@@ -1,3 +1,4 @@
+import JOSE
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
@@ -115,6 +116,39 @@ struct OverloadTests {
         #expect(refused.allSatisfy { $0.metadata["reason"] == "no_place" && $0.metadata["route"] == "/v1/sign-in" })
         #expect(refused.allSatisfy { $0.personal["client"] == "127.0.0.1" && $0.metadata["method"] == "POST" })
         #expect(refused.allSatisfy { $0.metadata["requestId"]?.isEmpty == false })
+    }
+
+    /// What is refused by its bytes, and what the decoder has to see first.
+    @Test(arguments: ["X-Request-Id: r.1\r\n", "X-Request-Id: not one\r\n", ""])
+    func `however a request comes, its refusal is the same`(id: String) async throws {
+        try await Self.withTaken(6) { port in
+            try await RawConnection.open(port) { connection in
+                let head = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\n\(id)"
+                var answers: [Answer] = []
+                // The first of a second may go another way, for its line in the log.
+                for _ in 1...3 {
+                    answers.append(try await connection.exchange(head + "Content-Length: 2\r\n\r\n{}"))
+                }
+                answers.append(
+                    try await connection.exchange(head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"))
+                for answer in answers {
+                    Self.expectSentAway(answer)
+                    #expect(answer.fields.map(\.name) == answers[3].fields.map(\.name))
+                    let requestID = try #require(answer["X-Request-Id"])
+                    #expect(id.contains("r.1") ? requestID == "r.1" : requestID.utf8.count == 36)
+                    #expect(answer.json?["requestId"]?.string == requestID)
+                    for name in ["Content-Type", "Cache-Control", "X-Content-Type-Options", "Content-Length"] {
+                        #expect(answer[name] == answers[3][name])
+                    }
+                    #expect(
+                        answer.text.replacing(requestID, with: "")
+                            == answers[3].text.replacing(
+                                answers[3]["X-Request-Id"] ?? "", with: ""))
+                }
+                #expect(
+                    id.contains("r.1") || Set(answers.map { $0["X-Request-Id"] }).count == answers.count)
+            }
+        }
     }
 
     @Test func `of the refusals of a second one leaves a line, and the next line tells how many did not`() {

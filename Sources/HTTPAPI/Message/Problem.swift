@@ -105,12 +105,14 @@ extension Problem.Code {
         }
     }
 
-    /// What `Retry-After` says when nobody knows better; nil where the header is not owed. Who is sent away together is not
-    /// to come back together.
+    /// Seconds. Who is sent away together is not to come back together.
+    static let soon = 1...3
+
+    /// What `Retry-After` says when nobody knows better; nil where the header is not owed.
     private var usualRetryAfter: Int? {
         switch status {
         case .tooManyRequests: 60
-        case .serviceUnavailable: self == .providerUnavailable ? 5 : Int.random(in: 1...3)
+        case .serviceUnavailable: self == .providerUnavailable ? 5 : Int.random(in: Self.soon)
         default: nil
         }
     }

@@ -99,16 +99,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
         var request = request
         // Behind another request of its connection it looks for a place when its turn comes: a connection has one. Behind an
         // answer that the peer has not taken it waits as all do, or whoever never reads would be sent refusals without end.
-        if unanswered == 0, unflushed == 0 {
+        if owesNothing {
             switch admit(request, context.channel) {
             case .admitted(let place): request.place = place
             case .refused(let reply):
-                begin(isLast: request.closes || reply.closes)
-                refused = reply
+                sendAway(with: reply)
                 return
             }
         }
         handUp(.request(request), isLast: request.closes, context)
+    }
+
+    /// Nothing is unanswered or on its way out, and no body is half received. Whether a header section has begun, only the
+    /// gate knows.
+    var owesNothing: Bool {
+        guard case .open = stage else { return false }
+        return unanswered == 0 && unflushed == 0 && !assembly.isReceivingBody
+    }
+
+    /// Answers a request with its refusal when this burst of bytes has been read.
+    /// - Precondition: `owesNothing`.
+    func sendAway(with reply: Reply) {
+        begin(isLast: reply.closes)
+        refused = reply
     }
 
     private func handUp(_ arrival: Arrival, isLast: Bool, _ context: ChannelHandlerContext) {

@@ -10,9 +10,9 @@ struct Connections: ServerChildChannel {
     let limits: ServerLimits
     let responder: Responder
 
-    /// bytes → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task of `handle`; the answers are
-    /// written as bytes by the handler, which refuses by itself what there is no place for. There is no encoder and no
-    /// upgrade: HTTP/1.1 and nothing else.
+    /// bytes → `OverloadGate` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task of `handle`;
+    /// the answers are written as bytes by the handler. What there is no place for comes as far as the gate when it is plain,
+    /// and as far as the handler when it isn't. There is no encoder and no upgrade: HTTP/1.1 and nothing else.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -20,11 +20,13 @@ struct Connections: ServerChildChannel {
             decoding.maxHeaderListSize = limits.headerBytes
             decoding.maxHeaderFieldCount = limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
+            let connection = ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) }
             let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(
+                OverloadGate(refusals: responder.refusals, connection: connection))
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
-            try pipeline.addHandler(
-                ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) })
+            try pipeline.addHandler(connection)
             return try NIOAsyncChannel(
                 wrappingChannelSynchronously: channel,
                 configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))

@@ -67,10 +67,9 @@ package struct Listener: Service {
         self.onShutdown = onShutdown
         let metrics = RequestMetrics(listener: configuration.name, routes: routes, factory: metrics)
         let responder = Responder(
-            routes: RouteTable(routes),
+            routes: routes, limits: configuration.limits,
             traffic: Traffic(places: configuration.limits.concurrentRequests, metrics: metrics),
-            patience: configuration.limits.patience, trustedProxies: configuration.trustedProxies, logger: logger,
-            metrics: metrics)
+            trustedProxies: configuration.trustedProxies, logger: logger, metrics: metrics)
         self.connections = Connections(limits: configuration.limits, responder: responder)
     }
 

@@ -5,18 +5,18 @@ import Metrics
 /// Every series is made with the routes: none can come into being by what a client sends, a request costs one look-up, and a
 /// first refusal is a step from 0 that a rate can see. What was matched to no route has `-` for route and method.
 struct RequestMetrics: Sendable {
-    private struct Operation: Hashable {
+    fileprivate struct Operation: Hashable {
         var method = "-"
         var route = "-"
     }
 
-    private struct Series {
+    struct Series: Sendable {
         private static let classes = 2...5
         private let time: Timer
         /// One for each class of status.
         private let answers: [Counter]
 
-        init(_ operation: Operation, _ factory: any MetricsFactory) {
+        fileprivate init(_ operation: Operation, _ factory: any MetricsFactory) {
             let dimensions = [("method", operation.method), ("route", operation.route)]
             time = Timer(label: "countersign_http_request_seconds", dimensions: dimensions, factory: factory)
             answers = Self.classes.map {
@@ -26,9 +26,9 @@ struct RequestMetrics: Sendable {
             }
         }
 
-        func record(_ exchange: Exchange) {
-            time.record(duration: exchange.duration)
-            let status = exchange.status / 100
+        func record(_ status: Int, after duration: Duration) {
+            time.record(duration: duration)
+            let status = status / 100
             if Self.classes.contains(status) { answers[status - Self.classes.lowerBound].increment() }
         }
     }
@@ -67,6 +67,10 @@ struct RequestMetrics: Sendable {
         // HEAD is answered by the route of GET, and counts as one.
         let method = exchange.method == "HEAD" ? Route.Method.get.rawValue : exchange.method
         let series = operations[Operation(method: method, route: exchange.route)] ?? unmatched
-        series.record(exchange)
+        series.record(exchange.status, after: exchange.duration)
+    }
+
+    func series(of route: Route) -> Series {
+        operations[Operation(method: route.method.rawValue, route: route.template)] ?? unmatched
     }
 }

@@ -11,17 +11,21 @@ struct Responder: Sendable {
     let metrics: RequestMetrics
     private let date = HTTPDate()
     private let overloadLog = OverloadLog()
+    /// For requests that are refused undecoded.
+    let refusals: OverloadRefusals
 
     init(
-        routes: RouteTable, traffic: Traffic, patience: Duration, trustedProxies: TrustedProxies, logger: Logger,
+        routes: [Route], limits: ServerLimits, traffic: Traffic, trustedProxies: TrustedProxies, logger: Logger,
         metrics: RequestMetrics
     ) {
-        self.routes = routes
+        self.routes = RouteTable(routes)
         self.traffic = traffic
-        self.patience = patience
+        patience = limits.patience
         self.trustedProxies = trustedProxies
         self.logger = logger
         self.metrics = metrics
+        self.refusals = OverloadRefusals(
+            of: routes, limits: limits, traffic: traffic, metrics: metrics, log: overloadLog, date: date)
     }
 
     private struct Outcome {

@@ -24,6 +24,11 @@ final class Traffic: Sendable {
         return Place(in: self)
     }
 
+    /// Whether one more would get a place, if nobody else took it meanwhile.
+    func hasPlace(for priority: Route.Priority) -> Bool {
+        handled.load(ordering: .relaxed) < priority.share(of: places)
+    }
+
     fileprivate func leave() { handled.subtract(1, ordering: .relaxed) }
 
     /// From here on each answer ends its connection.
@@ -74,6 +79,15 @@ final class OverloadLog: Sendable {
             }
             defer { state = (now + .seconds(1), 0) }
             return state.unlogged
+        }
+    }
+
+    /// False when the turn is to be taken; else it is counted as one that leaves no line.
+    func passesUnlogged(at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            guard now < state.quietUntil else { return false }
+            state.unlogged += 1
+            return true
         }
     }
 }

@@ -190,6 +190,17 @@ struct OverloadGateTests {
         #expect(connection.decoded == 1)
     }
 
+    @Test func `what looks like a request within another's header section is none`() throws {
+        let place = try takePlace()
+        defer { place.leave() }
+        let connection = try Connection(to: listener)
+        connection.receive("POST /v1/sign-in HTTP/1.1\r\nA: ")
+        connection.receive("GET /v1/list HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(connection.decoded == 1)
+        #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        #expect(try connection.sent() == nil)
+    }
+
     /// Requests of all kinds, one after the other, cut at random: whoever reads the answers can't tell whether there is a
     /// gate.
     @Test func `with a gate and without the answers are the same`() throws {

@@ -36,8 +36,9 @@ package struct ServerLimits: Sendable {
     /// Open connections; more wait in the accept queue of the kernel.
     package var connections = 2048
     /// Places for requests being handled. Who reads is answered 503 when half of them are taken, who signs in when three
-    /// quarters are, who takes access away when all are.
-    package var concurrentRequests = 512
+    /// quarters are, who takes access away when all are. 64 at once keep a core and PostgreSQL busy; the others are for those
+    /// that wait for a provider, and more would only wait longer.
+    package var concurrentRequests = 256
     /// From the last byte of a request to the beginning of its handling. A busy machine that gets to it later answers 503:
     /// whoever asked has perhaps given up, and those who came after have not.
     package var patience: Duration = .seconds(2)

@@ -19,8 +19,8 @@ from service import Sandbox, Service, register_persons  # noqa: E402
 
 FACTOR = 3
 CONNECTIONS = 1800
-# The capacity is the better of what so many connections come to.
-CAPACITY_CONNECTIONS = (64, 384)
+# The capacity is the better of what so many connections come to; there are places for all of them.
+CAPACITY_CONNECTIONS = (64, 160)
 RECOVERY_SECONDS = 20
 # So often one person signs in and another one signs out during the overload.
 PROBE_PAUSE = 0.02

@@ -149,7 +149,8 @@ let package = Package(
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [
-                "HTTPAPI", "JOSE", nioCore, nioPosix, nioHTTP1, nioEmbedded, log, metrics, metricsTestKit, lifecycle,
+                "HTTPAPI", "JOSE", "TestSupport", nioCore, nioPosix, nioHTTP1, nioEmbedded, log, metrics,
+                metricsTestKit, lifecycle,
             ],
             swiftSettings: habits),
         .testTarget(

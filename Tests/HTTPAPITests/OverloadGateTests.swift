@@ -3,6 +3,7 @@ import MetricsTestKit
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -204,7 +205,7 @@ struct OverloadGateTests {
     /// Requests of all kinds, one after the other, cut at random: whoever reads the answers can't tell whether there is a
     /// gate.
     @Test func `with a gate and without the answers are the same`() throws {
-        var random = FixedRandom(state: 0x6A7E)
+        var random = SplitMix64(seed: 0x6A7E)
         let requests = [
             Self.request, "GET /v1/list HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n\r\n",
             "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\nContent-Length: 20\r\n\r\nGET /v1/list HTTP/1.1",
@@ -272,17 +273,5 @@ struct OverloadGateTests {
             #expect(reply.bytes == problem.response(requestID: id).reply(framing).bytes)
             #expect(reply.closes == closes)
         }
-    }
-}
-
-/// The same numbers in each run.
-struct FixedRandom {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state >> 1
     }
 }

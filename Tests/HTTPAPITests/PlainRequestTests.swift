@@ -1,6 +1,7 @@
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -75,7 +76,7 @@ struct PlainRequestTests {
     /// Whole requests, damaged at random: each that is still plain is one request for the decoder, the same, with nothing
     /// left over, and the connection goes on.
     @Test func `the decoder sees the same request`() throws {
-        var random = FixedRandom(state: 0x5EED)
+        var random = SplitMix64(seed: 0x5EED)
         let requests = [
             "GET /v1/session HTTP/1.1\r\nHost: a\r\n\r\n",
             "POST /v1/sign-in HTTP/1.1\r\nHost: a.example:8080\r\nContent-Type: application/json\r\nContent-Length: 12\r\n"

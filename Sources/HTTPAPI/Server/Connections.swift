@@ -22,8 +22,7 @@ struct Connections: ServerChildChannel {
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
             let connection = ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) }
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(
-                OverloadGate(refusals: responder.refusals, connection: connection))
+            try pipeline.addHandler(OverloadGate(refusals: responder.refusals, connection: connection))
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
             try pipeline.addHandler(connection)

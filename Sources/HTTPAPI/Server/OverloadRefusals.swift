@@ -74,6 +74,7 @@ struct PreparedRefusal: Sendable {
     /// Of the body, without the id.
     private let length: Int
 
+    /// Made before a port is bound, from nothing but source text: no request can meet its precondition.
     init(closes: Bool) {
         // Marks that the rest of the answer doesn't hold.
         let (date, id, seconds) = ("<date>", "<id>", 98_765)

@@ -3,9 +3,9 @@ import NIOCore
 /// Refuses for overload what can be refused by its bytes, before anything is decoded.
 ///
 /// Of three times as many requests as can be answered two thirds are refused, and what a refusal costs is taken from those
-/// that are answered: two fifths of it are the decoder and what stands behind it, whose memory is seldom in the processor's cache
-/// when so many connections are open. The gate knows a request that comes in one piece, and the next one behind a body in
-/// pieces. Whatever it is not sure of goes on to the decoder, and is refused behind it.
+/// that are answered: two fifths of it are the decoder and what stands behind it, whose memory is seldom in the
+/// processor's cache when so many connections are open. The gate knows a request that comes in one piece, and the next one
+/// behind a body in pieces. Whatever it is not sure of goes on to the decoder, and is refused behind it.
 final class OverloadGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

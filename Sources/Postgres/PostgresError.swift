@@ -41,6 +41,8 @@ package struct PostgresError: Error, Sendable {
     package var sqlState: String?
     package var constraint: String?
     package var table: String?
+    /// The object identifier of the table that a value which could not be decoded was read from; 0 for none.
+    var tableID: UInt32 = 0
     /// The server's or libpq's own words where they cannot quote a value.
     package var message: String?
 

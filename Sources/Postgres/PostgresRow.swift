@@ -35,7 +35,10 @@ package struct PostgresRow {
         do throws(PostgresError) {
             return try T(from: try self[column])
         } catch {
-            throw PostgresValue.mismatch("column \(column): \(error.message ?? "")")
+            let (name, tableID) = result.origin(ofColumn: column)
+            var located = PostgresValue.mismatch("column \(name): \(error.message ?? "")")
+            located.tableID = tableID
+            throw located
         }
     }
 }

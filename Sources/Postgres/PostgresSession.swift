@@ -15,7 +15,24 @@ extension PostgresSession {
         _ sql: SQL, file: StaticString = #fileID, line: UInt = #line,
         as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
     ) async throws(PostgresError) -> [T] {
-        try await query(sql, at: CodeLocation(file: file, line: line), as: decode)
+        do throws(PostgresError) {
+            return try await query(sql, at: CodeLocation(file: file, line: line), as: decode)
+        } catch {
+            throw await namingTable(of: error)
+        }
+    }
+
+    /// A decoding error with the name of the table that the value was read from. The result has its object identifier
+    /// alone, so the name is asked for; without an answer the error stays as it is.
+    package func namingTable(of error: PostgresError) async -> PostgresError {
+        guard error.tableID != 0 else { return error }
+        let location = CodeLocation(file: #fileID, line: #line)
+        let names = try? await query("SELECT relname FROM pg_class WHERE oid = \(Int64(error.tableID))", at: location) {
+            row throws(PostgresError) in try row.decode(String.self)
+        }
+        var named = error
+        named.table = names?.first
+        return named
     }
 
     /// Runs a statement. Returns the number of rows it touched.

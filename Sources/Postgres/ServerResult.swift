@@ -53,6 +53,13 @@ final class ServerResult {
             holding: self, start: start, count: Int(PQgetlength(handle, row, column)), type: PQftype(handle, column))
     }
 
+    /// A column's name, and the table it was read from; 0 for an expression.
+    func origin(ofColumn column: Int) -> (name: String, tableID: UInt32) {
+        let column = Int32(truncatingIfNeeded: column)
+        guard let name = unsafe PQfname(handle, column) else { return ("", 0) }
+        return (unsafe String(cString: name), unsafe PQftable(handle, column))
+    }
+
     /// The rows that a command touched or returned; 0 where its tag counts none.
     var affectedRows: Int {
         guard let count = unsafe PQcmdTuples(handle) else { return 0 }

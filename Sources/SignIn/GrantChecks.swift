@@ -40,8 +40,9 @@ package struct GrantChecks: Sendable {
         // A little later every day, so that whatever fell together does not stay together.
         let next = now.advanced(bySeconds: GrantChecks.interval + .random(in: 0...600))
         let due = try await store.takeChecks(at: now, next: next, limit: GrantChecks.batch)
+        logger.report(due.unreadable, in: "provider_grants")
         await withTaskGroup(of: Void.self) { group in
-            for check in due {
+            for check in due.work {
                 group.addTask {
                     do {
                         try await self.check(check)
@@ -53,7 +54,7 @@ package struct GrantChecks: Sendable {
                 }
             }
         }
-        return due.count
+        return due.work.count + due.unreadable.count
     }
 
     private func check(_ check: GrantCheck) async throws {

@@ -96,8 +96,9 @@ package struct ProviderEvents: Sendable {
             limit: ProviderEvents.batch, except: postponed.ids(at: clock.now()))
         for id in ids {
             do {
-                let processed = try await store.process(id, policy: policy.effect, at: clock.now())
-                for event in processed { tell(event) }
+                let acted = try await store.process(id, policy: policy.effect, at: clock.now())
+                for event in acted.processed { tell(event) }
+                logger.report(acted.unreadable, in: "provider_events")
                 postponed.forget(id)
             } catch {
                 postponed.postpone(id, at: clock.now())

@@ -41,8 +41,9 @@ package struct Revocations: Sendable {
         let now = clock.now()
         let claimed = try await store.claim(
             at: provider, now: now, claimedUntil: now.advanced(bySeconds: Revocations.lease), limit: Revocations.batch)
-        await attempt(claimed, isScheduled: true)
-        return claimed.count
+        logger.report(claimed.unreadable, in: "outbox")
+        await attempt(claimed.work, isScheduled: true)
+        return claimed.work.count + claimed.unreadable.count
     }
 
     /// Attempts those of one person, due or not, or waits for whoever is at it until none is left or its task is
@@ -53,9 +54,10 @@ package struct Revocations: Sendable {
                 let now = clock.now()
                 let claimed = try await store.claim(
                     of: key, at: now, claimedUntil: now.advanced(bySeconds: Revocations.lease))
-                guard claimed.isEmpty else {
+                logger.report(claimed.unreadable, in: "outbox")
+                guard claimed.work.isEmpty else {
                     // In a task of its own: it is not cut short when the wait is, and ends with a note of what came of it.
-                    await Task { await attempt(claimed, isScheduled: false) }.value
+                    await Task { await attempt(claimed.work, isScheduled: false) }.value
                     return
                 }
                 try await Task.sleep(for: .milliseconds(100))
@@ -95,23 +97,23 @@ package struct Revocations: Sendable {
         let now = clock.now()
         guard let failure = failures.first else {
             try await store.finish(revocation, at: now)
-            return attempts.count(revocation.provider, .done)
+            return attempts.count(revocation.key.provider, .done)
         }
         guard isScheduled else { return try await store.release(revocation, error: failure) }
         var metadata: Logger.Metadata = [
-            "revocation": "\(revocation.id)", "provider": "\(revocation.provider.rawValue)",
+            "revocation": "\(revocation.id)", "provider": "\(revocation.key.provider.rawValue)",
             "attempt": "\(revocation.attempt)", "error": "\(failure)",
         ]
         guard let delay = RetrySchedule.delay(after: revocation.failures + 1, jitter: .random(in: 0...1)) else {
             try await store.giveUp(revocation, error: failure, at: now)
             logger.error("a revocation was given up", metadata: metadata)
-            return attempts.count(revocation.provider, .failed)
+            return attempts.count(revocation.key.provider, .failed)
         }
         let next = Timestamp(microseconds: now.microseconds + delay)
         try await store.postpone(revocation, error: failure, until: next)
         metadata["nextAttempt"] = "\(next.rfc3339)"
         logger.warning("a revocation has to be repeated", metadata: metadata)
-        attempts.count(revocation.provider, .postponed)
+        attempts.count(revocation.key.provider, .postponed)
     }
 
     /// - Returns: why it failed, as a code.
@@ -119,14 +121,14 @@ package struct Revocations: Sendable {
         _ grant: ClaimedRevocation.Grant, of revocation: ClaimedRevocation
     ) async throws -> String? {
         guard let token = grant.refreshToken else { return "key_missing" }
-        guard let endpoint = endpoints[revocation.provider] else { return "not_configured" }
+        guard let endpoint = endpoints[revocation.key.provider] else { return "not_configured" }
         do {
             try await endpoint.revoke(token, of: grant.clientID, at: clock.now())
         } catch {
             if case .clientRejected(_, let keyID) = error {
                 logger.error(
                     "the provider refuses this service's client credentials; check the key",
-                    metadata: ["provider": "\(revocation.provider.rawValue)", "key": "\(keyID)"])
+                    metadata: ["provider": "\(revocation.key.provider.rawValue)", "key": "\(keyID)"])
             }
             return error.code
         }

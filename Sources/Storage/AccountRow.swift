@@ -20,24 +20,25 @@ struct AccountRow: Sendable {
             identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
             lastSignInAt, authorization, isDeliverable, blockedAt
         ) = try row.decode(
-            AccountID.self, String?.self, Bool.self, String?.self, String.self, Timestamp.self, Bool.self,
-            IdentityID?.self, String?.self, String?.self, String?.self, String?.self, Bool?.self, Bool?.self,
-            Timestamp?.self, Timestamp?.self, String?.self, Bool?.self, Timestamp?.self, from: first)
+            AccountID.self, EmailAddress?.self, Bool.self, String?.self, Account.Status.self, Timestamp.self, Bool.self,
+            IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
+            Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
+            from: first)
+        // A name is cleaned once more on its way out, by the rules of today; one of which nothing is left is no name.
         self.account = Account(
-            id: accountID, email: email.flatMap(EmailAddress.init), isEmailVerified: emailVerified,
-            displayName: displayName.flatMap(DisplayName.init), status: Account.Status(rawValue: status) ?? .disabled,
+            id: accountID, email: email, isEmailVerified: emailVerified,
+            displayName: displayName.flatMap(DisplayName.init), status: status,
             createdAt: createdAt, hasPassword: hasPassword, identities: [])
-        if let identityID, let provider = provider.flatMap(Provider.init), let realm, let linkedAt,
-            let subject = subject.flatMap(ProviderSubject.init)
+        if let identityID, let provider, let realm, let subject, let identityEmailVerified, let isPrivate, let linkedAt,
+            let authorization
         {
             self.identity = Identity(
-                id: identityID, key: IdentityKey(provider: provider, realm: Realm(realm), subject: subject),
-                email: identityEmail.flatMap(EmailAddress.init), isEmailVerified: identityEmailVerified ?? false,
-                isPrivateEmail: isPrivate ?? false, linkedAt: linkedAt, lastSignInAt: lastSignInAt,
-                authorization: authorization.flatMap(Identity.Authorization.init) ?? .none,
-                isEmailDeliverable: isDeliverable,
-                isBlocked: blockedAt != nil)
+                id: identityID, key: IdentityKey(provider: provider, realm: realm, subject: subject),
+                email: identityEmail, isEmailVerified: identityEmailVerified, isPrivateEmail: isPrivate,
+                linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
+                isEmailDeliverable: isDeliverable, isBlocked: blockedAt != nil)
         } else {
+            // Of an outer join without an identity: all of these columns are NULL, or, NOT NULL as they are, none is.
             self.identity = nil
         }
     }

@@ -138,8 +138,8 @@ extension AccountStore {
             FROM accounts
             WHERE account_id = \(id)
             """
-        ) { row throws(PostgresError) in try row.decode(String?.self) }
-        return rows.first?.flatMap(EmailAddress.init)
+        ) { row throws(PostgresError) in try row.decode(EmailAddress?.self) }
+        return rows.first ?? nil
     }
 
     /// Proves the account's address, or puts the new one in its place, in a session of the account.

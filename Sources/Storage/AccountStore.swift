@@ -41,9 +41,8 @@ package struct AccountStore: Sendable {
             WHERE email = \(email.text)
             """
         ) { row throws(PostgresError) in
-            let (id, hash, status) = try row.decode(AccountID.self, String?.self, String.self)
-            return PasswordCredential(
-                accountID: id, passwordHash: hash, status: Account.Status(rawValue: status) ?? .disabled)
+            let (id, hash, status) = try row.decode(AccountID.self, String?.self, Account.Status.self)
+            return PasswordCredential(accountID: id, passwordHash: hash, status: status)
         }
         return rows.first
     }
@@ -77,10 +76,10 @@ package struct AccountStore: Sendable {
             """
         ) { row throws(PostgresError) in
             let (id, verified, status, hasIdentities, hasIdentityOfProvider) = try row.decode(
-                AccountID.self, Bool.self, String.self, Bool.self, Bool.self)
+                AccountID.self, Bool.self, Account.Status.self, Bool.self, Bool.self)
             return EmailHolder(
-                accountID: id, isEmailVerified: verified, status: Account.Status(rawValue: status) ?? .disabled,
-                hasIdentities: hasIdentities, hasIdentityOfProvider: hasIdentityOfProvider)
+                accountID: id, isEmailVerified: verified, status: status, hasIdentities: hasIdentities,
+                hasIdentityOfProvider: hasIdentityOfProvider)
         }
         return rows.first
     }

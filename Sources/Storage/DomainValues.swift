@@ -26,6 +26,40 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
+// A text that a newer release may know and this one doesn't is a decoding error: taken for anything else it would be acted
+// on wrongly.
+
+extension Provider: PostgresDecodable {}
+extension Account.Status: PostgresDecodable {}
+extension Identity.Authorization: PostgresDecodable {}
+extension Revocation.Status: PostgresDecodable {}
+extension OutboxRecord.Status: PostgresDecodable {}
+extension EmailCodePurpose: PostgresDecodable {}
+
+extension ProviderSubject: PostgresDecodable {
+    package init(from value: PostgresValue) throws(PostgresError) {
+        guard let subject = ProviderSubject(try String(from: value)) else {
+            throw PostgresValue.mismatch("a text that is no subject")
+        }
+        self = subject
+    }
+}
+
+extension Realm: PostgresDecodable {
+    package init(from value: PostgresValue) throws(PostgresError) {
+        self.init(try String(from: value))
+    }
+}
+
+extension EmailAddress: PostgresDecodable {
+    package init(from value: PostgresValue) throws(PostgresError) {
+        guard let address = EmailAddress(try String(from: value)) else {
+            throw PostgresValue.mismatch("a text that is no email address")
+        }
+        self = address
+    }
+}
+
 extension IdentityKey {
     /// For a statement on a table whose rows are about one person.
     var condition: SQL {

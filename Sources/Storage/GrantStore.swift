@@ -80,9 +80,9 @@ package struct GrantStore: Sendable {
     /// asked about more often, whatever becomes of this check.
     package func takeChecks(
         at now: Timestamp, next: Timestamp, limit: Int
-    ) async throws(PostgresError) -> [GrantCheck] {
+    ) async throws(PostgresError) -> ClaimedRows<GrantCheck> {
         let keyRing = keyRing
-        return try await database.query(
+        let rows = try await database.query(
             """
             WITH due AS (
                 SELECT grant_id
@@ -99,13 +99,19 @@ package struct GrantStore: Sendable {
             RETURNING g.grant_id, g.identity_id, g.provider, g.client_id, g.sealed_refresh_token, g.doubted_at
             """
         ) { row throws(PostgresError) in
-            let (grantID, identityID, provider, clientID, sealed, doubtedAt) = try row.decode(
-                GrantID.self, IdentityID.self, String.self, String.self, [UInt8].self, Timestamp?.self)
-            return GrantCheck(
-                grantID: grantID, identityID: identityID, provider: Provider(rawValue: provider) ?? .apple,
-                clientID: clientID, refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing),
-                isDoubted: doubtedAt != nil)
+            try row.claimed { row throws(PostgresError) in
+                let (grantID, identityID, provider, clientID, sealed, doubtedAt) = try row.decode(
+                    GrantID.self, IdentityID.self, Provider.self, String.self, [UInt8].self, Timestamp?.self)
+                return GrantCheck(
+                    grantID: grantID, identityID: identityID, provider: provider, clientID: clientID,
+                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing), isDoubted: doubtedAt != nil)
+            }
         }
+        let claimed = await ClaimedRows(rows, in: database)
+        guard !claimed.unreadable.isEmpty else { return claimed }
+        _ = try await database.execute(
+            "UPDATE provider_grants SET check_at = NULL WHERE grant_id = ANY (\(claimed.unreadable.map(\.id)))")
+        return claimed
     }
 
     static func open(_ sealed: [UInt8], _ id: GrantID, keyRing: KeyRing) -> String? {

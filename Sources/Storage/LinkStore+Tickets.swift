@@ -102,12 +102,10 @@ extension LinkStore {
                 LIMIT 1
                 """
             ) { row throws(PostgresError) in
-                try row.decode([UInt8].self, String.self, String.self, String.self)
+                try row.decode([UInt8].self, Provider.self, Realm.self, ProviderSubject.self)
             }
-            guard let (hash, provider, realm, subject) = tickets.first, let provider = Provider(rawValue: provider),
-                let subject = ProviderSubject(subject)
-            else { return false }
-            let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+            guard let (hash, provider, realm, subject) = tickets.first else { return false }
+            let key = IdentityKey(provider: provider, realm: realm, subject: subject)
             // If somebody has dealt with it meanwhile, there is nothing to release.
             try await LinkStore.lock(key, in: transaction)
             try await release(hash, of: key, at: now, in: transaction)
@@ -213,7 +211,7 @@ extension LinkStore {
             RETURNING \(LinkStore.columns)
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first ?? nil
+        return rows.first
     }
 
     static let columns: SQL = """
@@ -221,19 +219,18 @@ extension LinkStore {
         display_name, device_name, device_platform, auth_time, created_at, expires_at
         """
 
-    static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket? {
+    static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket {
         let (
             provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, deviceName,
             devicePlatform, authTime, createdAt, expiresAt
         ) = try row.decode(
-            String.self, String.self, String.self, String.self, String?.self, Bool.self, Bool.self, Bool.self,
-            String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
-        guard let provider = Provider(rawValue: provider), let subject = ProviderSubject(subject) else { return nil }
-        let providerEmail = email.flatMap(EmailAddress.init).map {
+            Provider.self, Realm.self, ProviderSubject.self, String.self, EmailAddress?.self, Bool.self, Bool.self,
+            Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
+        let providerEmail = email.map {
             ProviderEmail(
                 address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
         }
-        let key = IdentityKey(provider: provider, realm: Realm(realm), subject: subject)
+        let key = IdentityKey(provider: provider, realm: realm, subject: subject)
         return LinkTicket(
             identity: VerifiedIdentity(
                 key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),

@@ -34,7 +34,7 @@ extension MailStore {
     /// may have the address. Whether one is promised never depended on it.
     package func claim(
         at now: Timestamp, claimedUntil: Timestamp
-    ) async throws(PostgresError) -> ClaimedMail? {
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
         let rows = try await database.query(
             """
             \(outbox.claiming("next_attempt_at <= \(now)", at: now, until: claimedUntil, limit: 1))
@@ -48,25 +48,27 @@ extension MailStore {
             FROM claimed c
             LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(now)
             """
-        ) { row throws(PostgresError) in try MailStore.claimed(row) }
-        return rows.first
+        ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
+        let claimed = await ClaimedRows(rows, in: database)
+        try await outbox.giveUp(claimed.unreadable, at: now)
+        return claimed
     }
 
-    private static func claimed(_ row: borrowing PostgresRow) throws(PostgresError) -> ClaimedMail {
+    private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {
         let (
-            id, attempt, failures, template, recipient, language, provider, expiresAt, codeID, keyID, purpose,
+            id, attempt, failures, template, email, language, provider, expiresAt, codeID, keyID, purpose,
             codeExpiresAt, isHeld, isUnproven
         ) = try row.decode(
-            MailID.self, Int32.self, Int32.self, String.self, String?.self, String.self, String?.self,
-            Timestamp.self, EmailCodeID?.self, String?.self, String?.self, Timestamp?.self, Bool.self, Bool.self)
-        let email = recipient.flatMap(EmailAddress.init)
+            MailID.self, Int32.self, Int32.self, String.self, EmailAddress?.self, String.self, Provider?.self,
+            Timestamp.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self, Timestamp?.self, Bool.self,
+            Bool.self)
         var code: EmailCode?
-        if let email, let codeID, let keyID, let purpose = purpose.flatMap(EmailCodePurpose.init), let codeExpiresAt {
+        if let email, let codeID, let keyID, let purpose, let codeExpiresAt {
             code = EmailCode(id: codeID, keyID: keyID, email: email, purpose: purpose, expiresAt: codeExpiresAt)
         }
         return ClaimedMail(
             id: id, attempt: Int(attempt), failures: Int(failures), kind: Mail.Kind(rawValue: template),
-            recipient: email, language: language, provider: provider.flatMap(Provider.init), expiresAt: expiresAt,
+            recipient: email, language: language, provider: provider, expiresAt: expiresAt,
             code: code, isHeld: isHeld, isUnproven: isUnproven)
     }
 

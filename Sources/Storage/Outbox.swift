@@ -28,8 +28,8 @@ struct Outbox: Sendable {
             SET claimed_until = \(claimedUntil), attempts = o.attempts + 1
             FROM due
             WHERE o.message_id = due.message_id
-            RETURNING o.message_id, o.attempts, o.failures, o.provider, o.template, o.recipient, o.language, o.code_id,
-                o.expires_at
+            RETURNING o.message_id, o.attempts, o.failures, o.provider, o.realm, o.subject, o.identity_id, o.template,
+                o.recipient, o.language, o.code_id, o.expires_at
         )
         """
     }
@@ -45,6 +45,18 @@ struct Outbox: Sendable {
             UPDATE outbox
             SET claimed_until = NULL, failures = failures + 1, next_attempt_at = \(nextAttempt), last_error = \(error)
             WHERE message_id = \(id) AND attempts = \(attempt) AND status = 'pending'
+            """)
+    }
+
+    /// Gives up rows that were just claimed and that nothing can be done about, because they can't be read.
+    func giveUp(_ rows: [UnreadableRow], at now: Timestamp) async throws(PostgresError) {
+        guard !rows.isEmpty else { return }
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(UnreadableRow.reason),
+                finished_at = \(now)
+            WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending'
             """)
     }
 

@@ -67,7 +67,7 @@ package struct ProviderEventRecords: Sendable {
                 """, as: ProviderEventRecords.event)
             guard let stored = replayed.first else { return nil }
             var event = event
-            event.provider = stored.provider
+            event.provider = Provider(rawValue: stored.provider)
             event.tokenID = stored.tokenID
             try await AuditTrail.record(event, at: now, in: transaction)
             return stored
@@ -84,7 +84,7 @@ package struct ProviderEventRecords: Sendable {
                 ProviderEventID.self, String.self, String.self, String.self, String?.self, String?.self, String.self,
                 Timestamp.self, Timestamp.self, Timestamp?.self)
         return StoredProviderEvent(
-            id: id, provider: Provider(rawValue: provider) ?? .apple, tokenID: tokenID, type: type, subject: subject,
+            id: id, provider: provider, tokenID: tokenID, type: type, subject: subject,
             detail: detail, status: status, occurredAt: occurredAt, receivedAt: receivedAt, processedAt: processedAt)
     }
 }

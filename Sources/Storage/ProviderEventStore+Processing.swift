@@ -26,7 +26,7 @@ extension ProviderEventStore {
     /// Whoever acts on the same person's events at the same time waits, and finds them done.
     package func process(
         _ id: ProviderEventID, policy: @escaping Policy, at now: Timestamp
-    ) async throws -> [ProcessedEvent] {
+    ) async throws -> (processed: [ProcessedEvent], unreadable: [UnreadableRow]) {
         try await database.transaction(retries: 2) { transaction in
             // Rows are locked after the person: whoever locked one of them first would wait for who waits for it.
             _ = try await transaction.query(
@@ -37,7 +37,7 @@ extension ProviderEventStore {
                 WHERE event_id = \(id)
                 """
             ) { row throws(PostgresError) in try row.decode(String?.self) }
-            let events = try await transaction.query(
+            let rows = try await transaction.query(
                 """
                 SELECT e.event_id, e.provider, e.jti, e.kind, e.realm, e.subject, e.detail, e.token_fingerprints,
                     e.occurred_at
@@ -49,7 +49,9 @@ extension ProviderEventStore {
                 ORDER BY e.occurred_at, e.position, e.event_id
                 FOR UPDATE OF e
                 """
-            ) { row throws(PostgresError) in try PendingEvent(row) }
+            ) { row throws(PostgresError) in try row.claimed(PendingEvent.init) }
+            let claimed = await ClaimedRows(rows, in: transaction)
+            let events = claimed.work
             // Before any account: whoever spends a ticket of the person may be waiting for theirs.
             if let key = events.first?.key { try await LinkStore.lock(key, in: transaction) }
             var processed: [ProcessedEvent] = []
@@ -67,7 +69,16 @@ extension ProviderEventStore {
                         id: event.id, provider: event.provider, kind: event.kind, outcome: outcome,
                         detail: event.detail))
             }
-            return processed
+            // A release that knows them may replay them.
+            if !claimed.unreadable.isEmpty {
+                _ = try await transaction.execute(
+                    """
+                    UPDATE provider_events
+                    SET status = 'unknown_type', processed_at = \(now)
+                    WHERE event_id = ANY (\(claimed.unreadable.map(\.id)))
+                    """)
+            }
+            return (processed, claimed.unreadable)
         }
     }
 
@@ -306,16 +317,13 @@ private struct PendingEvent: Sendable {
 
     init(_ row: PostgresRow) throws(PostgresError) {
         let (id, provider, tokenID, kind, realm, subject, detail, fingerprints, occurredAt) = try row.decode(
-            ProviderEventID.self, String.self, String.self, String?.self, String.self, String?.self, String?.self,
-            [[UInt8]]?.self, Timestamp.self)
-        let known = Provider(rawValue: provider) ?? .apple
+            ProviderEventID.self, Provider.self, String.self, String?.self, Realm.self, ProviderSubject?.self,
+            String?.self, [[UInt8]]?.self, Timestamp.self)
         self.id = id
-        self.provider = known
+        self.provider = provider
         self.tokenID = tokenID
         self.kind = kind.flatMap(ProviderEvent.Kind.init)
-        self.key = subject.flatMap(ProviderSubject.init).map {
-            IdentityKey(provider: known, realm: Realm(realm), subject: $0)
-        }
+        self.key = subject.map { IdentityKey(provider: provider, realm: realm, subject: $0) }
         self.detail = detail
         self.fingerprints = fingerprints ?? []
         self.occurredAt = occurredAt

@@ -11,12 +11,29 @@ package struct ClaimedRevocation: Sendable {
     }
 
     package let id: RevocationID
-    package let provider: Provider
+    package let key: IdentityKey
+    package let identityID: IdentityID?
     /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
     package let attempt: Int
     /// How many scheduled attempts have failed before.
     package let failures: Int
     package let grants: [Grant]
+}
+
+extension ClaimedRevocation {
+    fileprivate init(_ row: PostgresRow, keyRing: KeyRing) throws(PostgresError) {
+        let (id, provider, realm, subject, identityID, attempt, failures, grantIDs, clientIDs, sealed) = try row.decode(
+            RevocationID.self, Provider.self, Realm.self, ProviderSubject.self, IdentityID?.self, Int32.self,
+            Int32.self, [GrantID].self, [String].self, [[UInt8]].self)
+        self.id = id
+        self.key = IdentityKey(provider: provider, realm: realm, subject: subject)
+        self.identityID = identityID
+        self.attempt = Int(attempt)
+        self.failures = Int(failures)
+        self.grants = zip(grantIDs, zip(clientIDs, sealed)).map { id, grant in
+            Grant(id: id, clientID: grant.0, refreshToken: GrantStore.open(grant.1, id, keyRing: keyRing))
+        }
+    }
 }
 
 /// The revocations of `outbox`, and the grants that they hold.
@@ -100,7 +117,7 @@ package struct RevocationStore: Sendable {
     /// Claims revocations at a provider that are due, until `claimedUntil`.
     package func claim(
         at provider: Provider, now: Timestamp, claimedUntil: Timestamp, limit: Int
-    ) async throws(PostgresError) -> [ClaimedRevocation] {
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
         try await claim(
             "provider = \(provider.rawValue) AND next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil,
             limit: limit)
@@ -109,40 +126,30 @@ package struct RevocationStore: Sendable {
     /// Claims those of one subject, due or not: the person is here and wants to authorize anew.
     package func claim(
         of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
-    ) async throws(PostgresError) -> [ClaimedRevocation] {
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
         try await claim(key.condition, at: now, claimedUntil: claimedUntil, limit: 8)
     }
 
     private func claim(
         _ condition: SQL, at now: Timestamp, claimedUntil: Timestamp, limit: Int
-    ) async throws(PostgresError) -> [ClaimedRevocation] {
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
         let keyRing = keyRing
         let rows = try await database.query(
             """
             \(outbox.claiming(condition, at: now, until: claimedUntil, limit: limit))
-            SELECT c.message_id, c.provider, c.attempts, c.failures, g.grant_id, g.client_id, g.sealed_refresh_token
+            SELECT c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures,
+                array_remove(array_agg(g.grant_id), NULL), array_remove(array_agg(g.client_id), NULL),
+                array_remove(array_agg(g.sealed_refresh_token), NULL)
             FROM claimed c
             LEFT JOIN provider_grants g ON g.revocation_id = c.message_id
-            ORDER BY c.message_id, g.grant_id
+            GROUP BY c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures
             """
         ) { row throws(PostgresError) in
-            let (id, provider, attempt, failures, grantID, clientID, sealed) = try row.decode(
-                RevocationID.self, String.self, Int32.self, Int32.self, GrantID?.self, String?.self, [UInt8]?.self)
-            var grant: ClaimedRevocation.Grant?
-            if let grantID, let clientID, let sealed {
-                grant = ClaimedRevocation.Grant(
-                    id: grantID, clientID: clientID,
-                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing))
-            }
-            return (id, Provider(rawValue: provider) ?? .apple, (Int(attempt), Int(failures)), grant)
+            try row.claimed { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
         }
-        return Dictionary(grouping: rows, by: \.0).values.compactMap { rows in
-            rows.first.map { first in
-                ClaimedRevocation(
-                    id: first.0, provider: first.1, attempt: first.2.0, failures: first.2.1,
-                    grants: rows.compactMap(\.3))
-            }
-        }
+        let claimed = await ClaimedRows(rows, in: database)
+        try await outbox.giveUp(claimed.unreadable, at: now)
+        return claimed
     }
 
     /// The provider honours this token no more: what is left of an attempt that ends here is less.
@@ -154,11 +161,11 @@ package struct RevocationStore: Sendable {
     /// Every token is dead. What the person authorized since then may have died with them, and is checked.
     package func finish(_ revocation: ClaimedRevocation, at now: Timestamp) async throws {
         try await database.transaction(retries: 2) { transaction in
-            let ended = try await end(revocation, .done, error: nil, at: now, in: transaction)
-            guard let ended else { return }
+            guard try await end(revocation, .done, error: nil, at: now, in: transaction) else { return }
+            let key = revocation.key
             // Whoever keeps a grant locks the identity first, and so does this. By a statement of its own: of two revocations
             // of one person that are done at the same time, the later one is to see that the earlier one is.
-            let identities: SQL = "identity_id = \(ended.identityID) OR \(ended.key?.condition ?? "false")"
+            let identities: SQL = "identity_id = \(revocation.identityID) OR \(key.condition)"
             _ = try await transaction.execute(
                 "SELECT FROM identities WHERE \(identities) ORDER BY identity_id FOR NO KEY UPDATE")
             _ = try await transaction.execute(
@@ -167,9 +174,8 @@ package struct RevocationStore: Sendable {
                 SET authorization_status = 'revoked'
                 WHERE (\(identities)) AND authorization_status = 'revoking'
                     AND NOT EXISTS (
-                        SELECT FROM outbox WHERE status = 'pending' AND \(ended.key?.condition ?? "false"))
+                        SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))
                 """)
-            guard let key = ended.key else { return }
             _ = try await transaction.execute(
                 """
                 UPDATE provider_grants
@@ -203,34 +209,24 @@ package struct RevocationStore: Sendable {
         }
     }
 
-    private typealias Ended = (identityID: IdentityID?, key: IdentityKey?)
-
-    /// - Returns: `nil` when another process has claimed it meanwhile, which then ends it.
+    /// - Returns: whether it was this process's to end: another one may have claimed it meanwhile, which then ends it.
     private func end(
         _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?, at now: Timestamp,
         in transaction: Transaction
-    ) async throws -> Ended? {
-        let rows = try await transaction.query(
+    ) async throws -> Bool {
+        let ended = try await transaction.execute(
             """
             UPDATE outbox
             SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
             WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
-            RETURNING identity_id, realm, subject
-            """
-        ) { row throws(PostgresError) -> Ended in
-            let (identityID, realm, subject) = try row.decode(IdentityID?.self, String.self, String?.self)
-            let key = subject.flatMap(ProviderSubject.init).map {
-                IdentityKey(provider: revocation.provider, realm: Realm(realm), subject: $0)
-            }
-            return (identityID, key)
-        }
-        guard let ended = rows.first else { return nil }
+            """)
+        guard ended == 1 else { return false }
         try await AuditTrail.record(
             AuditEvent(
-                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: ended.identityID,
-                revocationID: revocation.id, provider: revocation.provider, reason: error),
+                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,
+                revocationID: revocation.id, provider: revocation.key.provider, reason: error),
             at: now, in: transaction)
-        return ended
+        return true
     }
 
     // MARK: - Looking
@@ -264,12 +260,11 @@ package struct RevocationStore: Sendable {
     /// - Parameter row: of the `columns`.
     static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
         let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
-            RevocationID.self, String.self, IdentityID?.self, String.self, Int32.self, String?.self, Timestamp.self,
-            Timestamp?.self)
+            RevocationID.self, Provider.self, IdentityID?.self, Revocation.Status.self, Int32.self, String?.self,
+            Timestamp.self, Timestamp?.self)
         return Revocation(
-            id: id, provider: Provider(rawValue: provider) ?? .apple, identityID: identityID,
-            status: Revocation.Status(rawValue: status) ?? .pending, attempts: Int(attempts), lastError: error,
-            createdAt: createdAt, finishedAt: finishedAt)
+            id: id, provider: provider, identityID: identityID, status: status, attempts: Int(attempts),
+            lastError: error, createdAt: createdAt, finishedAt: finishedAt)
     }
 
     package func backlog() async throws(PostgresError) -> OutboxBacklog {

@@ -186,13 +186,13 @@ package struct SessionStore: Sendable {
             let (account, identity, generation, parent, rotated, authTime, amr, created, expires, status) =
                 try row.decode(
                     AccountID.self, IdentityID?.self, Int32.self, Int32.self, Timestamp.self, Timestamp.self,
-                    [String].self, Timestamp.self, Timestamp.self, String.self)
+                    [String].self, Timestamp.self, Timestamp.self, Account.Status.self)
             let session = Session(
                 id: id, accountID: account, identityID: identity, authenticatedAt: authTime,
                 methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
                 generation: generation)
             return LiveSession(
-                session: session, accountStatus: Account.Status(rawValue: status) ?? .disabled,
+                session: session, accountStatus: status,
                 lineage: RefreshLineage(generation: generation, parent: parent, rotatedAt: rotated))
         }
         return rows.first

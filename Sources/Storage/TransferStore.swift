@@ -145,11 +145,8 @@ package struct TransferStore: Sendable {
     }
 
     private static func identity(_ row: PostgresRow) throws(PostgresError) -> TransferringIdentity {
-        let (id, subject, transferSubject) = try row.decode(IdentityID.self, String.self, String?.self)
-        guard let subject = ProviderSubject(subject) else {
-            throw PostgresError(.decoding, operation: .query, location: "\(#fileID):\(#line)")
-        }
-        return TransferringIdentity(
-            identityID: id, subject: subject, transferSubject: transferSubject.flatMap(ProviderSubject.init))
+        let (id, subject, transferSubject) = try row.decode(
+            IdentityID.self, ProviderSubject.self, ProviderSubject?.self)
+        return TransferringIdentity(identityID: id, subject: subject, transferSubject: transferSubject)
     }
 }

@@ -213,7 +213,7 @@ import Testing
             let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
             let taken = try await fixture.stores.grants.takeChecks(
                 at: now, next: now.advanced(bySeconds: Self.day), limit: 8)
-            let check = try #require(taken.first)
+            let check = try #require(taken.work.first)
             _ = try await fixture.session(try await fixture.consent(.apple))
             let isOver = try await fixture.stores.grants.noteDead(check, reason: "invalid_grant", at: now)
             #expect(!isOver)

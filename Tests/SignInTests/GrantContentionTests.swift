@@ -38,7 +38,7 @@ import Testing
             let revocation = try #require(
                 try await fixture.stores.revocations.claim(
                     at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 1
-                ).first)
+                ).work.first)
             let account = try await fixture.create(
                 try await fixture.ticket(try await fixture.consent(.apple), .token))
             let key = try #require(account.identity?.key)
@@ -49,7 +49,7 @@ import Testing
                 let now = fixture.clock.now()
                 #expect(try await grants.keep(Self.grant(round, of: fixture), for: key))
                 let check = try #require(
-                    try await grants.takeChecks(at: now, next: now.advanced(bySeconds: 1), limit: 1).first)
+                    try await grants.takeChecks(at: now, next: now.advanced(bySeconds: 1), limit: 1).work.first)
                 let consent = try await fixture.consent(.apple)
                 let works: [@Sendable () async throws -> Void] = (0..<20).map { number in
                     switch number % 5 {

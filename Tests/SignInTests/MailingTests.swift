@@ -262,7 +262,7 @@ import Testing
             #expect(Mailing.lease == 30)
             let claimed = try await fixture.stores.mails.claim(
                 at: now, claimedUntil: now.advanced(bySeconds: Mailing.lease))
-            #expect(claimed?.attempt == 1)
+            #expect(claimed.work.map(\.attempt) == [1])
             // Here it died.
             fixture.clock.advance(by: 29)
             #expect(try await fixture.work() == 0)
@@ -289,7 +289,7 @@ import Testing
             func claim() async throws -> ClaimedMail {
                 let now = fixture.clock.now()
                 return try #require(
-                    try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: Mailing.lease)))
+                    try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: Mailing.lease)).work.first)
             }
             let slow = try await claim()
             fixture.clock.advance(by: Mailing.lease)
@@ -324,8 +324,8 @@ import Testing
             // Each claims its own.
             let revocations = try await fixture.stores.revocations.claim(
                 at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 8)
-            #expect(revocations.count == 1)
-            for revocation in revocations {
+            #expect(revocations.work.count == 1)
+            for revocation in revocations.work {
                 try await fixture.stores.revocations.release(revocation, error: "http_503")
             }
             _ = try await fixture.mailing.sendNext()

@@ -205,7 +205,7 @@ import Testing
             let now = fixture.clock.now()
             let claimed = try await fixture.stores.revocations.claim(
                 at: .apple, now: now, claimedUntil: now.advanced(bySeconds: 30), limit: 8)
-            #expect(claimed.map(\.attempt) == [1])
+            #expect(claimed.work.map(\.attempt) == [1])
             // Here it died, whether or not it had asked the provider.
             fixture.clock.advance(by: 29)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
@@ -225,7 +225,7 @@ import Testing
                 let now = fixture.clock.now()
                 let claimed = try await store.claim(
                     at: .apple, now: now, claimedUntil: now.advanced(bySeconds: 30), limit: 8)
-                return try #require(claimed.first)
+                return try #require(claimed.work.first)
             }
             let slow = try await claim()
             fixture.clock.advance(by: 30)

@@ -1,7 +1,8 @@
 /// A stored event, as whoever operates the service sees it.
 package struct StoredProviderEvent: Sendable {
     package let id: ProviderEventID
-    package let provider: Provider
+    /// As stored: an operator sees the event of a provider that this release doesn't know as well.
+    package let provider: String
     /// `jti` of the token that told it.
     package let tokenID: String
     package let type: String
@@ -13,7 +14,7 @@ package struct StoredProviderEvent: Sendable {
     package let processedAt: Timestamp?
 
     package init(
-        id: ProviderEventID, provider: Provider, tokenID: String, type: String, subject: String?, detail: String?,
+        id: ProviderEventID, provider: String, tokenID: String, type: String, subject: String?, detail: String?,
         status: String, occurredAt: Timestamp, receivedAt: Timestamp, processedAt: Timestamp?
     ) {
         self.id = id

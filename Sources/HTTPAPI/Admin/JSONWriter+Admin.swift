@@ -39,7 +39,7 @@ extension JSONWriter {
 
     mutating func members(of event: StoredProviderEvent) {
         member("eventId", "\(event.id)")
-        member("provider", event.provider.rawValue)
+        member("provider", event.provider)
         member("type", event.type)
         member("status", event.status)
         member("subject", event.subject)

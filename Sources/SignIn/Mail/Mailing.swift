@@ -58,7 +58,9 @@ package struct Mailing: Sendable {
     package func sendNext() async throws -> Bool {
         let now = clock.now()
         let claimed = try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: Mailing.lease))
-        guard let mail = claimed else { return false }
+        logger.report(claimed.unreadable, in: "outbox")
+        for _ in claimed.unreadable { count(.failed) }
+        guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }
         switch step(for: mail, at: now) {
         case .drop:
             try await store.delete(mail)

@@ -18,11 +18,10 @@ package struct OutboxSearch: Sendable {
         ) { row throws(PostgresError) in
             let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
                 try row.decode(
-                    OutboxID.self, String.self, String.self, String?.self, IdentityID?.self, String?.self, Int32.self,
-                    String?.self, Timestamp.self, Timestamp?.self)
+                    OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
+                    Int32.self, String?.self, Timestamp.self, Timestamp?.self)
             return OutboxRecord(
-                id: id, kind: kind, status: OutboxRecord.Status(rawValue: status) ?? .pending, provider: provider,
-                identityID: identityID, template: template, attempts: Int(attempts), lastError: error,
+                id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template, attempts: Int(attempts), lastError: error,
                 createdAt: createdAt, finishedAt: finishedAt)
         }
         return Page(records, limit: limit, cursor: \.id)

@@ -102,7 +102,7 @@ extension StoredProviderEvent {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("eventId", "\(id)")
-        writer.member("provider", provider.rawValue)
+        writer.member("provider", provider)
         writer.member("type", type)
         writer.member("status", status)
         writer.member("subject", subject)

@@ -1,0 +1,54 @@
+package import Accounts
+package import Postgres
+
+/// Rows that a worker has claimed: the work in those that it can read, and those that it can't.
+///
+/// A row that can't be read fails alone. The store that claimed it takes it out of the queue (a dead letter, which an
+/// operator finds by the log), so that neither the rest of the batch nor later rounds wait for it.
+package struct ClaimedRows<Work: Sendable>: Sendable {
+    package let work: [Work]
+    package let unreadable: [UnreadableRow]
+
+    /// - Parameter session: that read the rows, to name the tables that the errors are about.
+    init(_ rows: [Result<Work, UnreadableRow>], in session: some PostgresSession) async {
+        var work: [Work] = []
+        var unreadable: [UnreadableRow] = []
+        for row in rows {
+            switch row {
+            case .success(let readable): work.append(readable)
+            case .failure(let row):
+                unreadable.append(UnreadableRow(id: row.id, error: await session.namingTable(of: row.error)))
+            }
+        }
+        self.work = work
+        self.unreadable = unreadable
+    }
+}
+
+/// A row with a value that this release doesn't know.
+package struct UnreadableRow: Error {
+    package let id: RowID
+    /// With table and column.
+    package let error: PostgresError
+
+    /// What an outbox row or an event says of itself when it was given up for this.
+    package static let reason = "unreadable"
+}
+
+/// A row of whatever table, by its primary key.
+package typealias RowID = Identifier<UnreadableRow>
+
+extension PostgresRow {
+    /// The work in a claimed row, whose first column is its primary key.
+    func claimed<Work>(
+        file: StaticString = #fileID, line: UInt = #line, _ read: (PostgresRow) throws(PostgresError) -> Work
+    ) throws(PostgresError) -> Result<Work, UnreadableRow> {
+        do throws(PostgresError) {
+            return .success(try read(self))
+        } catch {
+            var located = error
+            located.location = CodeLocation(file: file, line: line).description
+            return .failure(UnreadableRow(id: try RowID(from: self[0]), error: located))
+        }
+    }
+}

@@ -1,0 +1,24 @@
+"""Tables of the docs that list what the code declares: reason codes and settings."""
+import re
+
+from .tree import ROOT, compare, faults, source
+
+
+def check():
+    rejections = [
+        given or name
+        for name, given in re.findall(r'^    case (\w+)(?: = "(\w+)")?$', source("TokenRejection"), re.M)
+    ]
+    codes = (ROOT / "docs" / "operations" / "logs.md").read_text().partition("## Reason codes")[2]
+    listed = [code for row in re.findall(r"^\| (`.*?) \|", codes, re.M) for code in re.findall(r"`(\w+)`", row)]
+    compare(rejections, "TokenRejection", listed, "docs/operations/logs.md")
+
+    # A row of a table there: | `key` | `VARIABLE` | …
+    rows = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.M)
+    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings"))
+    keys = {name.replace("\\(prefix)", prefix) for name in names for prefix in ("apple", "apple.team.NAME")}
+    compare(keys, "Settings.swift", (key for key, _ in rows), "docs/configuration.md")
+    for key, variable in rows:
+        expected = "COUNTERSIGN_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace(".", "_").upper()
+        if variable != expected:
+            faults.append(f"docs/configuration.md: {key} is {expected}, not {variable}")

@@ -1,0 +1,50 @@
+"""Words that occur nowhere in code or comments, neither by themselves nor as a part of an identifier: the field has a
+term for what each of them has stood for."""
+import os
+import re
+
+from .tree import ROOT, faults
+
+WORDS = re.compile(
+    r"seat(?:s|ed|ing|ings)?|tell(?:s|ing)?|told|whoever|anew|patien(?:ce|t|tly)|habits?|tenants?|strangers?")
+
+# Data: the passwords that are refused, third-party test vectors.
+DATA = {"CommonPasswords.swift"}
+DATA_FOLDERS = {"Tests/Vectors"}
+# Literals that may contain a word, by file: mail is written for users.
+LITERALS = {"BuiltInMail+English.swift": ["whoever has", "tell {{service}}"]}
+
+FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", ".ci"]
+SUFFIXES = {".swift", ".py", ".sh", ".lua", ".sql", ".c", ".h"}
+# The words of an identifier: `waitingLine`, `HTTPAPI`, `APIDocument`, `first_line`.
+PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def scripts():
+    """The files of code: by their suffix, or by their first line where they have none."""
+    yield ROOT / "Package.swift"
+    for top in FOLDERS:
+        for path, folders, names in os.walk(ROOT / top):
+            base = ROOT / path
+            folders[:] = sorted(
+                name for name in folders
+                if not name.startswith(".build") and (base / name).relative_to(ROOT).as_posix() not in DATA_FOLDERS)
+            for file in (base / name for name in sorted(names)):
+                bare = not file.suffix and file.is_file()
+                if file.suffix in SUFFIXES or bare and file.open("rb").read(2) == b"#!":
+                    yield file
+
+
+def check():
+    for file in scripts():
+        if file.name in DATA or file.samefile(__file__):
+            continue
+        text = file.read_text()
+        for literal in LITERALS.get(file.name, ()):
+            text = text.replace(literal, "")
+        for number, line in enumerate(text.splitlines(), 1):
+            for token in re.findall(r"\w+", line) if WORDS.search(line.lower()) else ():
+                for part in PART.findall(token):
+                    if WORDS.fullmatch(part.lower()):
+                        within = "" if part == token else f" in {token}"
+                        faults.append(f"{file.relative_to(ROOT)}:{number}: the word “{part.lower()}”{within}")

@@ -2,7 +2,7 @@
 import PackageDescription
 
 /// Every target of ours: Swift 6 mode, warnings are errors, imports internal unless they say otherwise.
-let habits: [SwiftSetting] = [
+let commonSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
@@ -10,11 +10,11 @@ let habits: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// The targets that touch C also say every unsafe step aloud.
-let boundary: [SwiftSetting] = habits + [.strictMemorySafety()]
+/// The targets that call C also mark every unsafe expression.
+let cBoundarySettings: [SwiftSetting] = commonSettings + [.strictMemorySafety()]
 
 /// Each target has a page beside its code.
-let page = ["README.md"]
+let readme = ["README.md"]
 
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
@@ -49,126 +49,157 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
+    // In this order edges only go up the page: a target depends on targets declared before it. Scripts/check-layers sees to
+    // it, and that what a target imports is what it declares.
     targets: [
-        // Layer 0: C
+        // Layer 0: C, and what everything may use
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "Primitives", exclude: readme, swiftSettings: cBoundarySettings),
 
-        // Layer 1: one Swift face for each C library
-        .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: page, swiftSettings: boundary),
-        .target(name: "HTTPFetch", dependencies: ["CCurl"], exclude: page, swiftSettings: boundary),
-        .target(name: "Postgres", dependencies: ["CPostgres", log, metrics], exclude: page, swiftSettings: boundary),
+        // Layer 1: one Swift face for each C library; formats
+        .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: readme, swiftSettings: cBoundarySettings),
+        .target(
+            name: "Curl", dependencies: ["CCurl", "Primitives"], exclude: readme, swiftSettings: cBoundarySettings),
+        .target(
+            name: "Postgres", dependencies: ["CPostgres", "Primitives", log, metrics], exclude: readme,
+            swiftSettings: cBoundarySettings),
+        .target(name: "JSON", dependencies: ["Primitives"], exclude: readme, swiftSettings: commonSettings),
+        .target(name: "Prometheus", dependencies: [metrics], exclude: readme, swiftSettings: commonSettings),
 
         // Layer 2
-        .target(name: "JOSE", dependencies: ["OpenSSL"], exclude: page, swiftSettings: habits),
-        .target(name: "Accounts", exclude: page, swiftSettings: habits),
         .target(
-            // `Migrations` is a link to the top level's, so that a new file there is noticed by the next build.
-            name: "Migrator", dependencies: ["Postgres", "OpenSSL", log], exclude: ["Migrations"] + page,
-            swiftSettings: habits, plugins: ["EmbedMigrationsPlugin"]),
+            name: "JOSE", dependencies: ["JSON", "OpenSSL", "Primitives"], exclude: readme,
+            swiftSettings: commonSettings),
+        .target(
+            name: "KeyRing", dependencies: ["OpenSSL", "Primitives"], exclude: readme, swiftSettings: commonSettings),
+        .target(name: "Accounts", dependencies: ["Primitives"], exclude: readme, swiftSettings: commonSettings),
+        .target(
+            name: "HTTPServer",
+            dependencies: [
+                "JSON", "Primitives", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, log, metrics, lifecycle,
+            ],
+            exclude: readme, swiftSettings: commonSettings),
+        .executableTarget(name: "embed-migrations", exclude: readme, swiftSettings: commonSettings),
         .plugin(
             name: "EmbedMigrationsPlugin", capability: .buildTool(), dependencies: ["embed-migrations"],
             path: "Sources/EmbedMigrationsPlugin"),
-        .executableTarget(name: "embed-migrations", swiftSettings: habits),
+        .target(
+            // `Migrations` is a link to the top level's, so that a new file there is noticed by the next build.
+            name: "Migrator", dependencies: ["Postgres", "OpenSSL", "Primitives", log],
+            exclude: ["Migrations"] + readme, swiftSettings: commonSettings, plugins: ["EmbedMigrationsPlugin"]),
 
         // Layer 3
         .target(
-            name: "Providers", dependencies: ["JOSE", "HTTPFetch", "Accounts", "OpenSSL", log, metrics],
-            exclude: page, swiftSettings: habits),
+            name: "Providers",
+            dependencies: ["JOSE", "JSON", "Curl", "Accounts", "OpenSSL", "Primitives", log, metrics],
+            exclude: readme, swiftSettings: commonSettings),
         .target(
-            name: "Storage", dependencies: ["Postgres", "Accounts", "OpenSSL"], exclude: page, swiftSettings: habits),
+            name: "Storage", dependencies: ["Postgres", "Accounts", "KeyRing", "OpenSSL", "Primitives"],
+            exclude: readme, swiftSettings: commonSettings),
 
         // Layer 4
         .target(
             name: "SignIn",
-            dependencies: ["Providers", "Storage", "Accounts", "JOSE", "OpenSSL", "HTTPFetch", log, metrics],
-            exclude: page, swiftSettings: habits),
+            dependencies: [
+                "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Curl", "Primitives", log,
+                metrics,
+            ],
+            exclude: readme, swiftSettings: commonSettings),
 
         // Layer 5
         .target(
-            name: "HTTPAPI",
-            dependencies: [
-                "SignIn", "Accounts", "JOSE", hummingbirdCore, nioCore, nioPosix, nioHTTP1, nioExtras, log, metrics,
-                lifecycle,
-            ],
-            exclude: page, swiftSettings: habits),
+            name: "HTTPAPI", dependencies: ["HTTPServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log],
+            exclude: readme, swiftSettings: commonSettings),
 
         // Layer 6
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "HTTPAPI", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "JOSE", "HTTPFetch", "Postgres",
-                "OpenSSL", arguments, configuration, log, metrics, lifecycle, signals,
+                "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "KeyRing", "JOSE",
+                "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", arguments, configuration, log,
+                metrics, lifecycle, signals,
             ],
-            exclude: page, swiftSettings: habits),
+            exclude: readme, swiftSettings: commonSettings),
         .executableTarget(
             name: "countersign-sandbox",
             dependencies: [
-                "JOSE", "OpenSSL", hummingbird, nioCore, nioPosix, nioHTTP1, httpTypes, arguments, log, lifecycle,
-                signals,
+                "JOSE", "JSON", "OpenSSL", "Primitives", hummingbird, nioCore, nioPosix, nioHTTP1, httpTypes, arguments,
+                log, lifecycle, signals,
             ],
-            swiftSettings: habits),
+            exclude: readme, swiftSettings: commonSettings),
 
         // Measured by Scripts/bench
         .executableTarget(
-            name: "verify-bench", dependencies: ["JOSE", "OpenSSL"], path: "Benchmarks/Verify/Swift",
-            swiftSettings: habits),
-
+            name: "verify-bench", dependencies: ["JOSE", "JSON", "OpenSSL", "Primitives"],
+            path: "Benchmarks/Verify/Swift",
+            swiftSettings: commonSettings),
         .executableTarget(
             name: "postgres-bench", dependencies: ["Postgres", log], path: "Benchmarks/Postgres", exclude: ["run"],
-            swiftSettings: habits),
+            swiftSettings: commonSettings),
 
         // Tests
         .target(
             name: "TestSupport",
-            dependencies: ["OpenSSL", "JOSE", "Postgres", "Migrator", "Accounts", "HTTPFetch", log],
-            path: "Tests/TestSupport", swiftSettings: habits),
-        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL"], swiftSettings: habits),
-        .testTarget(name: "JOSETests", dependencies: ["JOSE", "OpenSSL", "TestSupport"], swiftSettings: habits),
-        .testTarget(name: "HTTPFetchTests", dependencies: ["HTTPFetch", "TestSupport"], swiftSettings: habits),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "TestSupport", log], swiftSettings: habits),
+            dependencies: ["OpenSSL", "JOSE", "JSON", "Primitives", "Postgres", "Migrator", "Accounts", "Curl", log],
+            path: "Tests/TestSupport", swiftSettings: commonSettings),
+        .testTarget(
+            name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"], swiftSettings: commonSettings),
+        .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL"], swiftSettings: commonSettings),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: commonSettings),
+        .testTarget(
+            name: "JOSETests", dependencies: ["JOSE", "JSON", "OpenSSL", "Primitives", "TestSupport"],
+            swiftSettings: commonSettings),
+        .testTarget(name: "CurlTests", dependencies: ["Curl", "TestSupport"], swiftSettings: commonSettings),
+        .testTarget(
+            name: "PostgresTests", dependencies: ["Postgres", "TestSupport", log], swiftSettings: commonSettings),
+        .testTarget(name: "PrometheusTests", dependencies: ["Prometheus", metrics], swiftSettings: commonSettings),
+        .testTarget(name: "KeyRingTests", dependencies: ["KeyRing"], swiftSettings: commonSettings),
         .testTarget(
             name: "MigratorTests", dependencies: ["Migrator", "Postgres", "embed-migrations", "TestSupport", log],
-            swiftSettings: habits),
-        .testTarget(name: "AccountsTests", dependencies: ["Accounts"], swiftSettings: habits),
+            swiftSettings: commonSettings),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts"], swiftSettings: commonSettings),
+        .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "HTTPServer", "JSON", "Primitives", "TestSupport", nioCore, nioPosix, nioHTTP1, nioEmbedded, log,
+                metrics, metricsTestKit, lifecycle,
+            ],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "ProvidersTests",
-            dependencies: ["Providers", "HTTPFetch", "JOSE", "OpenSSL", "Accounts", "TestSupport", log],
-            swiftSettings: habits),
+            dependencies: [
+                "Providers", "Curl", "JOSE", "JSON", "OpenSSL", "Accounts", "Primitives", "TestSupport", log,
+            ],
+            swiftSettings: commonSettings),
         .testTarget(
-            name: "StorageTests", dependencies: ["Storage", "Accounts", "OpenSSL", "Postgres", "TestSupport"],
-            swiftSettings: habits),
+            name: "StorageTests", dependencies: ["Storage", "Accounts", "Postgres", "TestSupport"],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "SignInTests",
             dependencies: [
-                "SignIn", "Storage", "Providers", "Accounts", "JOSE", "OpenSSL", "Postgres", "HTTPFetch", "TestSupport",
-                "countersign-sandbox", log,
+                "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Postgres", "Curl",
+                "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
-            swiftSettings: habits),
-        .testTarget(
-            name: "HTTPAPITests",
-            dependencies: [
-                "HTTPAPI", "JOSE", "TestSupport", nioCore, nioPosix, nioHTTP1, nioEmbedded, log, metrics,
-                metricsTestKit, lifecycle,
-            ],
-            swiftSettings: habits),
+            swiftSettings: commonSettings),
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "HTTPFetch", "Accounts", "Migrator", "Postgres", "Providers",
-                "Storage", log, metrics,
+                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "KeyRing", "Migrator",
+                "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", log, lifecycle,
             ],
-            swiftSettings: habits),
+            swiftSettings: commonSettings),
         .testTarget(
-            name: "SandboxTests", dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "OpenSSL", "HTTPFetch"],
-            swiftSettings: habits),
+            name: "SandboxTests",
+            dependencies: ["countersign-sandbox", "TestSupport", "JOSE", "JSON", "Primitives", "OpenSSL", "Curl"],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPFetch", "JOSE", "Migrator", "OpenSSL", "Postgres",
-                "Accounts", "SignIn", "Storage", "TestSupport", log,
+                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPServer", "Curl", "JOSE", "JSON", "KeyRing",
+                "Migrator", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage", "TestSupport", log,
             ],
-            swiftSettings: habits),
+            swiftSettings: commonSettings),
     ]
 )

@@ -1,4 +1,5 @@
 package import Foundation
+import Primitives
 
 /// A UUIDv7 (RFC 9562 §5.7) that names one kind of entity, so that the ids of two kinds can't be swapped.
 package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
@@ -11,17 +12,13 @@ package struct Identifier<Entity>: Hashable, Sendable, CustomStringConvertible {
     /// A fresh id: 48 bits of `now` in milliseconds, then 74 of the ten `random` octets. Ids of one process grow with
     /// time, which keeps index inserts on the right-hand edge.
     package init(now: Timestamp, random: [UInt8]) {
-        let time = UInt64(clamping: now.milliseconds)
-        func octet(_ index: Int) -> UInt8 { index < random.count ? random[index] : 0 }
-        self.uuid = UUID(
-            uuid: (
-                UInt8(truncatingIfNeeded: time >> 40), UInt8(truncatingIfNeeded: time >> 32),
-                UInt8(truncatingIfNeeded: time >> 24), UInt8(truncatingIfNeeded: time >> 16),
-                UInt8(truncatingIfNeeded: time >> 8), UInt8(truncatingIfNeeded: time),
-                0x70 | (octet(0) & 0x0F), octet(1),
-                0x80 | (octet(2) & 0x3F), octet(3),
-                octet(4), octet(5), octet(6), octet(7), octet(8), octet(9)
-            ))
+        func integer(_ octets: Range<Int>) -> UInt64 {
+            octets.reduce(0) { $0 << 8 | UInt64($1 < random.count ? random[$1] : 0) }
+        }
+        let octets = UUIDv7(
+            milliseconds: UInt64(clamping: now.milliseconds), randomA: integer(0..<2), randomB: integer(2..<10)
+        ).octets
+        uuid = UUID(uuid: octets.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
     }
 
     /// A fresh id with the system's random numbers.

@@ -49,11 +49,4 @@ static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, l
     return curl_multi_setopt(multi, option, value);
 }
 
-// glibc declares pthread_setname_np for _GNU_SOURCE alone, which Swift's view of it doesn't define.
-extern int pthread_setname_np(pthread_t thread, const char *name);
-
-static inline int ccurl_name_thread(pthread_t thread, const char *name) {
-    return pthread_setname_np(thread, name);
-}
-
 #endif

@@ -2,7 +2,6 @@
 
 #include <libpq-fe.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 
 // libpq spells its error fields as character macros, which Swift cannot import.
 static const int countersign_diag_severity = PG_DIAG_SEVERITY_NONLOCALIZED;
@@ -11,8 +10,3 @@ static const int countersign_diag_message_primary = PG_DIAG_MESSAGE_PRIMARY;
 static const int countersign_diag_constraint_name = PG_DIAG_CONSTRAINT_NAME;
 static const int countersign_diag_table_name = PG_DIAG_TABLE_NAME;
 static const int countersign_diag_source_function = PG_DIAG_SOURCE_FUNCTION;
-
-// Variadic in C. The kernel keeps 15 octets of a name.
-static inline void countersign_name_thread(const char *name) {
-    prctl(PR_SET_NAME, name, 0, 0, 0);
-}

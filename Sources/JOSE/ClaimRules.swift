@@ -1,3 +1,5 @@
+import JSON
+
 /// What the claims of one kind of token must say (RFC 7519 §4.1, RFC 8725 §3.8 to §3.12).
 ///
 /// The caller names the kind; it is never guessed from the token. Tokens of one issuer share keys and audience, so the

@@ -1,4 +1,6 @@
+import JSON
 internal import OpenSSL
+import Primitives
 
 /// One entry of a key set: a public key bound to one id and one algorithm (RFC 7517 §4, RFC 8725 §3.1).
 struct JSONWebKey: Sendable {

@@ -1,3 +1,4 @@
+package import JSON
 package import OpenSSL
 
 /// The usable keys of one issuer (RFC 7517 §5), by `kid`.

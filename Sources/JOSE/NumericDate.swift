@@ -1,3 +1,5 @@
+package import JSON
+
 /// A NumericDate (RFC 7519 §2): seconds since 1970-01-01T00:00:00Z, leap seconds ignored, possibly with a fraction.
 package struct NumericDate: Comparable, Sendable {
     /// Exact to 10^-18 s; digits beyond are dropped, so that an expiry is never later than it was written.
@@ -34,5 +36,13 @@ package struct NumericDate: Comparable, Sendable {
 
     package static func < (first: NumericDate, second: NumericDate) -> Bool {
         first.sinceEpoch < second.sinceEpoch
+    }
+}
+
+extension JSONValue {
+    /// The value of a number that is a date of a token.
+    package var date: NumericDate? {
+        if let seconds = digits { return NumericDate(seconds: seconds) }
+        return number.flatMap(NumericDate.init)
     }
 }

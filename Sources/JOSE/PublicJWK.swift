@@ -1,4 +1,6 @@
+import JSON
 package import OpenSSL
+import Primitives
 
 /// The public half of a key as a JWK (RFC 7517), for the key set that we publish.
 package struct PublicJWK: Sendable {

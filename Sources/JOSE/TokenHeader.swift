@@ -1,4 +1,6 @@
+import JSON
 internal import OpenSSL
+import Primitives
 
 /// The header of a compact JWS, already judged: what remains of it is an algorithm and a key id.
 struct TokenHeader: Sendable {
@@ -68,11 +70,6 @@ private enum MediaType {
     }
 
     private static func matches(_ text: ArraySlice<UInt8>, _ name: String) -> Bool {
-        text.count == name.utf8.count && zip(text, name.utf8).allSatisfy { lowercased($0) == lowercased($1) }
-    }
-
-    /// ASCII alone: under Unicode's folding the Kelvin sign is a k.
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+        text.equalsIgnoringASCIICase(name.utf8)
     }
 }

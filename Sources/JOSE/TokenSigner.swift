@@ -1,4 +1,6 @@
+import JSON
 package import OpenSSL
+import Primitives
 
 /// Signs ES256 tokens: our access tokens, and the client secrets that Apple wants.
 package struct TokenSigner: Sendable {

@@ -1,4 +1,6 @@
+package import JSON
 package import OpenSSL
+import Primitives
 
 /// A compact JWS (RFC 7515 §3.1) whose form and header are in order. Nothing in it is to be believed yet, and its payload
 /// has not been read.

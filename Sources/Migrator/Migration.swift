@@ -1,4 +1,5 @@
 import OpenSSL
+import Primitives
 
 /// One step of the schema: how to take it and how to take it back.
 package struct Migration: Sendable, Equatable {
@@ -17,7 +18,8 @@ package struct Migration: Sendable, Equatable {
         self.up = MigrationScript(text: up)
         self.down = MigrationScript(text: down)
         // NUL can't occur in a name or in SQL, so it separates the three without ambiguity.
-        checksum = SHA256.hash([UInt8](name.utf8) + [0] + [UInt8](up.utf8) + [0] + [UInt8](down.utf8)).hexadecimal
+        checksum = Hexadecimal.encode(
+            SHA256.hash([UInt8](name.utf8) + [0] + [UInt8](up.utf8) + [0] + [UInt8](down.utf8)))
     }
 
     /// Whether each direction lands whole or not at all. The two are alike: a migration that was cut off half-way, be it up
@@ -40,13 +42,5 @@ package struct Migration: Sendable, Equatable {
 
     package static func == (left: Migration, right: Migration) -> Bool {
         left.version == right.version && left.checksum == right.checksum
-    }
-}
-
-extension [UInt8] {
-    fileprivate var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Cuts SQL text into tokens as the server does (PostgreSQL manual, §4.1 Lexical Structure), no finer than needed to
 /// see where a statement ends: words, quoted parts, and single symbols. Comments and white space are passed over.
 struct SQLLexer {
@@ -104,6 +106,6 @@ struct SQLLexer {
 
     private func isIdentifier(_ byte: UInt8) -> Bool {
         byte >= 0x80 || isDigit(byte) || byte == UInt8(ascii: "_")
-            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+            || byte.isASCIILetter
     }
 }

@@ -8,7 +8,7 @@ package enum OpenSSLLibrary {
     /// By default libcrypto frees its locks in an `atexit` handler. A thread that ends a moment later, while the process
     /// is still on its way out, cleans up its own part of the library and dereferences them: a crash in place of
     /// an exit status (OPENSSL_init_crypto(3), OPENSSL_INIT_NO_ATEXIT).
-    package static func outliveEveryThread() {
+    package static func disableAtExitCleanup() {
         _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }
 }

@@ -1,5 +1,5 @@
 import Accounts
-import JOSE
+import JSON
 
 /// A claim that Apple and Google send as boolean or as the text of one.
 enum ClaimedFlag {

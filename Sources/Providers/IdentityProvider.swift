@@ -1,5 +1,6 @@
 package import Accounts
-package import JOSE
+import JOSE
+package import JSON
 import OpenSSL
 
 /// A provider whose identity tokens this service believes, after its own rules for them.

@@ -1,5 +1,5 @@
-import JOSE
 import OpenSSL
+import Primitives
 
 /// How the apps turn the raw nonce, which they post to us, into the one that they hand to the provider's SDK. The
 /// provider puts that one into the token unchanged.
@@ -15,9 +15,7 @@ package enum NonceForm: String, CaseIterable, Sendable {
         switch self {
         case .raw: return raw
         case .sha256Base64url: return Array(Base64URL.encode(SHA256.hash(raw)).utf8)
-        case .sha256Hex:
-            let digits = Array("0123456789abcdef".utf8)
-            return SHA256.hash(raw).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        case .sha256Hex: return Array(Hexadecimal.encode(SHA256.hash(raw)).utf8)
         }
     }
 }

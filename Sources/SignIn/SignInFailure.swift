@@ -36,7 +36,7 @@ package enum SignInFailure: Error, Sendable {
     case identityNotFound
     case linkTicketExpired
     /// What proved the account no longer does. Told to nobody: it becomes the failure of the proof, or a question.
-    case groundGone
+    case proofNoLongerValid
     /// A limit is used up; `retryAfter` in seconds.
     case rateLimited(LimitKind, retryAfter: Int64)
     /// No mail is sent here.

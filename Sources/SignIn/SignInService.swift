@@ -1,5 +1,5 @@
 package import Accounts
-import JOSE
+package import KeyRing
 package import Logging
 import OpenSSL
 package import Providers
@@ -13,7 +13,7 @@ package struct SignInService: Sendable {
         package var refreshLifetime: Int64
         /// Where Apple's codes for web and Android may have been sent.
         package var redirectURIs: [String]
-        package var patience = CodePatience()
+        package var codeExchangeTimeout = CodeExchangeTimeout()
         package var strayAccountPolicy = StrayAccountPolicy.refuse
         package var noncePolicy = NoncePolicy.optional
         package var limits: [LimitKind: RateLimit] = [:]
@@ -34,20 +34,20 @@ package struct SignInService: Sendable {
     package let apple: AppleProvider?
     let google: GoogleProvider?
     let endpoints: TokenEndpoints
-    let revocations: Revocations
+    let revocations: RevocationWorker
     let stores: Stores
     let accessTokens: AccessTokens
     let refreshTokens: RefreshTokens
     let passwordHasher: PasswordHasher
-    let limits: Limits
+    let limits: RateLimiter
     let emailCodes: EmailCodes
     let issuedNonces: IssuedNonces
     let clock: any WallClock
     let logger: Logger
     /// What was refused, on its way to the audit trail: whoever builds the service has it flushed.
-    package let journal: RefusalJournal
+    package let journal: RefusalAggregator
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
-    let figures: SignInFigures
+    let metrics: SignInMetrics
 
     /// - Parameters:
     ///   - journal: the one of the service that this one takes over from; its own if absent.
@@ -55,22 +55,22 @@ package struct SignInService: Sendable {
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
-        passwordHasher: PasswordHasher, journal: RefusalJournal? = nil, figures: SignInFigures = SignInFigures(),
+        passwordHasher: PasswordHasher, journal: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
         clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.apple = apple
         self.google = google
         self.endpoints = endpoints
-        self.revocations = Revocations(
+        self.revocations = RevocationWorker(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         self.stores = stores
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
-        self.journal = journal ?? RefusalJournal(trail: stores.audit, clock: clock)
-        self.figures = figures
-        self.limits = Limits(
+        self.journal = journal ?? RefusalAggregator(trail: stores.audit, clock: clock)
+        self.metrics = metrics
+        self.limits = RateLimiter(
             configuration.limits, store: stores.limits, keyRing: keyRing, journal: self.journal, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)
         self.issuedNonces = IssuedNonces(keyRing: keyRing)
@@ -167,11 +167,11 @@ extension SignInService {
         return configuration.mailLanguages.first
     }
 
-    func opening(
+    func newSession(
         authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],
         client: Client, now: Timestamp
-    ) throws(SignInFailure) -> SessionOpening {
-        SessionOpening(
+    ) throws(SignInFailure) -> NewSession {
+        NewSession(
             id: try freshID(now), authenticatedAt: min(authenticatedAt, now),
             providerAuthenticatedAt: providerTime.map { min($0, now) }, methods: methods, now: now,
             expiresAt: now.advanced(bySeconds: configuration.refreshLifetime), device: client.device,
@@ -209,13 +209,14 @@ extension SignInService {
     }
 
     func signedIn(
-        _ account: Account, identityID: IdentityID?, opening: SessionOpening
+        _ account: Account, identityID: IdentityID?, newSession: NewSession
     ) throws(SignInFailure) -> SignedIn {
         let session = Session(
-            id: opening.id, accountID: account.id, identityID: identityID, authenticatedAt: opening.authenticatedAt,
-            methods: opening.methods, createdAt: opening.now, expiresAt: opening.expiresAt, generation: 1)
+            id: newSession.id, accountID: account.id, identityID: identityID,
+            authenticatedAt: newSession.authenticatedAt,
+            methods: newSession.methods, createdAt: newSession.now, expiresAt: newSession.expiresAt, generation: 1)
         return SignedIn(
-            session: try issue(session, at: opening.now), account: account,
+            session: try issue(session, at: newSession.now), account: account,
             identity: account.identities.first { $0.id == identityID })
     }
 

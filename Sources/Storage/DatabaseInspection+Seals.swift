@@ -1,4 +1,5 @@
 import Accounts
+package import KeyRing
 import Postgres
 
 /// What stands under a key of the ring, and whether the ring opens it.

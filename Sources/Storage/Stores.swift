@@ -1,4 +1,5 @@
 package import Accounts
+package import KeyRing
 package import Postgres
 
 /// Every group of our tables, over one database.

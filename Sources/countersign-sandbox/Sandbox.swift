@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 import Logging
 import NIOCore
 
@@ -30,14 +30,14 @@ struct Sandbox: Sendable {
         googleAccounts = GoogleAccounts(seed: seed)
         history = RequestHistory(clock: clock)
         appleKeys = ProviderKeys(
-            habit: ProviderKeys.Habit(
+            profile: ProviderKeys.Profile(
                 storeName: "apple", initialCount: 3, rotationLimit: 4, shuffles: true,
                 // Apple documents no cache headers; an hour is what its verifiers commonly assume.
                 cacheControl: "public, max-age=3600",
                 makeID: { seed.alphanumeric(10, for: "apple.kid", String($0)) }),
             store: configuration.keyStore)
         googleKeys = ProviderKeys(
-            habit: ProviderKeys.Habit(
+            profile: ProviderKeys.Profile(
                 storeName: "google", initialCount: 2, rotationLimit: 3, shuffles: false,
                 cacheControl: "public, max-age=21600, must-revalidate, no-transform",
                 makeID: { seed.hexadecimal(40, for: "google.kid", String($0)) }),

@@ -51,7 +51,7 @@ struct SandboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        OpenSSLLibrary.outliveEveryThread()
+        OpenSSLLibrary.disableAtExitCleanup()
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,

@@ -24,7 +24,7 @@ struct Countersign: AsyncParsableCommand {
 
     static func main() async {
         ProcessLimits.forbidCoreFiles()
-        OpenSSLLibrary.outliveEveryThread()
+        OpenSSLLibrary.disableAtExitCleanup()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

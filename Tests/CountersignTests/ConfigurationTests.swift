@@ -1,6 +1,7 @@
 import Accounts
 import Foundation
 import HTTPAPI
+import HTTPServer
 import Logging
 import Providers
 import Testing

@@ -1,6 +1,7 @@
 import Accounts
+import Curl
 import Foundation
-import HTTPFetch
+import KeyRing
 import OpenSSL
 import Postgres
 import Storage
@@ -33,13 +34,13 @@ import Testing
     }
 
     private static func examine(
-        _ variables: [String: String], clock: any WallClock = SystemClock(), patience: Duration = .seconds(60)
+        _ variables: [String: String], clock: any WallClock = SystemClock(), timeout: Duration = .seconds(60)
     ) async throws -> [Finding] {
         let sources = try ConfigurationSources(path: nil, environment: variables)
         let fetcher = try CurlFetcher()
         let findings = await Doctor(
             reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher, clock: clock,
-            patience: patience
+            timeout: timeout
         ).examine()
         await fetcher.shutdown()
         return findings
@@ -207,7 +208,7 @@ import Testing
             let findings = try await scratch.withPool { database in
                 try await database.transaction { transaction in
                     _ = try await transaction.execute("LOCK TABLE provider_grants IN ACCESS EXCLUSIVE MODE")
-                    return try await Self.examine(variables, patience: .seconds(5))
+                    return try await Self.examine(variables, timeout: .seconds(5))
                 }
             }
             for (check, status) in [

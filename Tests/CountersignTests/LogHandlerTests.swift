@@ -1,7 +1,9 @@
 import Accounts
 import Foundation
 import HTTPAPI
+import HTTPServer
 import Logging
+import Primitives
 import Testing
 
 @testable import countersign

@@ -1,4 +1,4 @@
-import HTTPFetch
+import Curl
 import TestSupport
 import Testing
 
@@ -7,7 +7,7 @@ import Testing
     /// A figure of the page, by name and labels.
     private func figure(_ series: String, _ service: Countersign) async throws -> Double {
         let answer = try await service.fetcher.fetch(
-            FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).unhurried)
+            FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).uncontended)
         #expect(answer.status == 200)
         let line = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
             .first { $0.hasPrefix(series + " ") }
@@ -25,7 +25,7 @@ import Testing
                 #expect(try await figure("countersign_http_requests_total" + refused, service) == 0)
                 for _ in 1...3 {
                     let answer = try await service.fetcher.fetch(
-                        FetchRequest(url: service.url + "/v1/account").unhurried)
+                        FetchRequest(url: service.url + "/v1/account").uncontended)
                     #expect(answer.status == 401)
                 }
                 #expect(try await figure("countersign_http_requests_total" + refused, service) == 3)
@@ -34,7 +34,7 @@ import Testing
                 #expect(try await figure("process_resident_memory_bytes", service) > 1_000_000)
                 #expect(try await figure("countersign_metrics_refused_total", service) == 0)
                 let elsewhere = try await service.fetcher.fetch(
-                    FetchRequest(url: service.url + "/metrics").unhurried)
+                    FetchRequest(url: service.url + "/metrics").uncontended)
                 #expect(elsewhere.status == 404)
             }
         }

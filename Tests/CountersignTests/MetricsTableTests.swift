@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import Prometheus
 @testable import countersign
 
 /// That each metric is told of where operators look: on the page itself and in the document.

@@ -1,10 +1,11 @@
 import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// The calls by which an owner changes an account, and what they refuse.
-@Suite(.inTurn, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
+@Suite(.sequentially, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
     private func bearer(_ name: String) async throws -> String {
         try await World.shared.newAccount(name).text("session.accessToken")
     }

@@ -6,7 +6,7 @@ import Testing
 /// No answer tells whether somebody has an address: status, fields and bytes are the same. That the time is the same as
 /// well is measured by `Scripts/bench oracle`.
 @Suite(
-    .inTurn,
+    .sequentially,
     .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
     .timeLimit(.minutes(5)))
 struct AddressSecrecyTests {
@@ -110,12 +110,12 @@ struct AddressSecrecyTests {
         for address in addresses {
             for purpose in ["signIn", "verifyEmail"] { _ = try await world.askForCode(purpose, address) }
         }
-        try await until("an empty outbox") {
+        try await eventually("an empty outbox") {
             try await world.count("SELECT count(*) FROM outbox WHERE recipient LIKE 'heard-%'") == 0
         }
         // The unproven one may prove itself, the pending one too. The mailbox gets what has left the outbox a little later.
         var heard: [Int] = []
-        try await until("five mails") {
+        try await eventually("five mails") {
             heard = try addresses.map { try world.mailbox($0).count }
             return heard.reduce(0, +) >= 5
         }

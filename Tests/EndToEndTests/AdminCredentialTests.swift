@@ -1,10 +1,11 @@
 import Accounts
 import HTTPAPI
+import HTTPServer
 import TestSupport
 import Testing
 
 /// Who may do what of the admin API: each operation with each kind of credential, over the wire.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
     private static let body = #"{"reason":"a test"}"#
     /// Of nothing.
     private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"

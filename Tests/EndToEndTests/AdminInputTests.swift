@@ -1,9 +1,10 @@
+import HTTPServer
 import Postgres
 import TestSupport
 import Testing
 
 /// What is hostile in the address of an admin call, sent by somebody who has a key for everything.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
     /// Texts as they stand percent-encoded in a query.
     private static let hostile = [
         "'", "%27%20OR%201=1%20--%20", "%27;%20DROP%20TABLE%20accounts;%20--", "%22", "%5C%27", "%25", "_%25", "$1",

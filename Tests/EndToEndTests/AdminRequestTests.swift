@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Requests with a good key and anything else in them: the answer is the one that openapi.yaml promises.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct AdminRequestTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminRequestTests {
     private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
     /// Sends each target to each of some operations.

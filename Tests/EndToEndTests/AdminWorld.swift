@@ -1,6 +1,8 @@
 import Accounts
 import Foundation
 import HTTPAPI
+import HTTPServer
+import KeyRing
 import SignIn
 import Storage
 import TestSupport

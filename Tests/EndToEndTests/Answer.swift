@@ -1,5 +1,6 @@
-import HTTPFetch
-import JOSE
+import Curl
+import HTTPServer
+import JSON
 import TestSupport
 import Testing
 
@@ -76,7 +77,7 @@ extension Countersign {
     }
 
     private func fetch(_ request: FetchRequest) async throws -> FetchResponse {
-        var request = request.unhurried
+        var request = request.uncontended
         // The page of metrics has a series for each route.
         request.maximumBodyBytes = 1 << 20
         return try await fetcher.fetch(request)

@@ -1,12 +1,14 @@
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
+import HTTPServer
+import JSON
+import Primitives
 import TestSupport
 import Testing
 
 /// A service whose wall clock is wrong, or is set while it runs: libfaketime gives one process another time than the
 /// sandbox, the database and the process beside it have.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct ClockTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct ClockTests {
     private static let hour: Int64 = 3600
     /// From 2026 that is 2045: a second of 32 bits ends in 2038.
     private static let nineteenYears: Int64 = 600_000_000
@@ -48,7 +50,7 @@ import Testing
         }
 
         private func answer(_ request: FetchRequest) async throws -> Answer {
-            Answer(try await fetcher.fetch(request.unhurried))
+            Answer(try await fetcher.fetch(request.uncontended))
         }
     }
 
@@ -91,7 +93,7 @@ import Testing
                         try? FileManager.default.removeItem(atPath: file)
                     }
                 }
-                try await until("the service with the other clock") {
+                try await eventually("the service with the other clock") {
                     let keys = FetchRequest(url: other.url + "/.well-known/jwks.json")
                     return (try? await other.fetcher.fetch(keys).status) == 200
                 }
@@ -170,7 +172,7 @@ import Testing
             try await expectUse(try await other.refresh(signedIn), ahead: Self.nineteenYears, other)
 
             // By this clock the first session has been over for years, and would be swept.
-            try await until("the difference is told") { process.log.contains(#""reason":"clock_differs""#) }
+            try await eventually("the difference is told") { process.log.contains(#""reason":"clock_differs""#) }
             let token = try other.text("refreshToken", of: created)
             #expect(
                 try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status == 200)

@@ -5,7 +5,7 @@ import Testing
 
 /// A connection that ends between COMMIT and its answer: nobody can say what became of the transaction, so nothing is
 /// repeated, and whoever asks again gets one account.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct CommitLossTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct CommitLossTests {
     private func service(_ body: (World) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await World.registerClients(at: sandbox)
@@ -28,7 +28,7 @@ import Testing
                 SELECT pid FROM pg_locks WHERE relation = 'accounts'::regclass AND mode = 'RowExclusiveLock')
             """
         async let answer = world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        try await until("a COMMIT that waits") {
+        try await eventually("a COMMIT that waits") {
             try await world.count("SELECT count(*) FROM pg_stat_activity WHERE \(condition)") == 1
         }
         try await world.scratch.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(condition)")
@@ -61,7 +61,7 @@ import Testing
                 try await world.scratch.execute("ALTER SYSTEM SET \(unsafeSQL: setting)")
             }
             try await world.scratch.execute("SELECT pg_reload_conf()")
-            try await until("the new settings") {
+            try await eventually("the new settings") {
                 try await world.count(
                     "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = 'nobody'")
                     == 1

@@ -11,7 +11,7 @@ private actor Acknowledged {
     func note(_ account: String, of person: Int) { accounts[person] = account }
 }
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct CrashTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct CrashTests {
     private static let people = 5
 
     /// Ten tickets of each of five people.
@@ -90,7 +90,7 @@ private actor Acknowledged {
                     }
                 }
                 group.addTask {
-                    try await until("some answers") { await acknowledged.accounts.count >= answers }
+                    try await eventually("some answers") { await acknowledged.accounts.count >= answers }
                     world.service.send(SIGKILL)
                     let ending = await world.service.end()
                     #expect(ending.status == nil)

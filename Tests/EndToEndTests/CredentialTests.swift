@@ -1,10 +1,11 @@
 import JOSE
+import JSON
 import OpenSSL
 import TestSupport
 import Testing
 
 /// What may come beside a token, and what it does.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
     @Test(arguments: Sandbox.Provider.allCases)
     func `a code brings an authorization, beside a token and alone`(provider: Sandbox.Provider) async throws {
         let world = try World.shared
@@ -12,7 +13,7 @@ import Testing
         try await world.newPerson(person)
         let created = try await world.create(try await world.authorize(person, provider))
         // A busy machine may need more than the two seconds that a code has beside a token.
-        try await until("an authorization beside a token") {
+        try await eventually("an authorization beside a token") {
             let answer = try await world.service.signIn(provider, try await world.authorize(person, provider).both)
             return try answer.text("identity.authorization") == "active"
         }

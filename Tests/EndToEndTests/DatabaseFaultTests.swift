@@ -6,7 +6,7 @@ import Testing
 
 /// What befalls a database while the service runs: each is answered 503 and is over soon after its end, and the
 /// process stays the same.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
     private struct Fault: Sendable {
         let name: String
         /// Whether what only reads is answered nevertheless.
@@ -68,7 +68,7 @@ import Testing
     }
 
     private func awaitReturn(of service: Countersign, _ access: String, after name: String) async throws {
-        try await until("the service to be back after \(name)", within: .seconds(30)) {
+        try await eventually("the service to be back after \(name)", within: .seconds(30)) {
             let isReady = try await service.privateGet("/health/ready").status == 200
             return try await service.get("/v1/account", bearer: access).status == 200 && isReady
         }
@@ -81,7 +81,7 @@ import Testing
             var refresh = first
             for fault in Self.faults {
                 try await fault.begin(cluster, world.scratch)
-                try await until("readiness to end: \(fault.name)") {
+                try await eventually("readiness to end: \(fault.name)") {
                     try await service.privateGet("/health/ready").status == 503
                 }
                 let token = refresh

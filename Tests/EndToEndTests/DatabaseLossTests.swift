@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct DatabaseLossTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct DatabaseLossTests {
     @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
         try await Sandbox.run { sandbox in
             try await PrivateCluster.run { cluster, url in
@@ -35,7 +35,7 @@ import Testing
                     #expect(try await service.privateGet("/health/live").status == 200)
 
                     _ = try await cluster.start()
-                    try await until("the service to be back", within: .seconds(30)) {
+                    try await eventually("the service to be back", within: .seconds(30)) {
                         let isReady = try await service.privateGet("/health/ready").status == 200
                         return try await service.get("/v1/account", bearer: access).status == 200 && isReady
                     }

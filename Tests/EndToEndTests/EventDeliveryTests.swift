@@ -1,11 +1,12 @@
 import JOSE
+import JSON
 import OpenSSL
 import Postgres
 import TestSupport
 import Testing
 
 /// What the senders of events are answered, over HTTP.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct EventDeliveryTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct EventDeliveryTests {
     /// A token that is no event of the provider's, and why.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -162,7 +163,7 @@ import Testing
             }
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
             world.keyServer.comeUp()
-            try await until("the events") {
+            try await eventually("the events") {
                 let statuses = [
                     try await world.service.tellApple(apple).status, try await world.service.tellGoogle(google).status,
                 ]
@@ -216,7 +217,7 @@ import Testing
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
 
             for _ in 1...2 { #expect(try await world.service.tellApple(notification.token).status == 200) }
-            try await until("the end of the event") {
+            try await eventually("the end of the event") {
                 try await world.count("SELECT count(*) FROM provider_events WHERE status = 'unknown_subject'") == 1
             }
             #expect(try await world.service.tellApple(notification.token).status == 200)

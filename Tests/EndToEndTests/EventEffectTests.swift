@@ -1,12 +1,12 @@
 import Accounts
 import Foundation
-import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// What comes of an event that was acknowledged.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct EventEffectTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct EventEffectTests {
     @Test func `a session ends within a second of the event, and a repetition ends no later one`() async throws {
         try await EventWorld.run { world in
             var waits: [Duration] = []
@@ -20,7 +20,7 @@ import Testing
                 let answer = try await world.service.tellApple(event)
                 let acknowledged = ContinuousClock.now
                 #expect(answer.status == 200)
-                try await until("the end of the session") { try await !world.service.isOpen(session) }
+                try await eventually("the end of the session") { try await !world.service.isOpen(session) }
                 waits.append(ContinuousClock.now - acknowledged)
                 #expect(try await world.service.isOpen(other))
 
@@ -42,11 +42,11 @@ import Testing
             let session = try await world.googleAccount("kim")
             let ended = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
             #expect(try await world.service.tellGoogle(ended).status == 202)
-            try await until("the end of the session") { try await !world.service.isOpen(session) }
+            try await eventually("the end of the session") { try await !world.service.isOpen(session) }
 
             let disabled = try EventWorld.signed(EventWorld.googleEvent("account-disabled", of: "kim", id: "g2"))
             #expect(try await world.service.tellGoogle(disabled).status == 202)
-            try await until("the end of the event") { try await world.isDone("g2") }
+            try await eventually("the end of the event") { try await world.isDone("g2") }
             let fresh = try EventWorld.signed(
                 EventWorld.googleClaims("kim", EventWorld.afresh))
             let refused = try await world.service.signInWithGoogle(fresh)
@@ -60,7 +60,7 @@ import Testing
                         ("iat", .integer(EventWorld.now - 20))
                     ]))
             #expect(try await world.service.tellGoogle(enabled).status == 202)
-            try await until("the end of the event") { try await world.isDone("g3") }
+            try await eventually("the end of the event") { try await world.isDone("g3") }
             #expect(try await world.service.signInWithGoogle(fresh).status == 200)
         }
     }
@@ -90,7 +90,7 @@ import Testing
                             )
                         ]))
                 #expect(try await world.service.tellApple(event).status == 200)
-                try await until("the end of the event") { try await world.isDone(type) }
+                try await eventually("the end of the event") { try await world.isDone(type) }
                 #expect(try await shown()?.bool == (type == "email-enabled"))
             }
         }
@@ -104,7 +104,7 @@ import Testing
                 EventWorld.appleEvent("consent-revoked", of: "kim", id: "a2"), by: TokenMint.stranger)
             #expect(try await world.service.tellApple(forged).status == 400)
             var page = ""
-            try await until("the end of the event") {
+            try await eventually("the end of the event") {
                 page = try await world.service.privateGet("/metrics").text
                 return page.contains(#"outcome="unknown_type""#)
             }
@@ -131,7 +131,7 @@ import Testing
                     let second = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
                     #expect(try await world.service.tellApple(first).status == 200)
                     #expect(try await world.service.tellGoogle(second).status == 202)
-                    try await until("somebody who waits") {
+                    try await eventually("somebody who waits") {
                         let waiting = try await transaction.query(
                             """
                             SELECT EXISTS (
@@ -150,9 +150,9 @@ import Testing
 
             try await Countersign.serve(world.settings) { next in
                 for session in [apple, google] {
-                    try await until("the end of the session") { try await !next.isOpen(session) }
+                    try await eventually("the end of the session") { try await !next.isOpen(session) }
                 }
-                try await until("the end of the events") {
+                try await eventually("the end of the events") {
                     try await world.count("SELECT count(*) FROM provider_events WHERE status = 'done'") == 2
                 }
                 #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti IN ('a1', 'g1')") == 2)
@@ -175,7 +175,7 @@ import Testing
                     for try await status in group { #expect(status == 200) }
                 }
                 for service in [world.service, other] {
-                    try await until("the end of the session") { try await !service.isOpen(session) }
+                    try await eventually("the end of the session") { try await !service.isOpen(session) }
                 }
                 #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
                 #expect(try await world.count("SELECT count(*) FROM audit_events WHERE jti = 'a1'") == 1)

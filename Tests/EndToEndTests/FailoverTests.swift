@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A primary that dies and the standby that takes its place.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct FailoverTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct FailoverTests {
     /// Somebody with two identities, and a ticket of somebody else's.
     private struct Person: Sendable {
         let access: String
@@ -40,7 +40,7 @@ import Testing
                     try await first.execute(
                         "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
                     try await first.withPool { database in
-                        try await until("the standby to confirm commits") {
+                        try await eventually("the standby to confirm commits") {
                             let states = try await database.query("SELECT sync_state FROM pg_stat_replication") {
                                 row throws(PostgresError) in try row.decode(String.self)
                             }
@@ -148,12 +148,12 @@ import Testing
                         }
                     }
                 }
-                try await until("some promises") { promises.all.count >= 4 }
+                try await eventually("some promises") { promises.all.count >= 4 }
                 try await primary.crash()
                 promises.isPrimaryDead.store(true, ordering: .relaxed)
                 let before = promises.all.count
                 try await standby.promote()
-                try await until("the service to be back", within: .seconds(30)) {
+                try await eventually("the service to be back", within: .seconds(30)) {
                     try await world.service.privateGet("/health/ready").status == 200
                 }
                 try await group.waitForAll()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What monitoring is told of the people who sign in, and of what the service is busy with.
-@Suite(.inTurn, .timeLimit(.minutes(3))) struct FiguresTests {
+@Suite(.sequentially, .timeLimit(.minutes(3))) struct FiguresTests {
     /// The samples of the page: name and labels, value.
     private func figures(_ world: World) async throws -> [String: Double] {
         let page = try await world.service.privateGet("/metrics").text
@@ -64,7 +64,7 @@ import Testing
             try await world.newGrantedAccount("lee", .apple)
             // Nobody has waited for Google's keys.
             let google = #"countersign_key_set_keys{provider="google"}"#
-            try await until("Google's keys") { try await figures(world)[google] ?? 0 >= 1 }
+            try await eventually("Google's keys") { try await figures(world)[google] ?? 0 >= 1 }
             let told = try await figures(world)
             for provider in ["apple", "google"] {
                 try #expect(#require(told["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
@@ -96,7 +96,7 @@ import Testing
     @Test func `keys that can't be fetched are seen`() async throws {
         try await World.run(["apple.keysUrl": "http://127.0.0.1:1/"]) { world in
             let failed = #"countersign_key_set_fetches_total{outcome="failed",provider="apple"}"#
-            try await until("a failed fetch") { try await figures(world)[failed] ?? 0 >= 1 }
+            try await eventually("a failed fetch") { try await figures(world)[failed] ?? 0 >= 1 }
             let refused = try await world.service.signInWithApple(try await world.unknownToken())
             #expect(refused.status == 503)
             let told = try await figures(world)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The moment in which the provider has used up a code and we have not kept what it gave for it.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct GrantCrashTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct GrantCrashTests {
     enum Moment: CaseIterable, Sendable {
         /// The provider has done its part, and its answer is on its way.
         case beforeTheAnswer
@@ -39,7 +39,7 @@ import Testing
                 }
             }
             // What the dead process had begun ends when PostgreSQL finds its connection dead.
-            try await until("the end of its connections") { try await world.count(Self.connections("true")) == 0 }
+            try await eventually("the end of its connections") { try await world.count(Self.connections("true")) == 0 }
         }
     }
 
@@ -57,7 +57,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             // The connection breaks before any answer: that is the test.
             group.addTask { _ = try? await service.signIn(credential.provider, credential.codeAlone) }
-            try await until("the moment to kill", isTime)
+            try await eventually("the moment to kill", isTime)
             service.send(SIGKILL)
             let ending = await service.end()
             #expect(ending.status == nil)
@@ -94,7 +94,7 @@ import Testing
                 // The token that nobody here has ever seen dies with the others.
                 let access = try created.text("session.accessToken")
                 #expect(try await service.delete("/v1/account", bearer: access).status == 202)
-                try await until("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
+                try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
                 #expect(try await next.grants(of: "kim").count == 2)
             }
         }

@@ -1,12 +1,13 @@
 import Foundation
 import JOSE
+import JSON
 import OpenSSL
 import Postgres
 import TestSupport
 import Testing
 
 /// What codes bring, and what is left of a person in the end.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct GrantSecretsTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct GrantSecretsTests {
     /// Everything in the database, as a thief of a backup reads it.
     private func dump(_ world: World) throws -> String {
         let process = Process()
@@ -112,7 +113,7 @@ import Testing
             #expect(tokens(in: living) == [])
 
             #expect(try await service.delete("/v1/account", bearer: bearer).status == 202)
-            try await until("the end of the revocations") {
+            try await eventually("the end of the revocations") {
                 try await world.count("SELECT count(*) FROM outbox WHERE status = 'done'") == 2
             }
             let deleted = try dump(world)
@@ -130,7 +131,7 @@ import Testing
             #expect(log.contains("http_503") && log.contains("a code was not exchanged"))
 
             try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-                try await until("the first sweep") {
+                try await eventually("the first sweep") {
                     try await world.count("SELECT count(*) FROM outbox WHERE subject IS NOT NULL") == 0
                 }
                 #expect(subject.found(inDump: try dump(world)) == [])

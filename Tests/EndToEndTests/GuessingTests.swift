@@ -5,7 +5,7 @@ import Testing
 
 /// The limits of guessing, as real processes keep them. Every password that is looked at costs a third of a second, or
 /// several where much else is done, so most limits here are lower than the default, and a guess comes back late.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct GuessingTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct GuessingTests {
     private static let perAccount: Countersign.Settings = [
         "limits.passwordPerAccount": "2/15min", "limits.guessPerNetwork": "0",
     ]

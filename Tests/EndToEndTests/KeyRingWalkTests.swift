@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// From one line of the key ring to the next, with two processes that are restarted one after the other.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct KeyRingWalkTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct KeyRingWalkTests {
     private static let address = ["tokens.issuer": "https://a.example", "tokens.audience": "a"]
 
     private static func line(_ id: String) -> String {
@@ -49,7 +49,7 @@ import Testing
                     #expect(kept.status == 200, "stage \(stage)")
                     refresh = try kept.text("refreshToken")
                 }
-                try await until("the revocations") {
+                try await eventually("the revocations") {
                     try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
                 }
                 #expect(
@@ -117,7 +117,7 @@ import Testing
         let ring = ["keyring.path": try World.privateFile("ring-old", old)]
         try await World.run(Self.address.merging(ring) { _, new in new }) { world in
             try await world.newGrantedAccount("kim")
-            try await until("a seal") { try await world.count("SELECT count(*) FROM audit_seals") > 0 }
+            try await eventually("a seal") { try await world.count("SELECT count(*) FROM audit_seals") > 0 }
             await world.service.stop()
             try await world.scratch.execute("DELETE FROM keyring_lines")
             let ending = try await Countersign.run(

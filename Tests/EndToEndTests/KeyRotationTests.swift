@@ -1,11 +1,12 @@
 import Foundation
 import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// `countersign keys`, beside two processes that serve.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct KeyRotationTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct KeyRotationTests {
     private static let issuer = "https://accounts.example.com"
 
     private static func withTwo(_ body: (World, Countersign) async throws -> Void) async throws {
@@ -69,12 +70,12 @@ import Testing
                     // The same once more makes no other.
                     #expect(try await Self.keys(world, "rotate").first?["keyId"]?.string == new)
                     for service in services {
-                        try await until("its publication") {
+                        try await eventually("its publication") {
                             let keys = try await service.get("/.well-known/jwks.json").json?["keys"]?.elements ?? []
                             return keys.map { $0["kid"]?.string } == [new, old]
                         }
                     }
-                    try await until("its turn") { load.counts[new, default: 0] > 40 }
+                    try await eventually("its turn") { load.counts[new, default: 0] > 40 }
                     #expect(try await Self.states(world) == ["signing", "verifying"])
                     #expect(load.counts[old, default: 0] > 40)
                     #expect(load.counts.count == 2)
@@ -97,7 +98,7 @@ import Testing
             let new = try #require(try await Self.keys(world, "rotate", "--leaked").first?["keyId"]?.string)
             #expect(try await Self.keys(world, "list").map { $0["keyId"]?.string } == [new])
             for service in [world.service, second] {
-                try await until("the end of its tokens") {
+                try await eventually("the end of its tokens") {
                     try await service.get("/v1/account", bearer: access).status == 401
                 }
             }

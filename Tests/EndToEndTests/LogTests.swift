@@ -1,9 +1,10 @@
-import JOSE
+import HTTPServer
+import JSON
 import TestSupport
 import Testing
 
 /// The log of a running service, as whoever looks for a request finds it.
-@Suite(.inTurn, .timeLimit(.minutes(3))) struct LogTests {
+@Suite(.sequentially, .timeLimit(.minutes(3))) struct LogTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
     @Test func `what a use case says names the request and the trace that it is a part of`() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Codes by mail, from the request through a mail server to the session.
-@Suite(.inTurn, .timeLimit(.minutes(5)))
+@Suite(.sequentially, .timeLimit(.minutes(5)))
 struct MailTests {
     private static let password = "canary horse battery"
     private static let smtpPassword = "canary-smtp-password"
@@ -55,16 +55,16 @@ struct MailTests {
             #expect(try await world.service.post("/v1/sign-in/email-code", attempt).status == 401)
 
             // The promise to nobody is gone like the other, and nothing was sent for it.
-            try await until("an empty outbox") {
+            try await eventually("an empty outbox") {
                 try await world.count("SELECT count(*) FROM outbox WHERE template = 'sign_in_code'") == 0
             }
             // It is counted after it has gone.
-            try await until("its count") {
+            try await eventually("its count") {
                 try await world.service.metric("countersign_mails_total", #"outcome="dropped""#) == 1
             }
             #expect(!peer.messages.contains { $0.recipients == ["nobody@example.com"] })
 
-            try await until("the line of the mail") { world.service.log.contains("a mail was sent") }
+            try await eventually("the line of the mail") { world.service.log.contains("a mail was sent") }
             let log = world.service.log.replacing(/[0-9a-f]{8}-[-0-9a-f]{27}|[-0-9]+T[-0-9:.]+Z/, with: "")
             for secret in [code, Self.smtpPassword, Self.password, "kim@example.com"] {
                 #expect(!log.contains(secret), "\(secret) is in the log")

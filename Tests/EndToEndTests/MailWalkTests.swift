@@ -1,9 +1,10 @@
 import JOSE
+import JSON
 import TestSupport
 import Testing
 
 /// What a person does with codes, from the request through a mail server and back.
-@Suite(.inTurn, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailWalkTests {
+@Suite(.sequentially, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailWalkTests {
     private static let password = "correct horse battery"
 
     @Test func `somebody registers, proves the address, signs in, binds, resets and moves to another address`()

@@ -1,4 +1,5 @@
-import JOSE
+import HTTPServer
+import JSON
 import TestSupport
 import Testing
 
@@ -34,7 +35,7 @@ extension World {
 
     /// Waits for the mail of that number to an address.
     func mail(_ number: Int, to email: String) async throws -> MailServer.Message {
-        try await until("mail \(number) to \(email)") { try mailbox(email).count >= number }
+        try await eventually("mail \(number) to \(email)") { try mailbox(email).count >= number }
         return try mailbox(email)[number - 1]
     }
 

@@ -1,8 +1,9 @@
-import JOSE
+import HTTPServer
+import JSON
 import TestSupport
 import Testing
 
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
         let world = try World.shared
         let service = world.service

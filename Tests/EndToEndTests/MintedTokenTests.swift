@@ -1,6 +1,7 @@
 import Accounts
 import Foundation
 import JOSE
+import JSON
 import OpenSSL
 import TestSupport
 import Testing
@@ -46,7 +47,7 @@ private struct MintedWorld: Sendable {
     }
 }
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct MintedTokenTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct MintedTokenTests {
     @Test func `a token that brings or names its own key is refused, and no connection is opened to it`() async throws {
         try await MintedWorld.run { world in
             let mint = try TokenMint.stranger

@@ -1,11 +1,12 @@
 import Glibc
-import JOSE
+import HTTPServer
+import JSON
 import OpenSSL
 import TestSupport
 import Testing
 
 /// Nonces that the service issues, from the phone's side.
-@Suite(.inTurn, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+@Suite(.sequentially, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
     /// What an app hands to Apple's SDK for a raw nonce.
     private static func hex(_ nonce: String) -> String {
         SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
@@ -81,7 +82,7 @@ import Testing
     }
 }
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct NoncePolicyTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct NoncePolicyTests {
     @Test func `a provider that is not enabled has no nonces`() async throws {
         let settings = [
             "google.clientIds": Countersign.leftOut, "google.keysUrl": Countersign.leftOut,

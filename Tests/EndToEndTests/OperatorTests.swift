@@ -1,12 +1,13 @@
-import HTTPFetch
+import Curl
 import JOSE
+import JSON
 import OpenSSL
 import Postgres
 import TestSupport
 import Testing
 
 /// What an operator does with the executable while the service runs beside it.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
     // MARK: countersign identity revoke
 
     private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {
@@ -39,9 +40,9 @@ import Testing
         let left = account.json?["identities"]?.elements ?? []
         #expect(left.map { $0["provider"]?.string } == ["google"])
         #expect(left.map { $0["authorization"]?.string } == ["active"])
-        try await until("the revocation") { try await world.grants(of: "two-ways").map(\.endedBy) == [.revoke] }
+        try await eventually("the revocation") { try await world.grants(of: "two-ways").map(\.endedBy) == [.revoke] }
         #expect(try await world.grants(of: "two-ways", .google).map(\.isLive) == [true])
-        try await until("its note") {
+        try await eventually("its note") {
             try await world.count("SELECT count(*) FROM outbox WHERE message_id = \(done[0])::uuid AND status = 'done'")
                 == 1
         }
@@ -61,7 +62,7 @@ import Testing
         let identity = try created.text("identity.identityId")
         let done = words(try await revoke(identity, world: world))
         #expect(done.dropFirst() == ["pending", "kept"])
-        try await until("the revocation") {
+        try await eventually("the revocation") {
             let token = try await world.authorize("one-way").tokenAlone
             let status = try await world.service.signIn(.apple, token).text("identity.authorization")
             #expect(["revoking", "revoked"].contains(status))
@@ -122,7 +123,7 @@ import Testing
         ]
         let form = FetchRequest.form(url: world.sandbox.appleTokenURL, fields: fields)
         // The client is believed: it is the refresh token that is not known.
-        let answer = Answer(try await world.sandbox.fetcher.fetch(form.unhurried))
+        let answer = Answer(try await world.sandbox.fetcher.fetch(form.uncontended))
         #expect(answer.status == 400)
         #expect(try answer.text("error") == "invalid_grant")
     }

@@ -1,10 +1,10 @@
 import Foundation
-import JOSE
+import Primitives
 import TestSupport
 import Testing
 
 /// Providers whose keys can't be had, or are others than yesterday.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct OutageTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct OutageTests {
     private static let appleKeys = "/apple/auth/keys"
 
     private static func takeAppleKeysAway(from sandbox: Sandbox) async throws {
@@ -31,7 +31,7 @@ import Testing
             #expect(try await world.service.signInWithGoogle(try await world.googleToken("kim")).status == 200)
 
             try await world.sandbox.clearFaults()
-            try await until("a sign-in", within: .seconds(20)) {
+            try await eventually("a sign-in", within: .seconds(20)) {
                 try await world.service.signInWithApple(token).status == 200
             }
         }

@@ -6,7 +6,7 @@ import Testing
 
 /// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
 @Suite(
-    .inTurn, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
+    .sequentially, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(5)))
 struct PasswordTests {
     private static let password = "correct horse battery"

@@ -1,11 +1,12 @@
 import Foundation
 import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// The real PgBouncer in transaction mode between the service and the database, set up as docs/operations/pgbouncer.md says.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct PoolerTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct PoolerTests {
     /// Fewer connections to the server than the service has to PgBouncer, so that transactions take turns on them.
     private static func prepare(_ directory: URL, port: UInt16, cluster url: String) throws -> [String] {
         let users = directory.appending(path: "users.txt")
@@ -82,8 +83,8 @@ import Testing
 
             let apple = try created.text("identity.identityId")
             #expect(try await service.delete("/v1/account/identities/\(apple)", bearer: session).status == 202)
-            try await until("the revocation") { try await world.grants(of: "kim").map(\.endedBy) == [.revoke] }
-            try await until("the seal of the audit trail") {
+            try await eventually("the revocation") { try await world.grants(of: "kim").map(\.endedBy) == [.revoke] }
+            try await eventually("the seal of the audit trail") {
                 try await world.count("SELECT count(*) FROM audit_seals") > 0
             }
             let signedOut = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: session)

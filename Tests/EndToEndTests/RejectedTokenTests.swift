@@ -1,4 +1,7 @@
+import HTTPServer
 import JOSE
+import JSON
+import Primitives
 import TestSupport
 import Testing
 
@@ -62,7 +65,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
     /// Everything that the answers may differ in is looked at, headers too, except for `Retry-After`: an unknown key may
     /// be a new one, and then a later try succeeds.
     @Test func `no refusal of a token tells which check it failed, and none leaves a row`() async throws {

@@ -1,10 +1,10 @@
 import Foundation
-import JOSE
+import HTTPServer
 import TestSupport
 import Testing
 
 /// SIGHUP to a running service whose file has changed (threat J10).
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct ReloadTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct ReloadTests {
     private static let added = "com.example.lamp.added"
 
     @Test func `fifty broken files change nothing and say why, a good one takes effect, and no request is dropped`()
@@ -175,12 +175,12 @@ import Testing
         let before = try await count()
         let written = service.log.utf8.count
         service.send(SIGHUP)
-        try await until("a reload") { try await count() != before }
+        try await eventually("a reload") { try await count() != before }
         #expect((try await count()[0] > before[0]) == (outcome == "adopted"))
         let all = [outcome == "adopted" ? "configuration reloaded" : "configuration not reloaded"] + words
         var told = ""
         // What it has written has a pipe to pass.
-        try await until("a log with \(all)") {
+        try await eventually("a log with \(all)") {
             told = String(decoding: Array(service.log.utf8.dropFirst(written)), as: UTF8.self)
             return told.hasSuffix("\n") && all.allSatisfy(told.contains)
         }

@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -88,7 +88,7 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.inTurn, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+@Suite(.sequentially, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
     /// Sends bodies that must all be refused, and looks whether any of them left a row.
     private func expectRefusals(
         of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Revocations that have to come about whatever happens to the process that promised them.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct RevocationTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct RevocationTests {
     /// Of all processes of a test, so that each takes the access tokens of the others.
     private static let address = ["server.publicUrl": "https://lamp.example.com"]
 
@@ -96,7 +96,7 @@ import Testing
             try await world.sandbox.clearFaults()
             try await Countersign.serve(Self.settings(world)) { service in
                 for leaver in leavers { try await delete(leaver, at: service) }
-                try await until("the end of all revocations") { try await pending(world) == 0 }
+                try await eventually("the end of all revocations") { try await pending(world) == 0 }
             }
             try await expectAllRevoked(people, world)
         }
@@ -115,11 +115,11 @@ import Testing
                     }
                     try await group.waitForAll()
                 }
-                try await until("the end of all revocations") { try await pending(world) == 0 }
+                try await eventually("the end of all revocations") { try await pending(world) == 0 }
                 let done = ("countersign_revocation_attempts_total", "provider=\"apple\"", "outcome=\"done\"")
                 // An attempt is counted after it has been written down.
                 var attempts = 0.0
-                try await until("the count of all revocations") {
+                try await eventually("the count of all revocations") {
                     let first = try await world.service.metric(done.0, done.1, done.2)
                     attempts = try await first + other.metric(done.0, done.1, done.2)
                     return attempts >= Double(people)
@@ -139,7 +139,7 @@ import Testing
     private func deleteDuringOutage(_ access: String, _ world: World) async throws {
         try await world.sandbox.fail("/apple/auth/revoke", .status(503))
         #expect(try await world.service.delete("/v1/account", bearer: access).status == 202)
-        try await until("a revocation that failed") {
+        try await eventually("a revocation that failed") {
             try await world.count("SELECT count(*) FROM outbox WHERE last_error = 'http_503' AND attempts > 0") == 1
         }
     }
@@ -157,7 +157,7 @@ import Testing
 
             // The revocation that comes now ends the new authorization with the old one, and we find out.
             try await world.sandbox.clearFaults()
-            try await until("the end of the session") {
+            try await eventually("the end of the session") {
                 try await world.service.get("/v1/account", bearer: access).status == 401
             }
             #expect(try await pending(world) == 0)
@@ -185,7 +185,7 @@ import Testing
                 // With the old authorization went what had been given in its time and not been used yet: the code.
                 guard try new.text("identity.authorization") == "none" else {
                     try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
-                    try await until("the end of the revocation") { try await pending(world) == 0 }
+                    try await eventually("the end of the revocation") { try await pending(world) == 0 }
                     continue
                 }
                 #expect(try await pending(world) == 0)
@@ -226,7 +226,7 @@ import Testing
 
             try await serve("rotated", world) { world in
                 #expect(try await world.service.delete("/v1/account", bearer: kim).status == 202)
-                try await until("a revocation") { try await pending(world) == 0 }
+                try await eventually("a revocation") { try await pending(world) == 0 }
                 #expect(try await world.grants(of: "kim").map(\.endedBy) == [.revoke])
                 try await deleteDuringOutage(lee, world)
             }
@@ -236,7 +236,7 @@ import Testing
             #expect(refusal?.description.contains("The key ring lacks a key") == true)
             try await world.scratch.execute("DELETE FROM signing_keys")
             try await serve("after", world) { world in
-                try await until("a revocation without its key") {
+                try await eventually("a revocation without its key") {
                     try await world.count(
                         "SELECT count(*) FROM outbox WHERE status = 'pending' AND last_error = 'key_missing'") == 1
                 }
@@ -245,7 +245,7 @@ import Testing
                 #expect(try await world.grants(of: "lee").map(\.isLive) == [true])
             }
             try await serve("rotated", world) { world in
-                try await until("a revocation with its key") { try await pending(world) == 0 }
+                try await eventually("a revocation with its key") { try await pending(world) == 0 }
                 #expect(try await world.grants(of: "lee").map(\.endedBy) == [.revoke])
             }
         }

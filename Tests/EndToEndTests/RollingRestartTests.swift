@@ -1,12 +1,13 @@
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
+import HTTPServer
+import JSON
 import Synchronization
 import TestSupport
 import Testing
 
 /// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct RollingRestartTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct RollingRestartTests {
     private static let configuration = URL(filePath: #filePath).appending(
         path: "../../../docs/operations/haproxy.cfg"
     ).standardized.path
@@ -95,11 +96,11 @@ import Testing
             FetchRequest(
                 url: "http://127.0.0.1:\(port)/v1/account",
                 headers: [(name: "Authorization", value: "Bearer \(access)")]
-            ).unhurried,
+            ).uncontended,
             FetchRequest(
                 .post, url: "http://127.0.0.1:\(port)/v1/sign-in/apple",
                 headers: [(name: "Content-Type", value: "application/json")], body: body.bytes
-            ).unhurried,
+            ).uncontended,
         ]
     }
 
@@ -117,14 +118,14 @@ import Testing
                     let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
                     let load = Load(try await requests(port, world))
                     let fetcher = try CurlFetcher()
-                    try await until("HAProxy to pass requests on") {
+                    try await eventually("HAProxy to pass requests on") {
                         let keys = FetchRequest(url: "http://127.0.0.1:\(port)/.well-known/jwks.json")
                         return (try? await fetcher.fetch(keys).status) == 200
                     }
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         group.addTask { try await load.run(fetcher) }
                         do {
-                            try await until("answers") { load.answered > 100 }
+                            try await eventually("answers") { load.answered > 100 }
                             for index in services.indices {
                                 let old = services[index]
                                 let ending = await old.stop()
@@ -132,7 +133,7 @@ import Testing
                                 services[index] = try await Countersign.start(
                                     settings[index], ports: (old.port, old.privatePort))
                                 let new = services[index]
-                                try await until("requests for the new process") {
+                                try await eventually("requests for the new process") {
                                     try await new.metric(
                                         "countersign_http_requests_total", #"route="/v1/sign-in/apple""#,
                                         #"status="2xx""#) > 10
@@ -167,7 +168,7 @@ import Testing
             for status in [502, 503] {
                 isReady.withLock { $0 = status == 502 }
                 var answer: Answer?
-                try await until("a \(status)") {
+                try await eventually("a \(status)") {
                     let request = FetchRequest(url: "http://127.0.0.1:\(port)/v1/account")
                     answer = (try? await fetcher.fetch(request)).map(Answer.init)
                     return answer?.status == status

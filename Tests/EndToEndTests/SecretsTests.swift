@@ -1,11 +1,12 @@
 import Foundation
-import JOSE
+import HTTPServer
+import JSON
 import OpenSSL
 import Postgres
 import TestSupport
 import Testing
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct SecretsTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct SecretsTests {
     /// Everything that a person, a phone, a provider, an operator or an attacker could say, at the most talkative level.
     @Test func `nothing that anybody sent, was given or configured is logged`() async throws {
         var canaries = Canaries()

@@ -1,11 +1,12 @@
 import Foundation
 import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// When `serve` starts and when it does not.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct ServeTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct ServeTests {
     /// One sentence on standard error, and nothing of where it came from.
     private func expectRefusal(
         _ ending: Countersign.Ending, saying words: String, status: Int32 = 1,

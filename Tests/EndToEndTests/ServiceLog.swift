@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -20,7 +20,7 @@ extension Countersign {
     /// Waits for the line that a request leaves, which holds the reason that its answer keeps to itself.
     func logged(_ requestID: String, _ location: SourceLocation = #_sourceLocation) async throws -> JSONValue {
         var line: JSONValue?
-        try await until("a log line of the request \(requestID)") {
+        try await eventually("a log line of the request \(requestID)") {
             line = try logLines(location).first {
                 $0["requestId"]?.string == requestID && $0["message"]?.string == "request"
             }

@@ -1,5 +1,7 @@
 import Foundation
+import HTTPServer
 import JOSE
+import KeyRing
 import OpenSSL
 import Postgres
 import Storage
@@ -7,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Who may do what of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
-@Suite(.inTurn, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
+@Suite(.sequentially, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
     /// Somebody with an account, and what is in an access token of theirs.
     private struct Owner {
         let name: String

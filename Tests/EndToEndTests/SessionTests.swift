@@ -1,9 +1,10 @@
 import JOSE
+import JSON
 import TestSupport
 import Testing
 
 /// The list of sessions, and what is done with it.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct SessionTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct SessionTests {
     @Test func `one device sees the others and signs one of them out`() async throws {
         let world = try World.shared
         let service = world.service

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct ShutdownTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct ShutdownTests {
     @Test func `readiness ends at once, requests are answered while they come and to their end, and the exit is 0`()
         async throws
     {
@@ -23,7 +23,7 @@ import Testing
             #expect(before.header("Connection") != "close")
 
             service.send(SIGTERM)
-            try await until("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
+            try await eventually("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
             #expect(try await service.privateGet("/health/live").status == 200)
             for _ in 0..<3 {
                 let answer = try await service.get("/.well-known/jwks.json")
@@ -35,7 +35,7 @@ import Testing
             #expect(answered.status == 204)
             #expect(answered["Connection"] == "close")
 
-            try await until("the end of the drain") { (try? RawConnection(service.port)) == nil }
+            try await eventually("the end of the drain") { (try? RawConnection(service.port)) == nil }
             #expect(service.isRunning)
             late.send(String(body.dropFirst(3)))
             let answeredLate = RawAnswer(await late.readToEnd())
@@ -60,7 +60,7 @@ import Testing
                 try await world.service.post(
                     "/v1/accounts", ["email": "kim@example.com", "password": "correct horse battery"])
             }
-            try await until("the work to begin") { try memory(of: world.service, "VmHWM") > 100_000 }
+            try await eventually("the work to begin") { try memory(of: world.service, "VmHWM") > 100_000 }
             world.service.send(SIGTERM)
             #expect(try await registering.value.status == 201)
             #expect(await world.service.end().status == 0)
@@ -110,7 +110,7 @@ import Testing
 
             let asked = ContinuousClock.now
             service.send(SIGTERM)
-            try await until("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
+            try await eventually("readiness to end") { try await service.privateGet("/health/ready").status == 503 }
             #expect(try await service.delete("/v1/account", bearer: leaving[2]).status == 202)
             let ending = await service.end()
             #expect(ending.status == 0, "\(ending.error.suffix(500))")
@@ -131,7 +131,7 @@ import Testing
                 let settings = try World.settings(world.scratch, world.sandbox)
                 try await Countersign.serve(settings.merging(Self.mail(by: server.port)) { $1 }) { _ in
                     #expect(await server.messages(people.count).count == people.count)
-                    try await until("the end of the work") {
+                    try await eventually("the end of the work") {
                         try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
                     }
                 }

@@ -1,9 +1,11 @@
+import HTTPServer
 import JOSE
+import JSON
 import TestSupport
 import Testing
 
 /// What every answer has in common, and what is where.
-@Suite(.inTurn, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
+@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",

@@ -1,11 +1,11 @@
 import Foundation
-import JOSE
+import JSON
 import Postgres
 import TestSupport
 import Testing
 
 /// Token endpoints on their bad days. The keys are cached: a token alone needs nothing of the provider.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
     /// A new person whose first sign-in meets a dead endpoint: in with the token, without an authorization.
     ///
     /// - Returns: how long the sign-in took.
@@ -129,7 +129,7 @@ import Testing
         let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         #expect(after - before == 2, sourceLocation: location)
         var errors: [JSONValue] = []
-        try await until("both lines") {
+        try await eventually("both lines") {
             errors = try world.service.logLines().filter {
                 $0["level"]?.string == "error" && $0["provider"]?.string == provider.rawValue
             }

@@ -52,7 +52,7 @@ final class TokenVerifier: Sendable {
 
     /// Waits for its first key set.
     func isReady() async throws {
-        try await until("a verifier") {
+        try await eventually("a verifier") {
             try state.withLock { state in
                 if state.hasEnded {
                     throw TimeIsUp(
@@ -66,7 +66,7 @@ final class TokenVerifier: Sendable {
 
     /// Hands a token over when it has answered for all but a few.
     func submit(_ token: String) async throws {
-        try await until("a verifier's answers") {
+        try await eventually("a verifier's answers") {
             state.withLock { $0.submitted - $0.answers.count < 20 || $0.hasEnded }
         }
         try input.fileHandleForWriting.write(contentsOf: Data("\(token)\n".utf8))
@@ -76,7 +76,7 @@ final class TokenVerifier: Sendable {
     /// Ends it, and tells what it said of all tokens.
     func end() async throws -> [String] {
         try input.fileHandleForWriting.close()
-        try await until("a verifier's end") { state.withLock(\.hasEnded) }
+        try await eventually("a verifier's end") { state.withLock(\.hasEnded) }
         process.withLock { $0.waitUntilExit() }
         return Array(state.withLock(\.answers).dropFirst())
     }

@@ -1,11 +1,11 @@
-import JOSE
+import JSON
 import OpenSSL
 import Postgres
 import TestSupport
 import Testing
 
 /// An app that moves to another developer team, with its users.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct TransferTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct TransferTests {
     private static let recipient = "RECIPIENT1"
     private static let people = ["kim", "lee", "sam"]
 
@@ -90,7 +90,7 @@ import Testing
                 // The old team's refresh tokens are the new team's now, and end with the account.
                 let access = try early.text("session.accessToken")
                 #expect(try await service.delete("/v1/account", bearer: access).status == 202)
-                try await until("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
+                try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
             }
         }
     }

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// A process of this release while a later one changes the schema, and after that one was taken back.
-@Suite(.inTurn, .timeLimit(.minutes(5))) struct UpgradeTests {
+@Suite(.sequentially, .timeLimit(.minutes(5))) struct UpgradeTests {
     private static let latest = Migration.embedded.count
 
     /// What later releases might bring: every kind of addition, a table at a time, and at last a removal.
@@ -93,13 +93,13 @@ import Testing
                     }
                 }
                 do {
-                    try await until("sign-ins before") { load.counts["200", default: 0] > 20 }
+                    try await eventually("sign-ins before") { load.counts["200", default: 0] > 20 }
                     try await withMigrator(Self.additions, world) { later in
                         let steps = try await later.up()
                         #expect(steps.count == Self.additions.count)
                     }
                     let before = load.counts["200", default: 0]
-                    try await until("sign-ins after") { load.counts["200", default: 0] > before + 20 }
+                    try await eventually("sign-ins after") { load.counts["200", default: 0] > before + 20 }
                 } catch {
                     load.end()
                     throw error

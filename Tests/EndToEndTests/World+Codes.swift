@@ -1,5 +1,5 @@
 import Foundation
-import JOSE
+import HTTPServer
 import OpenSSL
 import TestSupport
 import Testing

@@ -141,7 +141,7 @@ struct TimeIsUp: Error, CustomStringConvertible {
 }
 
 /// Waits for something to become true, as long as a busy machine may take.
-func until(
+func eventually(
     _ what: String, within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit

@@ -1,6 +1,8 @@
 import Foundation
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 

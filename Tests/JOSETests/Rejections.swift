@@ -1,4 +1,5 @@
 import JOSE
+import Primitives
 import TestSupport
 import Testing
 

@@ -19,7 +19,7 @@ import Testing
         try await withPools { database, observer in
             let before = try await backend(of: database)
             let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
-            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
             task.cancel()
             #expect(await task.value?.code == .cancelled)
             for number in 0..<50 { try await expect("SELECT \(number)", is: number, in: database) }
@@ -45,7 +45,7 @@ import Testing
         try await withPools(.test(poolSize: 1, pipelineDepth: 1)) { database, observer in
             try await database.execute("CREATE TABLE t (n int8)")
             let running = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
-            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
             let statement = Task { await failure { try await database.execute("INSERT INTO t VALUES (1)") } }
             let transaction = Task { await failure { try await database.transaction { _ in } } }
             while database.statistics.waiting < 2 { await Task.yield() }
@@ -65,7 +65,7 @@ import Testing
             let before = try await backend(of: database)
             for _ in 0..<5 {
                 let slow = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
-                try await until(isRunning("SELECT pg_sleep%"), in: observer)
+                try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for number in 0..<7 {
                         group.addTask {
@@ -144,7 +144,7 @@ import Testing
                     }
                 }
             }
-            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
             task.cancel()
             #expect(await task.value?.code == .cancelled)
             try await expect("SELECT count(*) FROM t", is: 0, in: database)
@@ -182,7 +182,7 @@ import Testing
                     }
                 }
             }
-            try await until(isRunning("%pg_sleep(50)%"), in: observer)
+            try await eventually(isRunning("%pg_sleep(50)%"), in: observer)
             task.cancel()
             #expect(await task.value?.code == .cancelled)
             try await expect("SELECT count(*) FROM pg_class WHERE relname = 't'", is: 0, in: database)
@@ -214,7 +214,8 @@ import Testing
             let error = await failure {
                 try await database.transaction { transaction in
                     let pid = try await backend(of: transaction)
-                    try await until("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
+                    try await eventually(
+                        "NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
                     try await transaction.execute("SELECT 1")
                 }
             }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct LossTests {
     private func terminate(_ pid: Int, through observer: Database) async throws {
         try await observer.execute("SELECT pg_terminate_backend(\(Int32(pid)))")
-        try await until("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
+        try await eventually("NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = \(Int32(pid)))", in: observer)
     }
 
     private func withPools(
@@ -27,7 +27,7 @@ import Testing
         try await withPools { database, observer in
             let before = try await backend(of: database)
             let task = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
-            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
             try await terminate(before, through: observer)
             let error = await task.value
             #expect(error?.code == .connectionLost)
@@ -57,7 +57,7 @@ import Testing
                     try await database.transaction { try await $0.execute("SELECT pg_sleep(50)") }
                 }
             }
-            try await until(isRunning("SELECT pg_sleep%"), in: observer)
+            try await eventually(isRunning("SELECT pg_sleep%"), in: observer)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<20 {
                     group.addTask { try await expect("SELECT \(number)", is: number, in: database) }

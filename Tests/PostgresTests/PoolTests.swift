@@ -219,7 +219,7 @@ import Testing
             }
             try await scratch.withPool { other in
                 try await expect("SELECT count(*) FROM t", is: 3, in: other)
-                try await until(
+                try await eventually(
                     "NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend')",
                     in: other)
             }
@@ -234,7 +234,7 @@ import Testing
                     logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
                 try await database.execute("SELECT 1")
             }
-            try await until(
+            try await eventually(
                 "(SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()) = 1", in: observer)
         }
     }

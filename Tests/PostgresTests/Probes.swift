@@ -37,7 +37,7 @@ func backend(of session: some PostgresSession) async throws -> Int {
 
 /// Asks until the server agrees; each question is a round trip, so nothing sleeps and nothing spins.
 /// The test's time limit ends it when the server never does.
-func until(_ condition: SQL, in session: some PostgresSession) async throws {
+func eventually(_ condition: SQL, in session: some PostgresSession) async throws {
     while try await count("SELECT (\(condition))::int", in: session) == 0 { try Task.checkCancellation() }
 }
 

@@ -1,6 +1,7 @@
 import Accounts
-import HTTPFetch
+import Curl
 import JOSE
+import JSON
 import Logging
 import OpenSSL
 import Providers

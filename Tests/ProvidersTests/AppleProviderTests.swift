@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import OpenSSL
 import Providers
 import TestSupport

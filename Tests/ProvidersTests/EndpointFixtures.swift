@@ -1,9 +1,9 @@
 import Accounts
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
 import Logging
 import OpenSSL
+import Primitives
 import Providers
 import Synchronization
 import TestSupport

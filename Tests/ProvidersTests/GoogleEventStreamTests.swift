@@ -1,5 +1,6 @@
-import HTTPFetch
+import Curl
 import JOSE
+import JSON
 import OpenSSL
 import Providers
 import TestSupport

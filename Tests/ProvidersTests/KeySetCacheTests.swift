@@ -1,5 +1,5 @@
 import Accounts
-import HTTPFetch
+import Curl
 import JOSE
 import Logging
 import Providers

@@ -1,6 +1,6 @@
 import Accounts
+import Curl
 import Foundation
-import HTTPFetch
 import JOSE
 import OpenSSL
 import Providers

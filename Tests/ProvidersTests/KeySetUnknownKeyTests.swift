@@ -1,4 +1,4 @@
-import HTTPFetch
+import Curl
 import JOSE
 import Providers
 import TestSupport

@@ -1,6 +1,7 @@
 import Accounts
 import Foundation
 import JOSE
+import JSON
 import OpenSSL
 import Providers
 import TestSupport

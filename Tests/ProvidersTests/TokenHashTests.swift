@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import Providers
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import JOSE
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 

@@ -1,7 +1,9 @@
+import Curl
 import Foundation
-import HTTPFetch
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -33,7 +33,7 @@ extension Sandbox {
 
     /// POSTs anything. A header of its own finds the request in the history, whoever else uses this sandbox.
     func post(_ request: FetchRequest) async throws -> EndpointAnswer {
-        var request = request.unhurried
+        var request = request.uncontended
         let mark = UUID().uuidString
         request.headers.append(("X-Mark", mark))
         let response = try await fetcher.fetch(request)

@@ -1,5 +1,6 @@
-import HTTPFetch
+import Curl
 import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     /// when a connection that it had kept breaks before an answer.
     private func failure(_ sandbox: Sandbox, timeout: Duration? = nil) async -> FetchError.Code? {
         do throws(FetchError) {
-            var request = FetchRequest(url: sandbox.appleKeysURL, maximumBodyBytes: 65_536).unhurried
+            var request = FetchRequest(url: sandbox.appleKeysURL, maximumBodyBytes: 65_536).uncontended
             if let timeout { request.timeout = timeout }
             _ = try await CurlFetcher().fetch(request)
             return nil
@@ -38,7 +39,7 @@ import Testing
             try await sandbox.fail(Self.keys, .status(500), method: "GET")
             for _ in 1...3 { #expect(try await sandbox.get(Self.keys).status == 500) }
             #expect(try await sandbox.get("/google/oauth2/v3/certs").status == 200)
-            let post = try await sandbox.fetcher.fetch(FetchRequest(.post, url: sandbox.appleKeysURL).unhurried)
+            let post = try await sandbox.fetcher.fetch(FetchRequest(.post, url: sandbox.appleKeysURL).uncontended)
             #expect(post.status == 404)
             try await sandbox.clearFaults()
             #expect(try await sandbox.get(Self.keys).status == 200)

@@ -1,5 +1,5 @@
+import Curl
 import Foundation
-import HTTPFetch
 import JOSE
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
+import JSON
 import OpenSSL
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
+import Curl
 import Foundation
-import HTTPFetch
 import JOSE
+import JSON
 import TestSupport
 import Testing
 
@@ -16,7 +17,7 @@ import Testing
             ("client_id", client.id), ("client_secret", try await client.secret()),
             ("grant_type", "authorization_code"), ("code", code),
         ]
-        var request = FetchRequest.form(url: client.sandbox.appleTokenURL, fields: fields).unhurried
+        var request = FetchRequest.form(url: client.sandbox.appleTokenURL, fields: fields).uncontended
         if expected == .timedOut { request.timeout = .seconds(5) }
         do throws(FetchError) {
             _ = try await CurlFetcher().fetch(request)

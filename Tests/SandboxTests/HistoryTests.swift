@@ -1,5 +1,5 @@
-import HTTPFetch
-import JOSE
+import Curl
+import JSON
 import TestSupport
 import Testing
 
@@ -31,7 +31,7 @@ import Testing
                     ("refresh_token", "refresh-secret"), ("redirect_uri", ""),
                 ])
             request.headers.append(("Authorization", "Bearer header-secret"))
-            _ = try await sandbox.fetcher.fetch(request.unhurried)
+            _ = try await sandbox.fetcher.fetch(request.uncontended)
             let entry = try #require(try await sandbox.history(path: "/google/revoke").first)
             #expect(entry.field("client_id") == "web")
             #expect(entry.field("client_secret") == Sandbox.fingerprint("form-secret"))
@@ -40,7 +40,7 @@ import Testing
             #expect(entry.field("redirect_uri") == "")
             #expect(entry.query.first?.value == Sandbox.fingerprint("query-secret"))
             #expect(entry.header("authorization") == Sandbox.fingerprint("Bearer header-secret"))
-            let raw = try await sandbox.fetcher.fetch(FetchRequest(url: sandbox.url + "/control/history").unhurried)
+            let raw = try await sandbox.fetcher.fetch(FetchRequest(url: sandbox.url + "/control/history").uncontended)
             #expect(!String(decoding: raw.body, as: UTF8.self).contains("-secret"))
         }
     }
@@ -52,7 +52,7 @@ import Testing
                 FetchRequest(
                     .post, url: sandbox.url + "/google/anything", headers: [("Content-Type", "application/json")],
                     body: Array(body.utf8)
-                ).unhurried)
+                ).uncontended)
             let item = try #require(try await sandbox.control("history")["items"]?.elements?.first)
             #expect(item["form"] == nil)
             #expect(item["body"]?["bytes"]?.integer == Int64(body.utf8.count))
@@ -65,7 +65,7 @@ import Testing
             let answer = try await sandbox.fetcher.fetch(
                 FetchRequest(
                     .post, url: sandbox.url + "/google/token", body: Array(repeating: 0x61, count: (1 << 20) + 1)
-                ).unhurried)
+                ).uncontended)
             #expect(answer.status == 413)
         }
     }
@@ -75,7 +75,7 @@ import Testing
             _ = try await sandbox.get("/apple/auth/keys")
             _ = try await sandbox.get("/google/oauth2/v3/certs")
             let form = FetchRequest.form(url: sandbox.url + "/google/nowhere", fields: [])
-            _ = try await sandbox.fetcher.fetch(form.unhurried)
+            _ = try await sandbox.fetcher.fetch(form.uncontended)
             #expect(try await sandbox.history(path: "/google/*").count == 2)
             #expect(try await sandbox.history(path: "/google/nowhere").map(\.method) == ["POST"])
             #expect(try await sandbox.history(method: "GET").count == 2)

@@ -1,5 +1,7 @@
-import HTTPFetch
+import Curl
 import JOSE
+import JSON
+import Primitives
 import TestSupport
 import Testing
 
@@ -22,7 +24,7 @@ struct TokenParts {
 
 extension Sandbox {
     func get(_ path: String) async throws -> FetchResponse {
-        try await fetcher.fetch(FetchRequest(url: url + path, maximumBodyBytes: 1 << 20).unhurried)
+        try await fetcher.fetch(FetchRequest(url: url + path, maximumBodyBytes: 1 << 20).uncontended)
     }
 
     func keySet(_ provider: Provider) async throws -> KeySet {
@@ -32,7 +34,7 @@ extension Sandbox {
     /// A control request in whatever shape, and its answer: status, error word and message.
     func refusal(_ path: String, _ body: String) async throws -> (status: Int, error: String?, message: String?) {
         let response = try await fetcher.fetch(
-            FetchRequest(.post, url: "\(url)/control/\(path)", body: Array(body.utf8)).unhurried)
+            FetchRequest(.post, url: "\(url)/control/\(path)", body: Array(body.utf8)).uncontended)
         let answer = try JSONValue(parsing: response.body)
         return (response.status, answer["error"]?.string, answer["message"]?.string)
     }

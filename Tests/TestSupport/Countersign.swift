@@ -1,5 +1,5 @@
+package import Curl
 import Foundation
-package import HTTPFetch
 import OpenSSL
 import Synchronization
 

@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 extension Sandbox {
     /// What `ASAuthorizationAppleIDCredential` brings an app.

@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 extension Sandbox {
     package enum Provider: String, Sendable, CaseIterable {

@@ -1,5 +1,6 @@
-import JOSE
+import JSON
 package import OpenSSL
+import Primitives
 
 extension Sandbox {
     /// An event that a provider has sent, or would send.

@@ -1,5 +1,6 @@
-import JOSE
+import JSON
 package import OpenSSL
+import Primitives
 
 extension Sandbox {
     /// How the answer to a code differs from what the provider would say.

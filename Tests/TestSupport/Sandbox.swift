@@ -1,6 +1,6 @@
+package import Curl
 import Foundation
-package import HTTPFetch
-package import JOSE
+package import JSON
 import OpenSSL
 import Synchronization
 
@@ -147,7 +147,7 @@ package final class Sandbox: Sendable {
             FetchRequest(
                 body == nil ? .get : .post, url: "\(url)/control/\(path)", body: body.map { Array($0.utf8) },
                 maximumBodyBytes: 16 << 20
-            ).unhurried)
+            ).uncontended)
         guard 200..<300 ~= response.status else {
             throw Failure(
                 description: "\(path): \(response.status) \(String(decoding: response.body, as: UTF8.self))")

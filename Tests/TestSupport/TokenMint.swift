@@ -1,5 +1,7 @@
 package import JOSE
+import JSON
 package import OpenSSL
+import Primitives
 
 /// Signs whatever a test wants to see refused or accepted: any header and any payload, with real keys.
 package struct TokenMint: Sendable {

@@ -1,6 +1,8 @@
 import Foundation
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 
 /// Tokens with the claims and the size of Apple's, signed with keys of this run.
 ///

@@ -1,4 +1,5 @@
 package import Accounts
+package import HTTPServer
 package import SignIn
 
 /// What administrators call, on the private listener. Each operation needs one scope of the key that calls it; there is no

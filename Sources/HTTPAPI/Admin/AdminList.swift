@@ -1,5 +1,7 @@
 import Accounts
-import JOSE
+import HTTPServer
+import JSON
+import Primitives
 
 /// The part of a list that a query asks for.
 struct ListRange<Cursor: Sendable>: Sendable {

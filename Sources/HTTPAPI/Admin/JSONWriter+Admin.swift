@@ -1,5 +1,5 @@
 import Accounts
-import JOSE
+import JSON
 
 /// The values of the admin API.
 extension JSONWriter {

@@ -1,5 +1,7 @@
 import Accounts
+package import HTTPServer
 import JOSE
+import JSON
 import Logging
 package import SignIn
 

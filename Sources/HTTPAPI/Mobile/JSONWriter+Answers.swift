@@ -1,5 +1,6 @@
 import Accounts
-import JOSE
+import HTTPServer
+import JSON
 import SignIn
 
 /// The values of the mobile API, as clients read them.

@@ -1,4 +1,5 @@
-import JOSE
+import HTTPServer
+import JSON
 import SignIn
 
 extension MobileAPI {

@@ -1,4 +1,5 @@
 import Accounts
+import HTTPServer
 import SignIn
 
 /// What *bind* does about another identity of the provider on the account.

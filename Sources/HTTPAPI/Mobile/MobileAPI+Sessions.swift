@@ -1,5 +1,6 @@
 import Accounts
-import JOSE
+import HTTPServer
+import JSON
 import SignIn
 
 extension MobileAPI {

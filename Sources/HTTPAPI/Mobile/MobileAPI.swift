@@ -1,4 +1,5 @@
 import Accounts
+package import HTTPServer
 package import SignIn
 
 /// What phones call, and the documents that verifiers of our tokens read.

@@ -1,6 +1,8 @@
 import Accounts
+package import HTTPServer
 import JOSE
-import SignIn
+import JSON
+package import SignIn
 
 extension SignInFailure: ProblemConvertible {
     package var problem: Problem {
@@ -22,7 +24,7 @@ extension SignInFailure: ProblemConvertible {
         case .emailRequired:
             Problem(.invalidRequest, detail: "The account has no email address; set one first.")
         case .weakPassword: Problem(.weakPassword)
-        case .invalidCredentials, .groundGone: Problem(.invalidCredentials)
+        case .invalidCredentials, .proofNoLongerValid: Problem(.invalidCredentials)
         case .invalidSession: Problem(.invalidSession)
         case .invalidRefreshToken: Problem(.invalidRefreshToken)
         case .refreshTokenReused: Problem(.refreshTokenReused)

@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import Synchronization
 
 /// The client secrets of one team, each made when it is needed and kept while it is young.

@@ -1,5 +1,5 @@
 package import Accounts
-import JOSE
+import JSON
 
 /// An app that moves to another team: its persons get new subjects and relay addresses there. The two teams pass them
 /// on as transfer subjects, each good for one person and one recipient, for 60 days after the app was accepted.
@@ -12,7 +12,7 @@ extension AppleTokenEndpoint {
     ) async throws(EndpointRefusal) -> String {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("grant_type", "client_credentials"), ("scope", "user.migration")]
-        let answer = try await tokens.post(fields).document(keyID: client.keyID, suspect: .configuration)
+        let answer = try await tokens.post(fields).document(keyID: client.keyID, invalidRequestMeans: .configuration)
         guard let token = IssuedTokens.token(answer["access_token"]) else { throw .unexpectedAnswer }
         return token
     }
@@ -25,7 +25,7 @@ extension AppleTokenEndpoint {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("sub", subject.text), ("target", targetTeamID)]
         let answer = try await userMigration.post(fields, bearer: migrationToken)
-            .document(keyID: client.keyID, suspect: .content)
+            .document(keyID: client.keyID, invalidRequestMeans: .content)
         return try self.subject("transfer_sub", in: answer)
     }
 
@@ -36,7 +36,7 @@ extension AppleTokenEndpoint {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("transfer_sub", transferSubject.text)]
         let answer = try await userMigration.post(fields, bearer: migrationToken)
-            .document(keyID: client.keyID, suspect: .content)
+            .document(keyID: client.keyID, invalidRequestMeans: .content)
         return (try subject("sub", in: answer), ClaimedEmail(answer)?.atApple)
     }
 

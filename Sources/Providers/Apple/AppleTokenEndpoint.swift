@@ -1,5 +1,5 @@
 package import Accounts
-package import HTTPFetch
+package import Curl
 package import Logging
 package import OpenSSL
 
@@ -47,7 +47,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     let userMigration: FormEndpoint
     private let revocation: FormEndpoint
     private let provider: AppleProvider
-    private let signatories: [Signatory]
+    private let signers: [TeamSigner]
     private let logger: Logger
 
     package init(
@@ -57,7 +57,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
         revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
         userMigration = FormEndpoint(url: configuration.userMigrationURL, fetcher: fetcher)
-        signatories = configuration.teams.map { Signatory(team: $0, secrets: AppleClientSecrets(team: $0)) }
+        signers = configuration.teams.map { TeamSigner(team: $0, secrets: AppleClientSecrets(team: $0)) }
         var logger = logger
         logger[metadataKey: "provider"] = "\(Provider.apple.rawValue)"
         self.logger = logger
@@ -72,7 +72,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         var fields = client.fields + [("grant_type", "authorization_code"), ("code", code.text)]
         if let redirectURI = code.redirectURI { fields.append(("redirect_uri", redirectURI)) }
         let answer = try await tokens.post(fields, timeout: timeout)
-            .document(keyID: client.keyID, suspect: .code)
+            .document(keyID: client.keyID, invalidRequestMeans: .code)
         return try await provider.exchanged(
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
@@ -83,7 +83,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     ) async throws(EndpointRefusal) {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("token", refreshToken), ("token_type_hint", "refresh_token")]
-        try await revocation.post(fields).accepted(keyID: client.keyID, suspect: .configuration)
+        try await revocation.post(fields).accepted(keyID: client.keyID, invalidRequestMeans: .configuration)
     }
 
     /// Apple asks for at most one a day for each token. Whatever else it answers with is of no use here: the refresh
@@ -93,27 +93,27 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     ) async throws(EndpointRefusal) {
         let client = try client(clientID, at: now)
         let fields = client.fields + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
-        _ = try await tokens.post(fields).document(keyID: client.keyID, suspect: .content)
+        _ = try await tokens.post(fields).document(keyID: client.keyID, invalidRequestMeans: .content)
     }
 
     // MARK: Client secrets
 
     /// A secret for requests as this client; good for half an hour at least.
     package func clientSecret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
-        try signatory(of: clientID).secrets.secret(for: clientID, at: now)
+        try signer(of: clientID).secrets.secret(for: clientID, at: now)
     }
 
     /// Seconds since the oldest secret in use of each team was made; nil where none is.
     package func clientSecretAges(at now: Timestamp) -> [(realm: Realm, age: Int64?)] {
-        signatories.map { ($0.team.realm, $0.secrets.age(at: now)) }
+        signers.map { ($0.team.realm, $0.secrets.age(at: now)) }
     }
 
     /// Where the identities of the client's team stand; `nil` when no team with a key has this client.
     package func realm(of clientID: String) -> Realm? {
-        (try? signatory(of: clientID))?.team.realm
+        (try? signer(of: clientID))?.team.realm
     }
 
-    private struct Signatory: Sendable {
+    private struct TeamSigner: Sendable {
         let team: Configuration.Team
         let secrets: AppleClientSecrets
     }
@@ -127,15 +127,15 @@ package struct AppleTokenEndpoint: TokenEndpoint {
     func client(_ clientID: String, at now: Timestamp) throws(EndpointRefusal) -> Client {
         let secret = try clientSecret(for: clientID, at: now)
         return Client(
-            keyID: try signatory(of: clientID).team.keyID,
+            keyID: try signer(of: clientID).team.keyID,
             fields: [("client_id", clientID), ("client_secret", secret)])
     }
 
-    private func signatory(of clientID: String) throws(EndpointRefusal) -> Signatory {
-        let signatory = signatories.first { signatory in
-            signatory.team.clientIDs.contains { $0.utf8.elementsEqual(clientID.utf8) }
+    private func signer(of clientID: String) throws(EndpointRefusal) -> TeamSigner {
+        let signer = signers.first { signer in
+            signer.team.clientIDs.contains { $0.utf8.elementsEqual(clientID.utf8) }
         }
-        guard let signatory else { throw .notConfigured }
-        return signatory
+        guard let signer else { throw .notConfigured }
+        return signer
     }
 }

@@ -1,5 +1,5 @@
-package import HTTPFetch
-import JOSE
+package import Curl
+import JSON
 
 /// What Google's `risc-configuration` says of the tokens of its events. It is compared with the configuration, to warn an
 /// operator, and decides nothing: issuer and key address are configured.

@@ -1,6 +1,6 @@
 package import Accounts
-package import HTTPFetch
-import JOSE
+package import Curl
+import JSON
 
 /// Where Google sends the security events of a project (Cross-Account Protection), managed through its RISC API.
 package struct GoogleEventStream: Sendable {

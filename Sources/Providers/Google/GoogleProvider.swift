@@ -1,6 +1,7 @@
 package import Accounts
-package import HTTPFetch
+package import Curl
 import JOSE
+import JSON
 package import Logging
 import OpenSSL
 

@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import OpenSSL
 
 /// An account of the Google Cloud project, by its JSON key file as the console hands it out. It signs its own way into

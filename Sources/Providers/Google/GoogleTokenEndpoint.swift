@@ -1,5 +1,5 @@
 package import Accounts
-package import HTTPFetch
+package import Curl
 import JOSE
 package import Logging
 
@@ -55,7 +55,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         // The codes of apps are tied to an empty address; leaving the field out is a mismatch.
         let fields = client + [("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", "")]
         let answer = try await tokens.post(fields, timeout: timeout)
-            .document(keyID: configuration.clientID, suspect: .code)
+            .document(keyID: configuration.clientID, invalidRequestMeans: .code)
         return try await provider.exchanged(
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
@@ -67,7 +67,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     ) async throws(EndpointRefusal) {
         let answer = try await revocation.post([("token", refreshToken)])
         if case .refused(.invalidToken) = answer { return }
-        try answer.accepted(keyID: configuration.clientID, suspect: .configuration)
+        try answer.accepted(keyID: configuration.clientID, invalidRequestMeans: .configuration)
     }
 
     package func check(
@@ -75,7 +75,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     ) async throws(EndpointRefusal) {
         try requireServerClient(clientID)
         let fields = client + [("grant_type", "refresh_token"), ("refresh_token", refreshToken)]
-        _ = try await tokens.post(fields).document(keyID: configuration.clientID, suspect: .configuration)
+        _ = try await tokens.post(fields).document(keyID: configuration.clientID, invalidRequestMeans: .configuration)
     }
 
     private var client: [(String, String)] {

@@ -1,5 +1,5 @@
 package import Accounts
-package import HTTPFetch
+package import Curl
 package import JOSE
 package import Logging
 import Metrics

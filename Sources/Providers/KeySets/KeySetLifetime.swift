@@ -1,4 +1,4 @@
-import HTTPFetch
+import Curl
 
 /// How long a fetched key set counts as fresh (RFC 9111 §4.2), within our own bounds: a provider can neither make us
 /// ask every second nor make us keep a key for a week.

@@ -1,4 +1,4 @@
-package import HTTPFetch
+package import Curl
 package import JOSE
 
 /// A fetched key set and its times, in seconds since 1970. Never changed: the next one takes its place.

@@ -1,4 +1,4 @@
-package import HTTPFetch
+package import Curl
 package import JOSE
 
 /// A provider's key set as it was fetched, and for how long it is good.

@@ -13,7 +13,7 @@ enum EndpointError: String {
     case adminPolicyEnforced = "admin_policy_enforced"
 
     /// What an `invalid_request` may be about.
-    enum Suspect {
+    enum InvalidRequestMeaning {
         /// The fields that we send: then every such request fails.
         case configuration
         /// The token or the subject in one of them.
@@ -23,13 +23,14 @@ enum EndpointError: String {
     }
 
     /// - Parameter keyID: what the request was authenticated with.
-    func refusal(keyID: String, suspect: Suspect) -> EndpointRefusal {
+    func refusal(keyID: String, invalidRequestMeans: InvalidRequestMeaning) -> EndpointRefusal {
         switch self {
         case .invalidGrant, .adminPolicyEnforced:
             .grantRejected(error: rawValue)
-        case .invalidRequest where suspect == .code, .redirectURIMismatch where suspect == .code:
+        case .invalidRequest where invalidRequestMeans == .code,
+            .redirectURIMismatch where invalidRequestMeans == .code:
             .grantRejected(error: rawValue)
-        case .invalidRequest where suspect == .content:
+        case .invalidRequest where invalidRequestMeans == .content:
             .requestRejected(error: rawValue)
         case .invalidRequest, .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .deletedClient,
             .redirectURIMismatch:

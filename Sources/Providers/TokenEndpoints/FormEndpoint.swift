@@ -1,5 +1,5 @@
-import HTTPFetch
-import JOSE
+import Curl
+import JSON
 
 /// One address of a provider's that takes a form and answers with JSON.
 struct FormEndpoint: Sendable {
@@ -46,16 +46,20 @@ enum FormAnswer {
 
     /// Throws what a refusal means; see `EndpointError`.
     @discardableResult
-    func accepted(keyID: String, suspect: EndpointError.Suspect) throws(EndpointRefusal) -> [UInt8] {
+    func accepted(keyID: String, invalidRequestMeans: EndpointError.InvalidRequestMeaning) throws(EndpointRefusal)
+        -> [UInt8]
+    {
         switch self {
         case .accepted(let body): return body
-        case .refused(let error): throw error.refusal(keyID: keyID, suspect: suspect)
+        case .refused(let error): throw error.refusal(keyID: keyID, invalidRequestMeans: invalidRequestMeans)
         }
     }
 
     /// The object in which a success says what it brings.
-    func document(keyID: String, suspect: EndpointError.Suspect) throws(EndpointRefusal) -> JSONValue {
-        let document = try JSONValue(answer: accepted(keyID: keyID, suspect: suspect))
+    func document(keyID: String, invalidRequestMeans: EndpointError.InvalidRequestMeaning) throws(EndpointRefusal)
+        -> JSONValue
+    {
+        let document = try JSONValue(answer: accepted(keyID: keyID, invalidRequestMeans: invalidRequestMeans))
         // Some servers have been seen to say 200 to everything and to mean the member.
         guard document["error"] == nil else { throw .unexpectedAnswer }
         return document

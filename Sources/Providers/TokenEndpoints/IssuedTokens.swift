@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import Logging
 
 /// What a token endpoint gave for a code (RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3). Members that we don't use,

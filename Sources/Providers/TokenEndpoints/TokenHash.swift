@@ -1,5 +1,7 @@
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 
 extension VerifiedCredential {
     /// The token's `c_hash`, if it has one, must be of this code (OpenID Connect Core 1.0 §3.3.2.11): so nobody puts

@@ -1,4 +1,5 @@
 import Accounts
+import Primitives
 
 /// A mail as RFC 5322 and RFC 2046 §5.1.4 have it: one text, plain and in HTML, for the reader's program to choose from.
 struct MailMessage {
@@ -22,7 +23,7 @@ struct MailMessage {
         message += "To: \(recipient.text)\r\n"
         message += MIMEText.field("Subject", subject)
         message += """
-            Date: \(date.rfc5322)\r
+            Date: \(CivilTime(secondsSince1970: date.seconds).rfc5322)\r
             Message-ID: <\(id)@\(sender.domain)>\r
             Auto-Submitted: auto-generated\r
             Content-Language: \(language)\r
@@ -35,20 +36,5 @@ struct MailMessage {
             message += "--\(boundary)\r\n\(part)"
         }
         return Array("\(message)--\(boundary)--\r\n".utf8)
-    }
-}
-
-extension Timestamp {
-    /// RFC 5322 §3.3 in UTC: `Thu, 01 Jan 2026 00:00:00 +0000`.
-    fileprivate var rfc5322: String {
-        let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        let text = rfc3339
-        let parts = text.split { "-T:Z".contains($0) }
-        guard parts.count == 6, let month = Int(parts[1]), (1...12).contains(month) else { return text }
-        // 1970 began on a Thursday.
-        let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-        let weekday = weekdays[Int(((days % 7) + 7) % 7)]
-        return "\(weekday), \(parts[2]) \(months[month - 1]) \(parts[0]) \(parts[3]):\(parts[4]):\(parts[5]) +0000"
     }
 }

@@ -25,17 +25,17 @@ struct MailTemplate: Sendable {
     init(_ text: String, allowed: Set<Placeholder>) throws(Fault) {
         var segments: [Segment] = []
         var rest = Array(text.utf8)[...]
-        while let opening = rest.firstRange(of: Array("{{".utf8)) {
-            guard let closing = rest[opening.upperBound...].firstRange(of: Array("}}".utf8)) else {
+        while let newSession = rest.firstRange(of: Array("{{".utf8)) {
+            guard let closing = rest[newSession.upperBound...].firstRange(of: Array("}}".utf8)) else {
                 throw Fault(sentence: "has {{ without }} after it")
             }
-            let name = String(decoding: rest[opening.upperBound..<closing.lowerBound], as: UTF8.self)
+            let name = String(decoding: rest[newSession.upperBound..<closing.lowerBound], as: UTF8.self)
             guard let placeholder = Placeholder(rawValue: name), allowed.contains(placeholder) else {
                 let known = Placeholder.allCases.filter(allowed.contains).map { "{{\($0.rawValue)}}" }
                 throw Fault(
                     sentence: "has a placeholder that it can't have; there are \(known.joined(separator: ", "))")
             }
-            segments.append(.text(String(decoding: rest[..<opening.lowerBound], as: UTF8.self)))
+            segments.append(.text(String(decoding: rest[..<newSession.lowerBound], as: UTF8.self)))
             segments.append(.value(placeholder))
             rest = rest[closing.upperBound...]
         }

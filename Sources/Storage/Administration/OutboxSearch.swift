@@ -21,7 +21,8 @@ package struct OutboxSearch: Sendable {
                     OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
                     Int32.self, String?.self, Timestamp.self, Timestamp?.self)
             return OutboxRecord(
-                id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template, attempts: Int(attempts), lastError: error,
+                id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template,
+                attempts: Int(attempts), lastError: error,
                 createdAt: createdAt, finishedAt: finishedAt)
         }
         return Page(records, limit: limit, cursor: \.id)

@@ -1,5 +1,5 @@
 import Foundation
-import JOSE
+import JSON
 
 /// What an app asks Apple for, and what `ASAuthorizationAppleIDCredential` would bring it.
 struct AppleAuthorization: Sendable {

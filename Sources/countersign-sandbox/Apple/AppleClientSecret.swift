@@ -1,4 +1,5 @@
 import JOSE
+import JSON
 import OpenSSL
 
 /// The ES256 token by which a client proves that its team let it ask.

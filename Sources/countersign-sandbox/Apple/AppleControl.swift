@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of the Apple side, under `/control/apple`.
 struct AppleControl: Sendable {

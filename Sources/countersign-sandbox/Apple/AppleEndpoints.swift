@@ -1,6 +1,5 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
 
 /// Apple's endpoints for clients that prove themselves: `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`.
 ///

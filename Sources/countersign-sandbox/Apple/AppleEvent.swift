@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 import Synchronization
 
 /// A notification that Apple is to send: the body of `POST /control/apple/events`.

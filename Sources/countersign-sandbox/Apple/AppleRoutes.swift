@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// What appleid.apple.com serves, under `/apple`.
 struct AppleRoutes: Sendable {

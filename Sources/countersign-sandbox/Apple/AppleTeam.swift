@@ -1,5 +1,6 @@
-import JOSE
+import JSON
 import OpenSSL
+import Primitives
 
 /// A developer team's keys for client secrets.
 struct AppleTeam: Sendable {

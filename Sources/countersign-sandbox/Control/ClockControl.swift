@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of the clock, under `/control/clock`.
 struct ClockControl: Sendable {

@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 /// The members of one JSON object of a control request, read strictly: a name that nobody asks for is refused, so that
 /// a misspelt option cannot pass for one that was honoured.

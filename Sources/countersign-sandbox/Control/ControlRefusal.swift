@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// Why a control request was not done: a status, a word for programs and a sentence for the person who wrote it.
 struct ControlRefusal: Error, HTTPResponseError {

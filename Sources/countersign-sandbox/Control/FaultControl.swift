@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of the faults, under `/control/faults`.
 struct FaultControl: Sendable {

@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of the history, under `/control/history`.
 struct HistoryControl: Sendable {

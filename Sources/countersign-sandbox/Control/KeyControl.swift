@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of one provider's keys, under `/control/apple/keys` and `/control/google/keys`.
 struct KeyControl: Sendable {

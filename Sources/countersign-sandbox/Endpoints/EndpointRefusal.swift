@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// What the provider side answers when it refuses.
 protocol ProviderRefusal: HTTPResponseError {

@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// Where an event's token goes, when, and how often.
 struct EventShipment: Sendable {

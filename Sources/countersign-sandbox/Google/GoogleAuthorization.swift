@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 /// What an app asks Google for, and what `GIDSignInResult` or the Credential Manager would bring it.
 struct GoogleAuthorization: Sendable {

@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of the Google side, under `/control/google`.
 struct GoogleControl: Sendable {

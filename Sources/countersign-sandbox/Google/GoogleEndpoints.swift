@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JOSE
 
 /// Google's endpoints for server clients: `/token` and `/revoke` of oauth2.googleapis.com.
 struct GoogleEndpoints: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import JOSE
+import JSON
 import OpenSSL
 import Synchronization
 

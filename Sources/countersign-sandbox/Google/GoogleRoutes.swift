@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// What accounts.google.com, www.googleapis.com and oauth2.googleapis.com serve, under `/google`.
 struct GoogleRoutes: Sendable {

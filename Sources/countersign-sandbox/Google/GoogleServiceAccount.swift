@@ -1,5 +1,7 @@
 import JOSE
+import JSON
 import OpenSSL
+import Primitives
 
 /// An account of the project that signs its own way into Google's API.
 struct GoogleServiceAccount: Sendable {

@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// The controls of Google's project: its service accounts, its domains, and a look at its event stream.
 struct GoogleStreamControl: Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// The RISC API of risc.googleapis.com, which manages where a project's security events go.
 struct GoogleStreamEndpoints: Sendable {

@@ -1,6 +1,6 @@
 import HTTPTypes
 import Hummingbird
-import JOSE
+import JSON
 
 /// What Google's RISC API answers when it refuses, in the form of Google's APIs.
 struct StreamRefusal: ProviderRefusal {

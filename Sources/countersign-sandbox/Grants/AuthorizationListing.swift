@@ -1,5 +1,5 @@
 import Hummingbird
-import JOSE
+import JSON
 
 /// One line of `GET /control/…/authorizations`: what the provider believes now about a person and a client.
 struct AuthorizationListing: Sendable {

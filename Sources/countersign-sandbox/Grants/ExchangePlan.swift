@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 /// How the answer to a code shall differ from what the provider would say: the `exchange` member of an authorization.
 struct ExchangePlan: Sendable {

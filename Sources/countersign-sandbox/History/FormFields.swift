@@ -1,3 +1,5 @@
+import Primitives
+
 /// `application/x-www-form-urlencoded` in the order in which it came, duplicates and all.
 struct FormFields: Sendable {
     let fields: [(name: String, value: String)]
@@ -38,7 +40,9 @@ struct FormFields: Sendable {
             case UInt8(ascii: "+"):
                 decoded.append(UInt8(ascii: " "))
             case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value)
+                else {
                     return nil
                 }
                 decoded.append(high << 4 | low)
@@ -47,9 +51,5 @@ struct FormFields: Sendable {
             }
         }
         return String(validating: decoded, as: UTF8.self)
-    }
-
-    private static func digit(_ octet: UInt8) -> UInt8? {
-        Character(UnicodeScalar(octet)).hexDigitValue.flatMap(UInt8.init(exactly:))
     }
 }

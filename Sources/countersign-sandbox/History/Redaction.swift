@@ -1,4 +1,5 @@
 import OpenSSL
+import Primitives
 
 /// What the history shows in the place of a secret: enough of its digest to see that two requests brought the same one,
 /// and that it was the one a test expected, but not the secret.
@@ -16,11 +17,7 @@ enum Redaction {
     }
 
     static func fingerprint(_ octets: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef")
-        return SHA256.hash(octets).prefix(8).reduce(into: "sha256:") { text, octet in
-            text.append(digits[Int(octet >> 4)])
-            text.append(digits[Int(octet & 15)])
-        }
+        "sha256:" + Hexadecimal.encode(SHA256.hash(octets).prefix(8))
     }
 
     static func field(_ name: String, _ value: String) -> String {

@@ -5,7 +5,7 @@ import Synchronization
 /// A revoked key is no longer published but still known, so that a token can be minted with it.
 final class ProviderKeys: Sendable {
     /// What differs between the providers in how they show their keys.
-    struct Habit: Sendable {
+    struct Profile: Sendable {
         /// Before the hyphen and the number in the store's names.
         var storeName: String
         /// Published keys at the start.
@@ -47,18 +47,18 @@ final class ProviderKeys: Sendable {
         var cacheControl: String?
     }
 
-    private let habit: Habit
+    private let profile: Profile
     private let store: KeyStore
     private let initial: State
     private let state: Mutex<State>
 
-    init(habit: Habit, store: KeyStore) {
-        self.habit = habit
+    init(profile: Profile, store: KeyStore) {
+        self.profile = profile
         self.store = store
-        let keys = (0..<habit.initialCount).map { habit.makeKey($0, from: store) }
+        let keys = (0..<profile.initialCount).map { profile.makeKey($0, from: store) }
         initial = State(
-            keys: keys, published: keys.map(\.id), signing: keys.first?.id ?? "", ordinal: habit.initialCount,
-            cacheControl: habit.cacheControl)
+            keys: keys, published: keys.map(\.id), signing: keys.first?.id ?? "", ordinal: profile.initialCount,
+            cacheControl: profile.cacheControl)
         state = Mutex(initial)
     }
 
@@ -86,7 +86,7 @@ final class ProviderKeys: Sendable {
     func fetch() -> [SigningKey] {
         state.withLock { state in
             let published = state.keys.filter { state.published.contains($0.id) }
-            guard habit.shuffles, !published.isEmpty else { return published }
+            guard profile.shuffles, !published.isEmpty else { return published }
             let turn = state.fetches % published.count
             state.fetches += 1
             return Array(published[turn...] + published[..<turn])
@@ -109,12 +109,12 @@ final class ProviderKeys: Sendable {
     func rotate() throws(Failure) -> SigningKey {
         let result: Result<SigningKey, Failure> = state.withLock { state in
             guard state.keys.count < Self.capacity else { return .failure(.full) }
-            let key = habit.makeKey(state.ordinal, from: store)
+            let key = profile.makeKey(state.ordinal, from: store)
             state.ordinal += 1
             state.keys.append(key)
             state.published.append(key.id)
             state.signing = key.id
-            if state.published.count > habit.rotationLimit { state.published.removeFirst() }
+            if state.published.count > profile.rotationLimit { state.published.removeFirst() }
             return .success(key)
         }
         return try result.get()
@@ -124,9 +124,9 @@ final class ProviderKeys: Sendable {
     func add(id: String?, published: Bool) throws(Failure) -> SigningKey {
         let result: Result<SigningKey, Failure> = state.withLock { state in
             guard state.keys.count < Self.capacity else { return .failure(.full) }
-            let id = id ?? habit.makeID(state.ordinal)
+            let id = id ?? profile.makeID(state.ordinal)
             guard !state.keys.contains(where: { $0.id == id }) else { return .failure(.taken) }
-            let key = habit.makeKey(state.ordinal, id: id, from: store)
+            let key = profile.makeKey(state.ordinal, id: id, from: store)
             state.ordinal += 1
             state.keys.append(key)
             if published { state.published.append(id) }

@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 /// The claims of a token that is being minted, in the order in which they will be written.
 struct ClaimSet {

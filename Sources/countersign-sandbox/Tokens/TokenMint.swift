@@ -1,5 +1,5 @@
-import JOSE
 import OpenSSL
+import Primitives
 
 /// Signs the tokens of one provider, soundly or as unsoundly as the control request asks.
 struct TokenMint: Sendable {

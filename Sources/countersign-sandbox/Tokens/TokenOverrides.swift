@@ -1,4 +1,4 @@
-import JOSE
+import JSON
 
 /// How a token shall differ from what the provider would have issued: the `token` member of an authorization.
 struct TokenOverrides: Sendable {

@@ -1,6 +1,6 @@
 import Accounts
 import ArgumentParser
-import HTTPFetch
+import Curl
 import Logging
 import Providers
 

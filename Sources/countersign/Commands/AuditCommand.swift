@@ -1,6 +1,8 @@
 import Accounts
 import ArgumentParser
 import Foundation
+import KeyRing
+import Primitives
 import Storage
 
 struct AuditCommand: AsyncParsableCommand {
@@ -61,7 +63,7 @@ struct NotedHead {
 
     init(_ text: String) throws {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 2, let number = Int64(parts[0]), number > 0, let code = [UInt8](hexadecimal: parts[1]),
+        guard parts.count == 2, let number = Int64(parts[0]), number > 0, let code = Hexadecimal.decode(parts[1]),
             code.count >= AuditHead.shownOctets
         else { throw ValidationError("--head is a head as this command prints it, NUMBER:CODE") }
         self.number = number
@@ -98,14 +100,5 @@ extension AuditReport {
         let known = head.map { "\($0.text) over \($0.totalCount) rows" }
         return "\(rowCount) rows under \(sealCount) seals checked, \(unsealedCount) not sealed yet, "
             + "findings: \(findings.count); head \(known ?? "none")"
-    }
-}
-
-extension [UInt8] {
-    fileprivate init?(hexadecimal text: Substring) {
-        let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count.isMultiple(of: 2), !digits.contains(nil) else { return nil }
-        let values = digits.compactMap(\.self)
-        self = stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] << 4 | values[$0 + 1]) }
     }
 }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import HTTPFetch
+import Curl
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import HTTPFetch
+import Curl
 import Providers
 
 /// What each command of `google risc` takes.

@@ -1,6 +1,6 @@
 import Accounts
 import ArgumentParser
-import JOSE
+import JSON
 import Storage
 
 struct EventsCommand: AsyncParsableCommand {

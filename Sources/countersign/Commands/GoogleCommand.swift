@@ -1,6 +1,8 @@
 import Accounts
 import ArgumentParser
-import JOSE
+import HTTPServer
+import JSON
+import Primitives
 import Providers
 
 struct GoogleCommand: AsyncParsableCommand {
@@ -94,7 +96,7 @@ struct GoogleCommand: AsyncParsableCommand {
         @Option(help: "A text to know it by, at most 255 bytes.") var state: String
 
         func validate() throws {
-            guard 1...255 ~= state.utf8.count, !state.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            guard 1...255 ~= state.utf8.count, !state.utf8.contains(where: \.isASCIIControl) else {
                 throw ValidationError("--state is a line of 1 to 255 bytes")
             }
         }

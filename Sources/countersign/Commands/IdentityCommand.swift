@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import Primitives
 import Storage
 
 struct IdentityCommand: AsyncParsableCommand {
@@ -24,7 +25,7 @@ struct IdentityCommand: AsyncParsableCommand {
             guard IdentityID(identityID) != nil else {
                 throw ValidationError("an identity's id is a UUID in lower case")
             }
-            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: \.isASCIIControl) else {
                 throw ValidationError("--reason is a line of 1 to 1,024 bytes")
             }
         }

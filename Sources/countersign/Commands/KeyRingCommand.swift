@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import KeyRing
 import Storage
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Accounts
 import ArgumentParser
-import JOSE
+import JSON
+import KeyRing
 import SignIn
 import Storage
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPServer
 import Logging
 import Migrator
 import Postgres

@@ -1,5 +1,6 @@
 import Accounts
 import JOSE
+import JSON
 import Providers
 
 /// Judges one token, and says so in one line of JSON.

@@ -17,7 +17,7 @@ struct ConfigurationListing {
             case (nil, nil): value = ""
             }
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
-            let absence = "not set" + (row.otherwise.map { ": \($0)" } ?? "")
+            let absence = "not set" + (row.fallbackDescription.map { ": \($0)" } ?? "")
             // The links of the page lead nowhere here.
             let meaning = row.meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
             return

@@ -31,7 +31,7 @@ enum ConfigurationReference {
         let name = name(of: row)
         let cells = [
             "`\(name)`", "`\(variable(of: name))`", (row.isSecret ? "secret: " : "") + row.expectation,
-            row.defaultText.map { $0.isEmpty ? "empty" : "`\($0)`" } ?? row.otherwise ?? "none",
+            row.defaultText.map { $0.isEmpty ? "empty" : "`\($0)`" } ?? row.fallbackDescription ?? "none",
             row.reloads ? "yes" : "no", row.meaning,
         ]
         return "| " + cells.joined(separator: " | ") + " |"

@@ -1,5 +1,5 @@
 import Accounts
-import HTTPFetch
+import Curl
 import SignIn
 
 /// How codes and notices are mailed.

@@ -1,4 +1,5 @@
 import HTTPAPI
+import HTTPServer
 
 /// The public listener.
 struct ServerConfiguration: Sendable {

@@ -1,3 +1,4 @@
+import KeyRing
 import Storage
 
 /// Everything that `serve` runs by, read and judged as a whole.

@@ -6,7 +6,7 @@ struct Setting<Value: Sendable>: Sendable {
     /// As one would write it in the environment. Absent: the key has no value unless somebody sets it.
     let defaultText: String?
     /// What counts when there is neither, in words: another key's value, or that the key is required.
-    let otherwise: String?
+    let fallbackDescription: String?
     let isSecret: Bool
     /// Whether a running service takes a new value from the file on SIGHUP; else it does at its next start.
     let reloads: Bool
@@ -14,13 +14,14 @@ struct Setting<Value: Sendable>: Sendable {
     let meaning: String
 
     init(
-        _ name: String, _ form: ValueForm<Value>, default defaultText: String? = nil, otherwise: String? = nil,
+        _ name: String, _ form: ValueForm<Value>, default defaultText: String? = nil,
+        fallbackDescription: String? = nil,
         secret isSecret: Bool = false, reloads: Bool = false, _ meaning: String
     ) {
         self.name = name
         self.form = form
         self.defaultText = defaultText
-        self.otherwise = otherwise
+        self.fallbackDescription = fallbackDescription
         self.isSecret = isSecret
         self.reloads = reloads
         self.meaning = meaning
@@ -31,7 +32,7 @@ struct Setting<Value: Sendable>: Sendable {
 protocol SettingRow: Sendable {
     var name: String { get }
     var defaultText: String? { get }
-    var otherwise: String? { get }
+    var fallbackDescription: String? { get }
     var isSecret: Bool { get }
     var reloads: Bool { get }
     var meaning: String { get }

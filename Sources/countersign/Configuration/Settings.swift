@@ -1,5 +1,6 @@
 import Accounts
 import HTTPAPI
+import HTTPServer
 import Logging
 import Providers
 
@@ -11,7 +12,7 @@ enum Settings {
         static let port = Setting("server.port", .port, default: "8080", "Port of the public listener")
         static let publicURL = Setting(
             "server.publicUrl", .url(schemes: ["https", "http"], allowsQuery: false),
-            otherwise: "`http://127.0.0.1:PORT`",
+            fallbackDescription: "`http://127.0.0.1:PORT`",
             """
             How the outside reaches the public listener. Names the address of our key set, and is the default of \
             `tokens.issuer` and `tokens.audience`. Required when `server.host` is no loopback address
@@ -42,10 +43,10 @@ enum Settings {
 
     enum Postgres {
         static let url = Setting(
-            "postgres.url", .postgresURL, otherwise: "required", secret: true,
+            "postgres.url", .postgresURL, fallbackDescription: "required", secret: true,
             "The database, as the role that the service runs as. Its encoding must be UTF8")
         static let migrationURL = Setting(
-            "postgres.migrationUrl", .postgresURL, otherwise: "`postgres.url`", secret: true,
+            "postgres.migrationUrl", .postgresURL, fallbackDescription: "`postgres.url`", secret: true,
             """
             The database as the owner of the tables; used by `migrate` and `serve --migrate` alone. When it differs \
             from `postgres.url`, that one must name a user, who is granted what the service needs, on the tables that \
@@ -243,10 +244,10 @@ enum Settings {
 
     enum Tokens {
         static let issuer = Setting(
-            "tokens.issuer", .text, otherwise: "`server.publicUrl`",
+            "tokens.issuer", .text, fallbackDescription: "`server.publicUrl`",
             "`iss` of our access tokens, and what the discovery document names")
         static let audience = Setting(
-            "tokens.audience", .text, otherwise: "`server.publicUrl`",
+            "tokens.audience", .text, fallbackDescription: "`server.publicUrl`",
             "`aud` of our access tokens")
         static let accessLifetime = Setting(
             "tokens.accessLifetime", .integer(1...86_400, unit: "seconds"), default: "900",
@@ -256,7 +257,7 @@ enum Settings {
             "How long a session lives without a refresh")
     }
 
-    static let keyringPath = Setting("keyring.path", .text, otherwise: "required", "The key ring")
+    static let keyringPath = Setting("keyring.path", .text, fallbackDescription: "required", "The key ring")
 
     enum Mail {
         static let smtpURL = Setting(
@@ -267,7 +268,7 @@ enum Settings {
             """)
         static let from = Setting("mail.from", .emailAddress, "Sender of the mails; needs `mail.smtpUrl` beside it")
         static let serviceName = Setting(
-            "mail.serviceName", .text, otherwise: "the host of `server.publicUrl`",
+            "mail.serviceName", .text, fallbackDescription: "the host of `server.publicUrl`",
             "What mails call the service")
         static let templatesPath = Setting(
             "mail.templatesPath", .text,

@@ -1,6 +1,6 @@
 import Accounts
+import Curl
 import Foundation
-import HTTPFetch
 
 /// What a value looks like, in words and as a parser.
 struct ValueForm<Value: Sendable>: Sendable {

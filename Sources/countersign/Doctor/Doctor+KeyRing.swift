@@ -1,3 +1,4 @@
+import KeyRing
 import Storage
 
 /// Whether the key ring opens what the database holds.

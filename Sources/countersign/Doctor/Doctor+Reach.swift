@@ -1,5 +1,5 @@
-import HTTPFetch
-import JOSE
+import Curl
+import JSON
 
 /// What is sent through, and how the outside comes in.
 extension Doctor {

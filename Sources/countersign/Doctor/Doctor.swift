@@ -1,7 +1,8 @@
 import Accounts
+import Curl
 import Foundation
-import HTTPFetch
-import JOSE
+import JSON
+import Primitives
 
 /// Looks at everything that a service needs, and changes nothing.
 struct Doctor: Sendable {
@@ -18,7 +19,7 @@ struct Doctor: Sendable {
     let fetcher: any Fetcher
     let clock: any WallClock
     /// For each check.
-    var patience = Duration.seconds(5)
+    var timeout = Duration.seconds(5)
 
     var configuration: ServiceConfiguration { reading.section }
 
@@ -26,7 +27,7 @@ struct Doctor: Sendable {
     func examine() async -> [Finding] {
         let findings = await withTaskGroup(of: [Finding].self) { group in
             for check in checks {
-                group.addTask { await patiently(check) }
+                group.addTask { await self.findings(of: check) }
             }
             return await group.reduce(into: []) { $0 += $1 }
         }
@@ -54,24 +55,14 @@ struct Doctor: Sendable {
         ]
     }
 
-    /// Whatever outlives its time is cancelled and not waited for.
-    private func patiently(_ check: Check) async -> [Finding] {
-        let (results, result) = AsyncStream.makeStream(of: [Finding].self, bufferingPolicy: .bufferingOldest(1))
-        let work = Task { result.yield(await check.find()) }
-        let timer = Task {
-            try await Task.sleep(for: patience)
-            result.yield([
-                Finding(
-                    check: check.name, status: check.lateness,
-                    detail: "no end within \(patience.components.seconds) seconds",
-                    advice: "see whether what it asks answers")
-            ])
-        }
-        defer {
-            work.cancel()
-            timer.cancel()
-        }
-        return await results.first { _ in true } ?? []
+    /// The findings of a check; past the time-out the one that says so.
+    private func findings(of check: Check) async -> [Finding] {
+        await withTimeout(timeout) { await check.find() } ?? [
+            Finding(
+                check: check.name, status: check.lateness,
+                detail: "no end within \(timeout.components.seconds) seconds",
+                advice: "see whether what it asks answers")
+        ]
     }
 }
 

@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// What a check has found: a line for the operator.
 struct Finding: Sendable, Equatable {
     enum Status: String, Comparable, Sendable {

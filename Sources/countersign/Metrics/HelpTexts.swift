@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// The `# HELP` lines: one sentence for each metric, by the name it has on the page. `docs/operations/metrics.md` has a row
 /// for each, with what to do about it.
 enum HelpTexts {
@@ -49,11 +51,11 @@ enum HelpTexts {
         "countersign_metrics_refused_total":
             "Attempts to make a metric that were refused: too many series, or a name in use for another kind.",
         "countersign_outbox_failed":
-            "Revocations or mails that were given up and are still kept, by kind.",
+            "RevocationWorker or mails that were given up and are still kept, by kind.",
         "countersign_outbox_oldest_seconds":
             "Age of the oldest revocation or mail that is promised and not done, by kind.",
         "countersign_outbox_pending":
-            "Revocations or mails that are promised and not done, by kind.",
+            "RevocationWorker or mails that are promised and not done, by kind.",
         "countersign_password_hashes":
             "Passwords that are being hashed or wait to be, by state.",
         "countersign_password_hashes_refused_total":
@@ -75,7 +77,7 @@ enum HelpTexts {
         "countersign_refreshes_total":
             "Refresh tokens that were to be traded in for the next ones, by outcome and reason.",
         "countersign_revocation_attempts_total":
-            "Revocations tried at the provider, by provider and outcome.",
+            "RevocationWorker tried at the provider, by provider and outcome.",
         "countersign_sign_ins_total":
             "Sign-ins, by who vouches for the person, outcome and reason.",
         "countersign_signing_key_age_seconds":

@@ -1,7 +1,9 @@
 import Accounts
+import Curl
 import HTTPAPI
-import HTTPFetch
-import JOSE
+import HTTPServer
+import JSON
+import KeyRing
 import Logging
 import Postgres
 import Providers
@@ -86,7 +88,7 @@ extension SignInService.Configuration {
     }
 }
 
-extension Mailing {
+extension MailWorker {
     /// Nil when no mail is configured.
     init?(
         _ configuration: MailConfiguration?, store: MailStore, keyRing: KeyRing, clock: any WallClock, logger: Logger

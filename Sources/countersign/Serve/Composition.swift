@@ -1,10 +1,12 @@
 import Accounts
+import Curl
 import HTTPAPI
-import HTTPFetch
+import HTTPServer
 import Logging
 import Metrics
 import Migrator
 import Postgres
+import Prometheus
 import Providers
 import ServiceLifecycle
 import SignIn
@@ -19,7 +21,7 @@ enum Composition {
     ) async throws {
         ProcessLimits.adopt()
         // Before anything that counts is made, for it counts in what it was made with.
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(help: HelpTexts.all)
         MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
         let database = Database(configuration: .init(configuration.database), logger: logger)
@@ -41,7 +43,7 @@ enum Composition {
             let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
-                passwordHasher: try PasswordHasher(), journal: RefusalJournal(trail: stores.audit, clock: clock),
+                passwordHasher: try PasswordHasher(), journal: RefusalAggregator(trail: stores.audit, clock: clock),
                 keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
@@ -60,7 +62,7 @@ enum Composition {
                     return Health.Readiness(isReady: false, keySets: keySets)
                 }
             }
-            let standing = StandingFigures(
+            let standing = GaugeSampler(
                 database: database, keySets: keySets, useCases: useCases, accessTokens: accessTokens,
                 passwordHasher: resources.passwordHasher, clock: clock)
             let page = MetricsPage {
@@ -71,7 +73,7 @@ enum Composition {
                 configuration, routes: publicRoutes.routes,
                 administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
                 health: health, metrics: page, logger: logger)
-            let mailing = Mailing(
+            let mailing = MailWorker(
                 configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
             // They end in reverse order, each when the one after it is done. At the signal no more of the work is taken up
             // that others can do; what the answers of this process rest on goes on until the last request has its own; and

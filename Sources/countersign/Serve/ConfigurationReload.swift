@@ -1,4 +1,5 @@
 import HTTPAPI
+import HTTPServer
 import Logging
 import Metrics
 import ServiceLifecycle

@@ -1,5 +1,6 @@
 import Accounts
 import HTTPAPI
+import HTTPServer
 import Logging
 import ServiceLifecycle
 import SignIn
@@ -52,11 +53,11 @@ extension RecurringWork {
     /// What falls to any process: it is claimed in the database, so that several share it, and what one leaves undone
     /// comes to another. A round lasts seconds: the longest waits for a mail server, `SMTPTransport.Configuration.timeout`.
     static func shared(
-        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: Mailing?,
+        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: MailWorker?,
         clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
-        let sealing = AuditSealing(seals: stores.seals, clock: clock, logger: logger)
-        let sweeping = Sweeping(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
+        let sealing = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
+        let sweeping = RetentionSweeper(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
         // A revocation is first tried within a second of the commit that promised it.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
@@ -65,7 +66,7 @@ extension RecurringWork {
         }
         // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up its lane alone.
         let sending = mailing.map { mailing in
-            RecurringWork(name: "mail", pause: .milliseconds(500), logger: logger, lanes: Mailing.lanes) {
+            RecurringWork(name: "mail", pause: .milliseconds(500), logger: logger, lanes: MailWorker.concurrency) {
                 try await mailing.sendNext()
             }
         }
@@ -93,7 +94,7 @@ extension RecurringWork {
 
     /// What nobody else can do for this process, as long as it answers: a leaked signing key is refused during a drain too.
     static func upkeep(
-        _ stores: Stores, accessTokens: AccessTokens, journal: RefusalJournal, clock: any WallClock, logger: Logger
+        _ stores: Stores, accessTokens: AccessTokens, journal: RefusalAggregator, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         [
             RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {

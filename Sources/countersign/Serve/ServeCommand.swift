@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPAPI
+import HTTPServer
 import Logging
 import Migrator
 import Postgres

@@ -2,8 +2,10 @@ import Accounts
 import Foundation
 import Glibc
 import HTTPAPI
-import JOSE
+import HTTPServer
+import JSON
 import Logging
+import Primitives
 import Synchronization
 
 /// Where log lines go: standard error, one line each. A line has `time` (RFC 3339, UTC, milliseconds), `level`, `message`

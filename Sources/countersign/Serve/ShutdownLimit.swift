@@ -3,7 +3,7 @@ import Logging
 import ServiceLifecycle
 
 /// How long a shutdown may take. Whatever still goes on then is given up, as by a kill: what it worked on is claimed in
-/// the database for `Revocations.lease` and `Mailing.lease` at most, and falls to the next process.
+/// the database for `RevocationWorker.lease` and `MailWorker.lease` at most, and falls to the next process.
 ///
 /// The last service of a group, for that one learns of the shutdown first.
 struct ShutdownLimit: Service, CustomStringConvertible {

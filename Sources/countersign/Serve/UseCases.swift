@@ -1,6 +1,7 @@
 import Accounts
+import Curl
 import HTTPAPI
-import HTTPFetch
+import HTTPServer
 import Logging
 import Providers
 import SignIn
@@ -13,9 +14,9 @@ struct ServiceResources: Sendable {
     let stores: Stores
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
-    let journal: RefusalJournal
-    let figures = SignInFigures()
-    let postponedEvents = PostponedEvents()
+    let journal: RefusalAggregator
+    let metrics = SignInMetrics()
+    let postponedEvents = EventBackoff()
     /// Of the providers that were on at the start.
     let keySets: [KeySetCache]
     let clock: any WallClock
@@ -30,8 +31,8 @@ struct ServiceResources: Sendable {
 struct UseCases: Sendable {
     let signIn: SignInService
     let events: ProviderEvents
-    let revocations: Revocations
-    let grantChecks: GrantChecks
+    let revocations: RevocationWorker
+    let grantChecks: GrantCheckWorker
     let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
 
@@ -51,16 +52,16 @@ struct UseCases: Sendable {
             apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
             passwordHasher: resources.passwordHasher, journal: resources.journal,
-            figures: resources.figures, clock: clock, logger: logger)
+            metrics: resources.metrics, clock: clock, logger: logger)
         events = ProviderEvents(
             apple: apple, google: google,
             policy: .init(
                 consentRevoked: configuration.events.consentRevoked,
                 accountDeleted: configuration.events.accountDeleted),
             store: resources.stores.providerEvents, postponed: resources.postponedEvents, clock: clock, logger: logger)
-        revocations = Revocations(
+        revocations = RevocationWorker(
             store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
-        grantChecks = GrantChecks(
+        grantChecks = GrantCheckWorker(
             store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple

@@ -1,0 +1,41 @@
+import Primitives
+
+/// A key of somebody who administers.
+package struct AdminKey: Hashable, Sendable {
+    /// What a key may do. None of them includes another.
+    package enum Scope: String, CaseIterable, Sendable {
+        /// Look at accounts, identities, revocations and what was written down.
+        case read
+        /// End authorizations at the providers.
+        case revoke
+        /// Disable, sign out, unlink, delete, replay.
+        case manage
+    }
+
+    package let id: AdminKeyID
+    package let name: String
+    package let scopes: Set<Scope>
+    package let createdAt: Timestamp
+    /// Kept to the minute.
+    package let lastUsedAt: Timestamp?
+    package let revokedAt: Timestamp?
+
+    package init(
+        id: AdminKeyID, name: String, scopes: Set<Scope>, createdAt: Timestamp, lastUsedAt: Timestamp? = nil,
+        revokedAt: Timestamp? = nil
+    ) {
+        self.id = id
+        self.name = name
+        self.scopes = scopes
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.revokedAt = revokedAt
+    }
+
+    /// 1 to 100 bytes without controls: it stands in the audit trail and in lists.
+    package static func isName(_ text: String) -> Bool {
+        (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
+    }
+}
+
+package typealias AdminKeyID = Identifier<AdminKey>

@@ -1,0 +1,83 @@
+import Foundation
+import Primitives
+
+/// An email address, normalised once: what is compared, stored and mailed.
+///
+/// - The domain becomes lower-case ASCII by IDNA (UTS #46 non-transitional processing).
+/// - An ASCII local part folds to lower case. A local part with any other character is kept byte for byte: Unicode
+///   folding maps different mailboxes onto one (`U+212A`, `U+0131`), which is how accounts were taken over.
+package struct EmailAddress: ExactString {
+    package let text: String
+
+    /// The longest address that fits SMTP's path of 256 octets with its angle brackets (RFC 5321 §4.5.3.1.3).
+    package static let maximumBytes = 254
+
+    /// `nil` for whatever is not of the form `local@domain`, holds a control or a space, or is over 254 bytes before or
+    /// after normalisation.
+    package init?(_ address: String) {
+        let bytes = Array(address.utf8)
+        guard bytes.count <= EmailAddress.maximumBytes,
+            let at = bytes.firstIndex(of: UInt8(ascii: "@")), at > 0, at < bytes.count - 1,
+            !bytes[(at + 1)...].contains(UInt8(ascii: "@")),
+            !address.unicodeScalars.contains(where: EmailAddress.isForbidden)
+        else { return nil }
+        let local = bytes[..<at]
+        let isASCII = local.allSatisfy { $0 < 0x80 }
+        let foldedLocal = isASCII ? local.map(\.asciiLowercased) : Array(local)
+        guard let domain = EmailAddress.normalisedDomain(bytes[(at + 1)...]) else { return nil }
+        let normalised = foldedLocal + [UInt8(ascii: "@")] + domain
+        guard normalised.count <= EmailAddress.maximumBytes else { return nil }
+        self.text = String(decoding: normalised, as: UTF8.self)
+    }
+
+    /// How normalised addresses begin that begin like this; `nil` for nothing. Folded like an ASCII local part.
+    package static func prefix(_ text: String) -> String? {
+        guard !text.isEmpty, text.utf8.count <= maximumBytes else { return nil }
+        guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
+        return String(decoding: text.utf8.map(\.asciiLowercased), as: UTF8.self)
+    }
+
+    /// The domain, lower-case ASCII.
+    package var domain: String {
+        guard let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) else { return "" }
+        return String(text[text.utf8.index(after: at)...])
+    }
+
+    /// The local part's first character and the domain, for people who are shown that an address exists without being
+    /// told which: `j***@example.com`.
+    package var masked: String {
+        (text.first.map(String.init) ?? "") + "***@" + domain
+    }
+
+    /// Controls, spaces and the characters that open a quoted or bracketed form, which no provider issues.
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "\"", "<", ">", "(", ")", "[", "]", ",", ";", ":", "\\": true
+        case "\u{21}"..."\u{7E}": false
+        case "\u{00}"..."\u{7F}": true
+        default: scalar.properties.isWhitespace || invisible.contains(scalar.properties.generalCategory)
+        }
+    }
+
+    private static let invisible: Set<Unicode.GeneralCategory> = [.control, .format, .surrogate, .unassigned]
+
+    private static func normalisedDomain(_ domain: ArraySlice<UInt8>) -> [UInt8]? {
+        let ascii: [UInt8]
+        if domain.allSatisfy({ $0 < 0x80 }) {
+            ascii = domain.map(\.asciiLowercased)
+        } else {
+            var components = URLComponents()
+            components.host = String(decoding: domain, as: UTF8.self)
+            guard let encoded = components.encodedHost else { return nil }
+            ascii = encoded.utf8.map(\.asciiLowercased)
+        }
+        let labels = ascii.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return labels.allSatisfy(isHostLabel) ? ascii : nil
+    }
+
+    /// Letters, digits and inner hyphens, 1 to 63 octets (RFC 1123 §2.1).
+    private static func isHostLabel(_ label: ArraySlice<UInt8>) -> Bool {
+        (1...63).contains(label.count) && label.first != 0x2D && label.last != 0x2D
+            && label.allSatisfy { ($0 >= 0x61 && $0 <= 0x7A) || ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2D }
+    }
+}

@@ -1,0 +1,138 @@
+/// How a person proved who they are (RFC 8176 where it has a value).
+package enum AuthenticationMethod: String, Sendable {
+    case password = "pwd"
+    case oneTimeCode = "otp"
+    case apple
+    case google
+
+    package init(_ provider: Provider) {
+        switch provider {
+        case .apple: self = .apple
+        case .google: self = .google
+        }
+    }
+}
+
+/// A signed-in device.
+package struct Session: Hashable, Sendable {
+    package let id: SessionID
+    package let accountID: AccountID
+    /// The identity that opened it; it ends with that identity's link or authorization.
+    package let identityID: IdentityID?
+    package let authenticatedAt: Timestamp
+    package let methods: [AuthenticationMethod]
+    package let createdAt: Timestamp
+    package let expiresAt: Timestamp
+    /// Which refresh token is the newest.
+    package let generation: Int32
+
+    package init(
+        id: SessionID, accountID: AccountID, identityID: IdentityID?, authenticatedAt: Timestamp,
+        methods: [AuthenticationMethod], createdAt: Timestamp, expiresAt: Timestamp, generation: Int32
+    ) {
+        self.id = id
+        self.accountID = accountID
+        self.identityID = identityID
+        self.authenticatedAt = authenticatedAt
+        self.methods = methods
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.generation = generation
+    }
+
+    /// The same session after a refresh.
+    package func renewed(generation: Int32, expiresAt: Timestamp) -> Session {
+        Session(
+            id: id, accountID: accountID, identityID: identityID, authenticatedAt: authenticatedAt, methods: methods,
+            createdAt: createdAt, expiresAt: expiresAt, generation: generation)
+    }
+
+    /// How long ago a proof may be for what needs fresh authentication.
+    package static let freshSeconds: Int64 = 600
+
+    /// Whether the person authenticated at most ten minutes before `now`.
+    package func isFresh(at now: Timestamp) -> Bool {
+        now <= authenticatedAt.advanced(bySeconds: Session.freshSeconds)
+    }
+}
+
+/// Which sessions of an account a revocation means, seen from one of them.
+package enum RevocationScope: String, CaseIterable, Sendable {
+    case current
+    case others
+    case all
+}
+
+/// What the client said of the device; shown to the account's owner in the list of sessions.
+package struct Device: Hashable, Sendable {
+    package let name: String?
+    package let platform: String?
+
+    package init(name: String?, platform: String?) {
+        self.name = name
+        self.platform = platform
+    }
+}
+
+/// A signed-in device as its owner sees it in the list of sessions.
+package struct SessionSummary: Hashable, Sendable {
+    package let id: SessionID
+    package let device: Device?
+    /// The client's network address as text, when the session was opened.
+    package let address: String?
+    package let createdAt: Timestamp
+    /// When it was last refreshed.
+    package let lastUsedAt: Timestamp
+    package let methods: [AuthenticationMethod]
+
+    package init(
+        id: SessionID, device: Device?, address: String?, createdAt: Timestamp, lastUsedAt: Timestamp,
+        methods: [AuthenticationMethod]
+    ) {
+        self.id = id
+        self.device = device
+        self.address = address
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
+        self.methods = methods
+    }
+}
+
+/// A session about to be opened, by whatever proof.
+package struct NewSession: Sendable {
+    package let id: SessionID
+    package let authenticatedAt: Timestamp
+    /// When the person proved to the provider of the identity that opens it to be there: not later than
+    /// `authenticatedAt`, which may be that of a password. `nil` without an identity.
+    package let providerAuthenticatedAt: Timestamp?
+    package let methods: [AuthenticationMethod]
+    package let now: Timestamp
+    package let expiresAt: Timestamp
+    package let device: Device?
+    /// The client's network address as text.
+    package let address: String?
+    /// By which request, for the audit trail.
+    package let requestID: String?
+    /// The IPv4 /24 or IPv6 /64 of the address, for the audit trail.
+    package let network: String?
+
+    package init(
+        id: SessionID, authenticatedAt: Timestamp, providerAuthenticatedAt: Timestamp? = nil,
+        methods: [AuthenticationMethod], now: Timestamp, expiresAt: Timestamp, device: Device?, address: String?,
+        requestID: String? = nil, network: String? = nil
+    ) {
+        self.id = id
+        self.authenticatedAt = authenticatedAt
+        self.providerAuthenticatedAt = providerAuthenticatedAt
+        self.methods = methods
+        self.now = now
+        self.expiresAt = expiresAt
+        self.device = device
+        self.address = address
+        self.requestID = requestID
+        self.network = network
+    }
+
+    /// The methods as one text, in the order in which they were used.
+    package var amr: String { methods.map(\.rawValue).joined(separator: " ") }
+}

@@ -1,0 +1,64 @@
+import Primitives
+
+/// One HTTP request, complete before it is sent.
+package struct FetchRequest: Sendable {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+    }
+
+    package var method: Method
+    /// An absolute URL in ASCII: `https`, or `http` when the host is this machine.
+    package var url: String
+    /// Sent as they are. The ones that frame the message (`Host`, `Content-Length` and their kin) are refused.
+    package var headers: [(name: String, value: String)]
+    /// Sent with POST alone.
+    package var body: [UInt8]?
+    /// For everything: waiting for a free place, resolving, connecting, sending and receiving.
+    package var timeout: Duration
+    /// For resolving, connecting and the TLS handshake.
+    package var connectTimeout: Duration
+    /// Of the response, as it comes over the wire: content codings are neither asked for nor undone.
+    package var maximumBodyBytes: Int
+
+    package init(
+        _ method: Method = .get, url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
+        timeout: Duration = .seconds(5), connectTimeout: Duration = .seconds(3), maximumBodyBytes: Int = 65_536
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.timeout = timeout
+        self.connectTimeout = connectTimeout
+        self.maximumBodyBytes = maximumBodyBytes
+    }
+
+    /// A POST of `application/x-www-form-urlencoded` that asks for JSON, as the token endpoints want it.
+    package static func form(url: String, fields: [(String, String)]) -> FetchRequest {
+        var body: [UInt8] = []
+        for (name, value) in fields {
+            if !body.isEmpty { body.append(UInt8(ascii: "&")) }
+            appendPercentEncoded(name, to: &body)
+            body.append(UInt8(ascii: "="))
+            appendPercentEncoded(value, to: &body)
+        }
+        return FetchRequest(
+            .post, url: url,
+            headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
+            body: body)
+    }
+
+    /// Everything but RFC 3986's unreserved characters is encoded. A space becomes `%20` rather than `+`: form
+    /// decoders read both, and `%20` also survives the ones that know percent-encoding alone.
+    private static func appendPercentEncoded(_ text: String, to bytes: inout [UInt8]) {
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in text.utf8 {
+            if byte.isURLUnreserved {
+                bytes.append(byte)
+            } else {
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import CCurl
+import Primitives
+import Synchronization
+
+/// Mail over libcurl, each on a connection and a thread of its own. libcurl waits for the server's verdict on a message,
+/// and for its farewell, inside of one call: in the loop that all requests share, a mail server that takes its time would
+/// hold up every one of them.
+package final class SMTPTransport: MailTransport {
+    package struct Configuration: Sendable {
+        /// For resolving, connecting and the TLS handshake.
+        package var connectTimeout = Duration.seconds(5)
+        /// For everything. A process that is to end waits for it.
+        package var timeout = Duration.seconds(20)
+        /// Of one message.
+        package var maximumBytes = 262_144
+        /// Mails on their way at once; one more is refused as `busy`.
+        package var maximumInFlight = 16
+        /// A PEM file of trusted certificates in place of the system's.
+        package var caBundlePath: String?
+
+        package init() {}
+    }
+
+    private let server: SMTPServer
+    private let configuration: Configuration
+    private let inFlight = Mutex(0)
+
+    package init(server: SMTPServer, configuration: Configuration = Configuration()) {
+        self.server = server
+        self.configuration = configuration
+    }
+
+    /// A cancelled task still waits: a message that is cut off on its way may have been taken, and would be sent again.
+    package func send(_ mail: OutgoingMail) async throws(MailTransportError) {
+        guard [mail.sender, mail.recipient].allSatisfy(Self.isAddress) else {
+            throw MailTransportError(.invalidAddress)
+        }
+        guard mail.content.count <= configuration.maximumBytes else { throw MailTransportError(.tooLarge) }
+        try await perform(mail)
+    }
+
+    /// Greets the server, with TLS and user and password as a mail would be sent, and sends none.
+    package func greet() async throws(MailTransportError) {
+        try await perform(nil)
+    }
+
+    private func perform(_ mail: OutgoingMail?) async throws(MailTransportError) {
+        let outcome: SMTPTransfer.Outcome = await withCheckedContinuation { continuation in
+            guard takePlace() else { return continuation.resume(returning: .failure(MailTransportError(.busy))) }
+            let isStarted = DedicatedThread.start("smtp") { [self] in
+                transfer(mail, answering: continuation)
+                leavePlace()
+            }
+            guard !isStarted else { return }
+            leavePlace()
+            continuation.resume(returning: .failure(MailTransportError(.other, detail: "pthread_create")))
+        }
+        try outcome.get()
+    }
+
+    private func transfer(
+        _ mail: OutgoingMail?, answering continuation: CheckedContinuation<SMTPTransfer.Outcome, Never>
+    ) {
+        do throws(FetchError) {
+            let transfer = try SMTPTransfer(mail, to: server, configuration: configuration)
+            continuation.resume(returning: transfer.run())
+            transfer.hangUp()
+        } catch {
+            continuation.resume(returning: .failure(MailTransportError(.other, detail: error.detail)))
+        }
+    }
+
+    private func takePlace() -> Bool {
+        inFlight.withLock { count in
+            guard count < configuration.maximumInFlight else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    private func leavePlace() {
+        inFlight.withLock { $0 -= 1 }
+    }
+
+    /// libcurl writes an address into its command as it is: a line break would begin a command of its own, an angle
+    /// bracket end the path and begin its parameters.
+    private static func isAddress(_ text: String) -> Bool {
+        let bytes = text.utf8
+        return (3...254).contains(bytes.count) && bytes.contains(UInt8(ascii: "@"))
+            && !bytes.contains { $0 <= 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "<") || $0 == UInt8(ascii: ">") }
+    }
+}

@@ -1,0 +1,139 @@
+import NIOCore
+import NIOHTTP1
+import Primitives
+
+/// A request as the connection hands it up: whole.
+struct ReceivedRequest: Sendable {
+    let head: HTTPRequestHead
+    var body: ByteBuffer
+    /// No other request can follow on this connection.
+    var closes: Bool
+    /// When its last byte was seen.
+    var arrival = ContinuousClock.now
+    /// The route that it was admitted for on arrival, with the permit that it got; else both are looked for when the
+    /// requests before it on its connection have been answered.
+    var admitted: (route: RouteTable.Resolution, permit: Permit?)?
+}
+
+/// What comes up from a connection. Each is answered, in order.
+enum InboundEvent: Sendable {
+    case request(ReceivedRequest)
+    /// Something that is no request, or none that may go on. The connection ends with the answer.
+    case refusal(Problem, requestID: String?)
+}
+
+/// Puts the parts of a request together and refuses what may not go on. Knows no channel and no time.
+///
+/// The decoder is llhttp in its strict mode: it refuses bare LF and CR, folded lines, white space before a colon, control
+/// characters, a second `Content-Length` and one beside `Transfer-Encoding`, every malformed chunk, and every version but
+/// 1.0 and 1.1. What it lets pass and we do not is checked here.
+struct RequestAssembly {
+    enum Step {
+        /// More parts are to come.
+        case incomplete
+        /// More parts are to come as soon as the client has been told to go on (RFC 9110 §10.1.1).
+        case awaitingContinue
+        case complete(ReceivedRequest)
+        /// Nothing that comes after this makes sense.
+        case refused(Problem, requestID: String?)
+    }
+
+    private let limits: ServerLimits
+    private var partial: ReceivedRequest?
+
+    init(limits: ServerLimits) { self.limits = limits }
+
+    /// A header section has come and its body has not, or not all of it.
+    var isReceivingBody: Bool { partial != nil }
+
+    mutating func receive(_ part: HTTPServerRequestPart) -> Step {
+        switch part {
+        case .head(let head): return begin(head)
+        case .body(let bytes): return append(bytes)
+        case .end:
+            guard var request = partial.take() else { return .incomplete }
+            request.arrival = .now
+            return .complete(request)
+        }
+    }
+
+    private mutating func begin(_ head: HTTPRequestHead) -> Step {
+        if let fault = Self.fault(in: head, limits: limits) {
+            return .refused(fault, requestID: head.headers.first(name: "X-Request-Id"))
+        }
+        partial = ReceivedRequest(head: head, body: ByteBuffer(), closes: Self.endsConnection(head))
+        if head.version.minor == 1, head.headers.contains(name: "Expect"),
+            head.headers["Expect"].contains(where: { $0.lowercased() == "100-continue" })
+        {
+            return .awaitingContinue
+        }
+        return .incomplete
+    }
+
+    private mutating func append(_ bytes: ByteBuffer) -> Step {
+        guard var request = partial.take() else { return .incomplete }
+        guard request.body.readableBytes + bytes.readableBytes <= limits.bodyBytes else {
+            return .refused(.bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"))
+        }
+        if request.body.readableBytes == 0 {
+            request.body = bytes
+        } else {
+            request.body.writeImmutableBuffer(bytes)
+        }
+        partial = request
+        return .incomplete
+    }
+
+    /// HTTP/1.0 gets one request per connection: its persistence is an extension that proxies forward without
+    /// understanding (RFC 9112 §9.3). After a request to upgrade or to connect, the decoder reads no further.
+    private static func endsConnection(_ head: HTTPRequestHead) -> Bool {
+        !head.isKeepAlive || head.version.minor == 0 || head.method == .CONNECT
+            || head.headers.contains(name: "Upgrade")
+    }
+
+    private static func fault(in head: HTTPRequestHead, limits: ServerLimits) -> Problem? {
+        if head.uri.utf8.count > limits.targetBytes { return .malformedRequest("The request target is too long.") }
+        let hosts = head.headers["Host"]
+        guard hosts.count <= 1, hosts.allSatisfy(isHost), head.version.minor == 0 || hosts.count == 1 else {
+            return .malformedRequest("There has to be one Host.")
+        }
+        let codings = head.headers["Transfer-Encoding"]
+        if !codings.isEmpty {
+            guard codings.count == 1, codings[0].lowercased() == "chunked", head.version.minor == 1,
+                !head.headers.contains(name: "Content-Length")
+            else { return .malformedRequest("The only transfer coding is chunked.") }
+        }
+        if let length = head.headers.first(name: "Content-Length") {
+            let digits = length.prefix { $0 != " " && $0 != "\t" }
+            guard let count = Int(digits), count <= limits.bodyBytes else { return .bodyTooLarge }
+        }
+        return nil
+    }
+
+    private static func isHost(_ text: String) -> Bool { text.utf8.allSatisfy(isHostByte) }
+
+    /// The characters of a host and a port (RFC 3986 §3.2); a browser may send an empty field.
+    static func isHostByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
+            UInt8(ascii: "]"):
+            true
+        default: byte.isASCIIAlphanumeric
+        }
+    }
+}
+
+extension Problem {
+    /// What can't be read as HTTP/1.1, or not within the limits. One code for all of it: no client of ours gets here.
+    static func malformedRequest(_ detail: String) -> Problem {
+        var problem = Problem(.invalidRequest, detail: detail)
+        problem.endsConnection = true
+        return problem
+    }
+
+    static var bodyTooLarge: Problem {
+        var problem = Problem(.payloadTooLarge)
+        problem.endsConnection = true
+        return problem
+    }
+}

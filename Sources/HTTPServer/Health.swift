@@ -1,0 +1,65 @@
+package import JSON
+import Primitives
+import Synchronization
+
+/// Whether this process is alive and whether it should get requests.
+///
+/// ```
+///   starting ── check passes ──▶ ready ◀──▶ unavailable        each /health/ready asks anew
+///                                  └── shutdown begins ──▶ stopping, for good
+/// ```
+package final class Health: Sendable {
+    /// What a readiness check found.
+    package struct Readiness: Sendable {
+        package let isReady: Bool
+        /// Writes further members of the answer, such as the age of key sets.
+        package let members: @Sendable (inout JSONWriter) -> Void
+
+        package init(isReady: Bool, members: @escaping @Sendable (inout JSONWriter) -> Void = { _ in }) {
+            self.isReady = isReady
+            self.members = members
+        }
+    }
+
+    private let check: @Sendable () async -> Readiness
+    private let deadline: Duration
+    private let stopping = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - deadline: a check that takes longer counts as failed.
+    ///   - check: asks the database. It is abandoned, and its task cancelled, at the deadline.
+    package init(deadline: Duration = .seconds(1), check: @escaping @Sendable () async -> Readiness) {
+        self.deadline = deadline
+        self.check = check
+    }
+
+    /// From here on the process is not ready, whatever the check says.
+    package func stop() { stopping.store(true, ordering: .relaxed) }
+
+    package var routes: [Route] {
+        [
+            Route(.get, "/health/live", priority: .observing) { _ in .json { $0.member("status", "live") } },
+            Route(.get, "/health/ready", priority: .observing) { [self] _ in try await ready() },
+        ]
+    }
+
+    private func ready() async throws(Problem) -> Response {
+        guard !stopping.load(ordering: .relaxed) else { throw Self.problem("stopping") }
+        guard let readiness = await withTimeout(deadline, check) else { throw Self.problem("timed_out") }
+        guard readiness.isReady else { throw Self.problem("unavailable", readiness.members) }
+        return .json { writer in
+            writer.member("status", "ready")
+            readiness.members(&writer)
+        }
+    }
+
+    /// `status` is the HTTP status in a problem, so the state has a member of its own.
+    private static func problem(
+        _ state: String, _ members: @escaping @Sendable (inout JSONWriter) -> Void = { _ in }
+    ) -> Problem {
+        Problem(.temporarilyUnavailable, reason: state) { writer in
+            writer.member("readiness", state)
+            members(&writer)
+        }
+    }
+}

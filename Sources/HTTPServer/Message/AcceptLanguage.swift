@@ -1,0 +1,36 @@
+/// `Accept-Language` (RFC 9110 §12.5.4).
+package enum AcceptLanguage {
+    private static let maximumTags = 16
+
+    /// The language tags by falling weight, in lower case; what isn't a tag, has no weight or is `*` is passed over.
+    package static func tags(_ field: String?) -> [String] {
+        guard let field, field.utf8.count <= 512 else { return [] }
+        let ranges = field.split(separator: ",").prefix(maximumTags).compactMap {
+            range -> (tag: String, weight: Int)? in
+            let parts = range.split(separator: ";", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }
+            guard let tag = parts.first?.lowercased(), isTag(tag), let weight = weight(parts.dropFirst()), weight > 0
+            else { return nil }
+            return (tag, weight)
+        }
+        return ranges.enumerated()
+            .sorted { ($1.element.weight, $0.offset) < ($0.element.weight, $1.offset) }
+            .map(\.element.tag)
+    }
+
+    private static func isTag(_ text: String) -> Bool {
+        1...35 ~= text.utf8.count
+            && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }
+    }
+
+    /// In thousandths: `q=0.8`, `q=1`, nothing.
+    private static func weight(_ parameters: ArraySlice<String>) -> Int? {
+        guard let parameter = parameters.first else { return 1000 }
+        guard parameters.count == 1, let match = parameter.lowercased().wholeMatch(of: /q=(0|1)(?:\.([0-9]{0,3}))?/),
+            let whole = Int(match.1)
+        else { return nil }
+        let digits = match.2.map(String.init) ?? ""
+        let fraction = Int(digits + String(repeating: "0", count: 3 - digits.count)) ?? 0
+        let weight = whole * 1000 + fraction
+        return weight <= 1000 ? weight : nil
+    }
+}

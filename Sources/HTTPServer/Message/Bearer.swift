@@ -1,0 +1,29 @@
+import Primitives
+
+/// The credential of `Authorization: Bearer` (RFC 6750 §2.1).
+package enum Bearer: Equatable, Sendable {
+    case absent
+    /// Another scheme, two fields, an empty or overlong token, or characters that no token has.
+    case malformed
+    case token([UInt8])
+
+    /// As long as a header section may be.
+    static let maximumBytes = 16 * 1024
+
+    init(_ fields: [String]) {
+        guard let field = fields.first else {
+            self = .absent
+            return
+        }
+        let scheme = "bearer "
+        let prefix = field.utf8.prefix(scheme.utf8.count)
+        let token = field.utf8.dropFirst(scheme.utf8.count).drop { $0 == 0x20 }
+        guard fields.count == 1, prefix.equalsIgnoringASCIICase(scheme.utf8), 1...Self.maximumBytes ~= token.count,
+            token.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: ",") })
+        else {
+            self = .malformed
+            return
+        }
+        self = .token(Array(token))
+    }
+}

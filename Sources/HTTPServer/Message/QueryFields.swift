@@ -1,0 +1,113 @@
+import Primitives
+
+extension Request {
+    /// Reads the query through `read`, which takes from it each parameter that the operation knows.
+    ///
+    /// - Throws: 400 with every fault, unknown and repeated parameters included.
+    package func query<Value>(_ read: (inout QueryFields) -> Value) throws(Problem) -> Value {
+        guard var fields = QueryFields(queryText) else {
+            throw Problem(.invalidRequest, detail: "The query is not well-formed.")
+        }
+        let value = read(&fields)
+        let errors = fields.finish()
+        guard errors.isEmpty else { throw Problem(.invalidRequest, errors: Array(errors.prefix(16))) }
+        return value
+    }
+}
+
+/// The parameters of a query, `name=value` joined by `&`, both percent-encoded UTF-8.
+///
+/// `+` is a plus sign, as RFC 3986 has it: the query that carries an email address must not turn it into a space.
+package struct QueryFields {
+    private var pairs: [(name: String, value: String)] = []
+    private var known: [String] = []
+    private var errors: [FieldError] = []
+
+    /// Fails on what is not percent-encoded UTF-8 or decodes to a control character.
+    init?(_ text: Substring?) {
+        guard let text, !text.isEmpty else { return }
+        for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decoded(parts[0]), let value = parts.count == 2 ? Self.decoded(parts[1]) : "",
+                !name.isEmpty
+            else { return nil }
+            if pairs.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
+                errors.append(FieldError(field: String(name.prefix(64)), reason: .duplicate))
+            }
+            pairs.append((name, value))
+        }
+    }
+
+    private static func decoded(_ text: Substring.UTF8View) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(Hexadecimal.value),
+                    let low = rest.popFirst().flatMap(Hexadecimal.value),
+                    high << 4 | low >= 0x20, high << 4 | low != 0x7F
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "#"): return nil
+            case 0x21..<0x7F: bytes.append(byte)
+            default: return nil
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    fileprivate func finish() -> [FieldError] {
+        let unknown = pairs.filter { pair in !known.contains { $0.utf8.elementsEqual(pair.name.utf8) } }
+        return errors + unknown.map { FieldError(field: String($0.name.prefix(64)), reason: .unknown) }
+    }
+
+    private mutating func refuse(_ name: String, _ reason: FieldError.Reason) {
+        errors.append(FieldError(field: name, reason: reason))
+    }
+
+    package mutating func optionalString(_ name: String, maximumBytes: Int = 1024) -> String? {
+        known.append(name)
+        guard let text = pairs.first(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value else { return nil }
+        guard text.utf8.count <= maximumBytes else {
+            refuse(name, .tooLong)
+            return nil
+        }
+        return text
+    }
+
+    /// What `parse` makes of the text.
+    package mutating func optionalValue<Value>(_ name: String, as parse: (String) -> Value?) -> Value? {
+        guard let text = optionalString(name) else { return nil }
+        guard let value = parse(text) else {
+            refuse(name, .invalid)
+            return nil
+        }
+        return value
+    }
+
+    package mutating func optionalChoice<Choice: RawRepresentable<String>>(
+        _ name: String, of choice: Choice.Type
+    ) -> Choice? {
+        guard let text = optionalString(name) else { return nil }
+        guard let value = Choice(rawValue: text), value.rawValue.utf8.elementsEqual(text.utf8) else {
+            refuse(name, .notAllowed)
+            return nil
+        }
+        return value
+    }
+
+    /// A decimal integer without a sign, within a range.
+    package mutating func optionalInteger(_ name: String, in range: ClosedRange<Int>) -> Int? {
+        guard let value = optionalValue(name, as: Self.integer) else { return nil }
+        guard range.contains(value) else {
+            refuse(name, .outOfRange)
+            return nil
+        }
+        return value
+    }
+
+    private static func integer(_ text: String) -> Int? {
+        text.utf8.allSatisfy(\.isASCIIDigit) ? Int(text) : nil
+    }
+}

@@ -1,0 +1,61 @@
+import NIOCore
+
+/// An answer in the form in which it goes to the connection.
+struct EncodedResponse: Sendable {
+    var bytes: ByteBuffer
+    /// The connection ends with this answer.
+    var closes: Bool
+}
+
+extension Response {
+    /// Everything but the answer itself that its bytes depend on.
+    struct Framing {
+        let requestID: String
+        let date: String
+        let closes: Bool
+        /// The answer to HEAD: the header section alone, with the length that the body would have had.
+        let omitsBody: Bool
+    }
+
+    /// The message of RFC 9112 in one buffer, so that it goes out in one write.
+    func reply(_ framing: Framing) -> EncodedResponse {
+        var buffer = ByteBufferAllocator().buffer(capacity: 384 + body.count)
+        buffer.writeString("HTTP/1.1 ")
+        buffer.writeString(String(status.rawValue))
+        buffer.writeString(" ")
+        buffer.writeString(status.reasonPhrase)
+        buffer.writeString("\r\nDate: ")
+        buffer.writeString(framing.date)
+        buffer.writeString("\r\nX-Request-Id: ")
+        buffer.writeString(framing.requestID)
+        switch caching {
+        case .noStore: buffer.writeString("\r\nCache-Control: no-store")
+        case .shared(let seconds): buffer.writeString("\r\nCache-Control: public, max-age=\(seconds)")
+        }
+        buffer.writeString("\r\nX-Content-Type-Options: nosniff")
+        if framing.closes { buffer.writeString("\r\nConnection: close") }
+        if !status.forbidsBody {
+            if let contentType {
+                buffer.writeString("\r\nContent-Type: ")
+                buffer.writeString(contentType)
+            }
+            buffer.writeString("\r\nContent-Length: ")
+            buffer.writeString(String(body.count))
+        }
+        for (name, value) in headers {
+            buffer.writeString("\r\n")
+            buffer.writeString(name)
+            buffer.writeString(": ")
+            buffer.writeBytes(value.utf8.lazy.map(Self.fieldByte))
+        }
+        buffer.writeString("\r\n\r\n")
+        if !framing.omitsBody, !status.forbidsBody { buffer.writeBytes(body) }
+        return EncodedResponse(bytes: buffer, closes: framing.closes)
+    }
+
+    /// A value may carry text that came from outside (a redirect, say). Filtering bytes, not characters, is what keeps
+    /// CR LF, which is one Swift `Character`, from ending the field.
+    private static func fieldByte(_ byte: UInt8) -> UInt8 {
+        byte == 0x09 || 0x20..<0x7F ~= byte ? byte : UInt8(ascii: "?")
+    }
+}

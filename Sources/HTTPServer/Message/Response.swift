@@ -1,0 +1,48 @@
+package import JSON
+
+/// What a route answers. The headers that every answer carries are added when it is written.
+package struct Response: Sendable {
+    /// Whether an answer may be stored by a cache on its way.
+    package enum Caching: Sendable, Equatable {
+        case noStore
+        /// `public, max-age=…`, in seconds: for what is the same for everybody.
+        case shared(seconds: Int)
+    }
+
+    package var status: Status
+    package var contentType: String?
+    package var body: [UInt8]
+    package var caching: Caching
+    /// Further header fields; their names are never those that the writer adds by itself.
+    package var headers: [(name: String, value: String)] = []
+
+    package init(_ status: Status, contentType: String? = nil, body: [UInt8] = [], caching: Caching = .noStore) {
+        self.status = status
+        self.contentType = contentType
+        self.body = body
+        self.caching = caching
+    }
+
+    /// A JSON object whose members are what `write` writes.
+    package static func json(
+        _ status: Status = .ok, caching: Caching = .noStore, _ write: (inout JSONWriter) -> Void
+    ) -> Response {
+        Response(status, contentType: "application/json", body: JSONWriter.object(write), caching: caching)
+    }
+
+    /// An answer that is nothing but its status.
+    package static func empty(_ status: Status = .noContent) -> Response {
+        Response(status)
+    }
+}
+
+extension JSONWriter {
+    /// The bytes of an object whose members are what `write` writes.
+    static func object(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        write(&writer)
+        writer.endObject()
+        return writer.bytes
+    }
+}

@@ -1,0 +1,76 @@
+import Metrics
+
+/// Counts what a listener answers and how long it takes, by route, and what it is busy with.
+///
+/// Every series is made with the routes: none can come into being by what a client sends, a request costs one look-up, and a
+/// first refusal is a step from 0 that a rate can see. What was matched to no route has `-` for route and method.
+struct RequestMetrics: Sendable {
+    fileprivate struct Operation: Hashable {
+        var method = "-"
+        var route = "-"
+    }
+
+    struct Series: Sendable {
+        private static let classes = 2...5
+        private let time: Timer
+        /// One for each class of status.
+        private let answers: [Counter]
+
+        fileprivate init(_ operation: Operation, _ factory: any MetricsFactory) {
+            let dimensions = [("method", operation.method), ("route", operation.route)]
+            time = Timer(label: "countersign_http_request_seconds", dimensions: dimensions, factory: factory)
+            answers = Self.classes.map {
+                Counter(
+                    label: "countersign_http_requests_total", dimensions: dimensions + [("status", "\($0)xx")],
+                    factory: factory)
+            }
+        }
+
+        func record(_ status: Int, after duration: Duration) {
+            time.record(duration: duration)
+            let status = status / 100
+            if Self.classes.contains(status) { answers[status - Self.classes.lowerBound].increment() }
+        }
+    }
+
+    private let operations: [Operation: Series]
+    private let unmatched: Series
+    private let inFlight: Meter
+    private let connections: Meter
+    private let shed: [Overload: Counter]
+
+    init(listener: String, routes: [Route], factory: any MetricsFactory) {
+        let dimensions = [("listener", listener)]
+        inFlight = Meter(label: "countersign_http_requests_in_flight", dimensions: dimensions, factory: factory)
+        connections = Meter(label: "countersign_http_connections", dimensions: dimensions, factory: factory)
+        shed = Dictionary(
+            uniqueKeysWithValues: Overload.allCases.map {
+                let dimensions = dimensions + [("reason", $0.rawValue)]
+                return ($0, Counter(label: "countersign_http_shed_total", dimensions: dimensions, factory: factory))
+            })
+        unmatched = Series(Operation(), factory)
+        operations = routes.reduce(into: [:]) { operations, route in
+            let operation = Operation(method: route.method.rawValue, route: route.template)
+            operations[operation] = Series(operation, factory)
+        }
+    }
+
+    func connectionOpened() { connections.increment() }
+    func connectionClosed() { connections.decrement() }
+
+    func requestBegan() { inFlight.increment() }
+    func requestEnded() { inFlight.decrement() }
+
+    func refused(for overload: Overload) { shed[overload]?.increment() }
+
+    func record(_ record: RequestRecord) {
+        // HEAD is answered by the route of GET, and counts as one.
+        let method = record.method == "HEAD" ? Route.Method.get.rawValue : record.method
+        let series = operations[Operation(method: method, route: record.route)] ?? unmatched
+        series.record(record.status, after: record.duration)
+    }
+
+    func series(of route: Route) -> Series {
+        operations[Operation(method: route.method.rawValue, route: route.template)] ?? unmatched
+    }
+}

@@ -1,0 +1,197 @@
+import Logging
+import NIOHTTP1
+
+/// Answers what comes up from a connection: request id, route, admission, handler, map of errors, headers, log line, figures.
+struct Responder: Sendable {
+    let routes: RouteTable
+    let admission: AdmissionController
+    private let queueTimeout: Duration
+    let trustedProxies: TrustedProxies
+    let logger: Logger
+    let metrics: RequestMetrics
+    private let date = HTTPDate()
+    private let overloadLog = OverloadLog()
+    /// For requests that are refused undecoded.
+    let refusals: PrebuiltRejections
+
+    init(
+        routes: [Route], limits: ServerLimits, admission: AdmissionController, trustedProxies: TrustedProxies,
+        logger: Logger,
+        metrics: RequestMetrics
+    ) {
+        self.routes = RouteTable(routes)
+        self.admission = admission
+        queueTimeout = limits.queueTimeout
+        self.trustedProxies = trustedProxies
+        self.logger = logger
+        self.metrics = metrics
+        self.refusals = PrebuiltRejections(
+            of: routes, limits: limits, admission: admission, metrics: metrics, log: overloadLog, date: date)
+    }
+
+    private struct Outcome {
+        var response: Response
+        var route = "-"
+        var problem: Problem?
+        var client: ClientAddress?
+        var overload: Overload?
+    }
+
+    /// What becomes of a request that nothing else of its connection stands before.
+    enum Admission {
+        /// It is dispatched, with its permit when it needs one.
+        case admitted(RouteTable.Resolution, Permit?)
+        case refused(EncodedResponse)
+    }
+
+    /// Decided by whoever has read the request, without a task: of three times what can be done two thirds are refused, so
+    /// that a refusal has to cost next to nothing.
+    func admit(_ received: ReceivedRequest, peer: @autoclosure () -> ClientAddress) -> Admission {
+        let method = Route.Method(received.head.method)
+        let path = RequestTarget(received.head.uri).path
+        let resolution = routes.resolve(method, path: path)
+        guard case .found(let route, _) = resolution else { return .admitted(resolution, nil) }
+        if let permit = admission.acquire(route.priority) { return .admitted(resolution, permit) }
+        let context = Self.context(of: received)
+        let client = client(peer(), received.head.headers)
+        return RequestContext.$current.withValue(context) {
+            let outcome = refusal(for: .noPermit, route: route.template, client: client, in: context)
+            return .refused(finish(outcome, of: received, in: context, since: received.arrival))
+        }
+    }
+
+    /// - Parameter turn: since when nothing else of the same connection is being answered.
+    func reply(to arrival: InboundEvent, peer: ClientAddress, turn: ContinuousClock.Instant) async -> EncodedResponse {
+        switch arrival {
+        case .request(let received):
+            let start = max(turn, received.arrival)
+            let context = Self.context(of: received)
+            return await RequestContext.$current.withValue(context) {
+                let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
+                return finish(outcome, of: received, in: context, since: start)
+            }
+        case .refusal(let problem, let requestID):
+            let context = RequestContext(requestID: Self.id(requestID), trace: nil)
+            return RequestContext.$current.withValue(context) {
+                let response = problem.response(requestID: context.requestID)
+                return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: .now)
+            }
+        }
+    }
+
+    private static func context(of received: ReceivedRequest) -> RequestContext {
+        let headers = received.head.headers
+        return RequestContext(
+            requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
+    }
+
+    /// - Parameter received: `nil` for what was no request; the connection ends with the answer.
+    private func finish(
+        _ outcome: Outcome, of received: ReceivedRequest?, in context: RequestContext,
+        since start: ContinuousClock.Instant
+    ) -> EncodedResponse {
+        let method = received?.head.method.rawValue ?? "-"
+        let closes = received?.closes ?? true || admission.isDraining || outcome.problem?.endsConnection == true
+        let reply = outcome.response.reply(
+            Response.Framing(
+                requestID: context.requestID, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
+        let now = ContinuousClock.now
+        var record = RequestRecord(
+            method: method, route: outcome.route, status: outcome.response.status.rawValue, duration: now - start,
+            code: outcome.problem?.code, reason: outcome.problem?.reason, client: outcome.client, email: context.email)
+        metrics.record(record)
+        if let overload = outcome.overload {
+            metrics.refused(for: overload)
+            guard let unlogged = overloadLog.takeTurn(at: now) else { return reply }
+            record.unlogged = unlogged
+        }
+        record.log(to: logger)
+        return reply
+    }
+
+    private static func id(_ incoming: String?) -> String {
+        incoming.flatMap(RequestID.accepted) ?? RequestID.fresh()
+    }
+
+    private func outcome(
+        of received: ReceivedRequest, in context: RequestContext, peer: ClientAddress, waited: Duration
+    ) async -> Outcome {
+        let id = context.requestID
+        let target = RequestTarget(received.head.uri)
+        let client = client(peer, received.head.headers)
+        var route = "-"
+        var permit = received.admitted?.permit
+        defer { permit?.release() }
+        do {
+            let resolution =
+                received.admitted?.route ?? routes.resolve(Route.Method(received.head.method), path: target.path)
+            switch resolution {
+            case .notFound: throw Problem(.notFound)
+            case .methodNotAllowed(let allow): throw Problem.methodNotAllowed(allow: allow)
+            case .found(let match, let parameters):
+                route = match.template
+                guard waited <= queueTimeout || match.priority == .observing else {
+                    return refusal(for: .waitedTooLong, route: route, client: client, in: context)
+                }
+                // One behind another of its connection has none yet.
+                permit = permit ?? admission.acquire(match.priority)
+                guard permit != nil else {
+                    return refusal(for: .noPermit, route: route, client: client, in: context)
+                }
+                let request = Request(
+                    context: context, received: received, target: target, parameters: parameters, client: client,
+                    logger: logger)
+                return Outcome(response: try await match.handler(request), route: route, client: client)
+            }
+        } catch {
+            let problem = Problem(error) ?? unforeseen(error, route: route)
+            return Outcome(
+                response: problem.response(requestID: id), route: route, problem: problem, client: client)
+        }
+    }
+
+    private func refusal(
+        for overload: Overload, route: String, client: ClientAddress, in context: RequestContext
+    ) -> Outcome {
+        let problem = overload.problem
+        return Outcome(
+            response: problem.response(requestID: context.requestID), route: route, problem: problem, client: client,
+            overload: overload)
+    }
+
+    private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {
+        guard trustedProxies.contains(peer) else { return peer }
+        return trustedProxies.client(of: peer, forwardedFor: headers["X-Forwarded-For"])
+    }
+
+    /// Clients learn the request id and nothing else. The log gets what the error says for debugging, which for the errors
+    /// of this project never holds what a client sent; control characters of any other don't reach the line.
+    private func unforeseen(_ error: any Error, route: String) -> Problem {
+        let text = String(
+            String(reflecting: error).unicodeScalars.prefix(1000).map { $0.value < 0x20 ? " " : Character($0) })
+        logger.error("unforeseen error", metadata: ["error": .string(text), "route": .string(route)])
+        return Problem(.internalError)
+    }
+}
+
+extension Route.Method {
+    /// The method under which a request is looked up: HEAD is answered by the route of GET (RFC 9110 §9.3.2).
+    init?(_ method: HTTPMethod) {
+        switch method {
+        case .GET, .HEAD: self = .get
+        case .POST: self = .post
+        case .PUT: self = .put
+        case .PATCH: self = .patch
+        case .DELETE: self = .delete
+        default: return nil
+        }
+    }
+}
+
+extension Problem {
+    static func methodNotAllowed(allow: String) -> Problem {
+        var problem = Problem(.methodNotAllowed)
+        problem.allow = allow
+        return problem
+    }
+}

@@ -1,0 +1,174 @@
+import Primitives
+
+/// Writes one JSON document as compact UTF-8.
+///
+/// Commas come by themselves; that every `name` is followed by one value, and every container closed, is the caller's
+/// part.
+package struct JSONWriter: Sendable {
+    package private(set) var bytes: [UInt8] = []
+    private var needsComma = false
+
+    package init() {}
+
+    package mutating func beginObject() { begin(UInt8(ascii: "{")) }
+
+    package mutating func endObject() { end(UInt8(ascii: "}")) }
+
+    package mutating func beginArray() { begin(UInt8(ascii: "[")) }
+
+    package mutating func endArray() { end(UInt8(ascii: "]")) }
+
+    package mutating func name(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func string(_ value: String) {
+        separate()
+        quote(value)
+        needsComma = true
+    }
+
+    package mutating func integer(_ value: Int64) { literal(String(value)) }
+
+    package mutating func bool(_ value: Bool) { literal(value ? "true" : "false") }
+
+    package mutating func null() { literal("null") }
+
+    /// A value that was read, in the spelling of its document but without its white space: on one line.
+    package mutating func value(_ value: JSONValue) {
+        copy(value.index, of: value.document)
+    }
+
+    /// As deep as the document, which the limits of its reader bound.
+    private mutating func copy(_ index: Int, of document: JSONDocument) {
+        let node = document.nodes[index]
+        switch node.kind {
+        case .object, .array:
+            let isObject = node.kind == .object
+            begin(isObject ? UInt8(ascii: "{") : UInt8(ascii: "["))
+            var child = index + 1
+            while child < Int(node.link) {
+                copy(child, of: document)
+                child = document.next(after: child)
+            }
+            end(isObject ? UInt8(ascii: "}") : UInt8(ascii: "]"))
+        case .name:
+            separate()
+            quoteVerbatim(document.bytes[node.range])
+            bytes.append(UInt8(ascii: ":"))
+            needsComma = false
+        case .string:
+            separate()
+            quoteVerbatim(document.bytes[node.range])
+            needsComma = true
+        case .number, .true, .false, .null:
+            separate()
+            bytes.append(contentsOf: document.bytes[node.range])
+            needsComma = true
+        }
+    }
+
+    private mutating func quoteVerbatim(_ text: ArraySlice<UInt8>) {
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(contentsOf: text)
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func begin(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        needsComma = false
+    }
+
+    private mutating func end(_ bracket: UInt8) {
+        bytes.append(bracket)
+        needsComma = true
+    }
+
+    private mutating func literal(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    /// Escapes what RFC 8259 §7 says must be, and nothing else.
+    private mutating func quote(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        var text = text
+        text.withUTF8 { utf8 in
+            var rest = utf8[...]
+            while let end = rest.firstIndex(where: Self.needsEscape) {
+                bytes.append(contentsOf: rest[..<end])
+                escape(rest[end])
+                rest = rest[(end + 1)...]
+            }
+            bytes.append(contentsOf: rest)
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        switch byte {
+        case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+        case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+        case 0x09: bytes.append(contentsOf: "\\t".utf8)
+        case 0x00..<0x20:
+            bytes.append(contentsOf: "\\u00".utf8)
+            bytes.append(Hexadecimal.digit(byte >> 4))
+            bytes.append(Hexadecimal.digit(byte & 0xF))
+        default:
+            bytes.append(UInt8(ascii: "\\"))
+            bytes.append(byte)
+        }
+    }
+}
+
+extension JSONWriter {
+    package mutating func member(_ name: String, _ value: String) {
+        self.name(name)
+        string(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Int64) {
+        self.name(name)
+        integer(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Int) {
+        self.name(name)
+        integer(Int64(value))
+    }
+
+    package mutating func member(_ name: String, _ value: Bool) {
+        self.name(name)
+        bool(value)
+    }
+
+    package mutating func member(_ name: String, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+
+    package mutating func member(_ name: String, _ value: JSONValue) {
+        self.name(name)
+        self.value(value)
+    }
+
+    /// Nothing at all when there is no value.
+    package mutating func member(_ name: String, _ value: String?) {
+        if let value { member(name, value) }
+    }
+}

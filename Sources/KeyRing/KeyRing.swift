@@ -1,0 +1,134 @@
+import Foundation
+import OpenSSL
+import Primitives
+
+/// The keys that are kept outside the database: whoever has a dump of it has neither grants nor signing keys, and can't
+/// make refresh tokens.
+///
+/// The text has one key per line, `id base64-of-32-bytes`. The first line writes, all lines read. Each purpose uses its
+/// own subkey, derived by HKDF-SHA-256 (RFC 5869) with the purpose as its label.
+package struct KeyRing: Sendable {
+    /// What a subkey is for; the raw value is its HKDF label.
+    package enum Purpose: String, CaseIterable, Sendable {
+        case grants
+        case signing
+        case refresh
+        case codes
+        case audit
+    }
+
+    /// A key of the ring for one purpose.
+    package struct Subkey: Sendable {
+        package let keyID: String
+        package let bytes: [UInt8]
+    }
+
+    private struct Subkeys: Sendable {
+        let current: Subkey
+        /// The current one too.
+        let all: [Subkey]
+    }
+
+    private let grants: Subkeys
+    private let signing: Subkeys
+    private let refresh: Subkeys
+    private let codes: Subkeys
+    private let audit: Subkeys
+
+    package init(parsing text: String) throws(KeyRingError) {
+        var keys: [(id: String, bytes: [UInt8])] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard !fields.isEmpty else { continue }
+            let number = index + 1
+            guard fields.count == 2 else { throw KeyRingError.malformedLine(number) }
+            let id = String(fields[0])
+            guard (1...32).contains(id.utf8.count), id.utf8.allSatisfy(KeyRing.isIDByte) else {
+                throw KeyRingError.malformedID(number)
+            }
+            guard let data = Data(base64Encoded: String(fields[1])), data.count == 32 else {
+                throw KeyRingError.malformedKey(number)
+            }
+            guard !keys.contains(where: { $0.id == id || $0.bytes == Array(data) }) else {
+                throw KeyRingError.repeated(number)
+            }
+            keys.append((id, Array(data)))
+        }
+        guard let first = keys.first else { throw KeyRingError.empty }
+        func subkeys(_ purpose: Purpose) throws(KeyRingError) -> Subkeys {
+            Subkeys(
+                current: try KeyRing.subkey(of: first, for: purpose),
+                all: try keys.map { (key) throws(KeyRingError) in try KeyRing.subkey(of: key, for: purpose) })
+        }
+        grants = try subkeys(.grants)
+        signing = try subkeys(.signing)
+        refresh = try subkeys(.refresh)
+        codes = try subkeys(.codes)
+        audit = try subkeys(.audit)
+    }
+
+    /// The subkey that writes.
+    package func current(for purpose: Purpose) -> Subkey {
+        subkeys(for: purpose).current
+    }
+
+    /// The subkey of a key of the ring, if it is still in it.
+    package func subkey(_ keyID: String, for purpose: Purpose) -> Subkey? {
+        subkeys(for: purpose).all.first { $0.keyID.utf8.elementsEqual(keyID.utf8) }
+    }
+
+    /// The subkeys of all keys of the ring: what was written may be under any of them.
+    package func all(for purpose: Purpose) -> [Subkey] {
+        subkeys(for: purpose).all
+    }
+
+    private func subkeys(for purpose: Purpose) -> Subkeys {
+        switch purpose {
+        case .grants: grants
+        case .signing: signing
+        case .refresh: refresh
+        case .codes: codes
+        case .audit: audit
+        }
+    }
+
+    private static func subkey(
+        of key: (id: String, bytes: [UInt8]), for purpose: Purpose
+    ) throws(KeyRingError) -> Subkey {
+        do {
+            let bytes = try HKDFSHA256.derive(from: key.bytes, label: purpose.rawValue, count: 32)
+            return Subkey(keyID: key.id, bytes: bytes)
+        } catch {
+            throw .derivationFailed
+        }
+    }
+
+    private static func isIDByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"): true
+        default: byte.isASCIIAlphanumeric
+        }
+    }
+}
+
+/// A key ring that can't be used. Names the line, never what stands in it.
+package enum KeyRingError: Error, Sendable, CustomStringConvertible {
+    case empty
+    case malformedLine(Int)
+    case malformedID(Int)
+    case malformedKey(Int)
+    case repeated(Int)
+    case derivationFailed
+
+    package var description: String {
+        switch self {
+        case .empty: "the key ring holds no key"
+        case .malformedLine(let line): "line \(line) of the key ring is not \"id base64-of-32-bytes\""
+        case .malformedID(let line):
+            "line \(line) of the key ring: an id is 1 to 32 letters, digits, dots, hyphens or underscores"
+        case .malformedKey(let line): "line \(line) of the key ring: the key is not the base64 of 32 bytes"
+        case .repeated(let line): "line \(line) of the key ring repeats an id or a key"
+        case .derivationFailed: "a subkey of the key ring can't be derived"
+        }
+    }
+}

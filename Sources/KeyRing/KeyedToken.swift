@@ -1,0 +1,67 @@
+package import OpenSSL
+import Primitives
+
+/// The codec of tokens that are derived and stored nowhere: what one says is authenticated by an HMAC-SHA-256 under a
+/// subkey of the key ring, which the token names.
+///
+/// Layout, in base64url: `header ‖ length of key id ‖ key id ‖ body ‖ HMAC`, where the HMAC covers the domain and all
+/// octets before it.
+package struct KeyedToken: Sendable {
+    /// Longer than any token of ours, in characters.
+    private static let maximumCharacters = 256
+
+    private let keyRing: KeyRing
+    private let purpose: KeyRing.Purpose
+    private let domain: [UInt8]
+    private let headerOctets: Int
+    private let bodyOctets: Int
+    private let macOctets: Int
+
+    /// - Parameters:
+    ///   - purpose: whose subkeys authenticate.
+    ///   - domain: what keeps the HMACs of one kind of token from being those of another under the same subkey.
+    ///   - headerOctets: how many precede the key id; the version first.
+    ///   - macOctets: how many of the HMAC's 32 are kept, at least half of them (RFC 2104 §5).
+    package init(
+        keyRing: KeyRing, purpose: KeyRing.Purpose, domain: String = "", headerOctets: Int, bodyOctets: Int,
+        macOctets: Int = 32
+    ) {
+        self.keyRing = keyRing
+        self.purpose = purpose
+        self.domain = Array(domain.utf8)
+        self.headerOctets = headerOctets
+        self.bodyOctets = bodyOctets
+        self.macOctets = macOctets
+    }
+
+    /// The token under the subkey that writes.
+    package func encode(header: [UInt8], body: [UInt8]) throws(OpenSSLError) -> String {
+        let subkey = keyRing.current(for: purpose)
+        var octets = header
+        octets.append(UInt8(truncatingIfNeeded: subkey.keyID.utf8.count))
+        octets += subkey.keyID.utf8
+        octets += body
+        octets += try mac(of: octets, under: subkey)
+        return Base64URL.encode(octets)
+    }
+
+    /// What a token of this key ring says; `nil` for anything else. The lengths are those of the layout.
+    package func decode(_ text: some StringProtocol) -> (header: [UInt8], body: [UInt8])? {
+        guard text.utf8.count <= Self.maximumCharacters, let octets = Base64URL.decode(String(text)),
+            octets.count > headerOctets
+        else { return nil }
+        let keyEnd = headerOctets + 1 + Int(octets[headerOctets])
+        let bodyEnd = keyEnd + bodyOctets
+        guard octets.count == bodyEnd + macOctets,
+            let subkey = keyRing.subkey(
+                String(decoding: octets[(headerOctets + 1)..<keyEnd], as: UTF8.self), for: purpose),
+            let expected = try? mac(of: Array(octets[..<bodyEnd]), under: subkey),
+            constantTimeEquals(expected, Array(octets[bodyEnd...]))
+        else { return nil }
+        return (Array(octets[..<headerOctets]), Array(octets[keyEnd..<bodyEnd]))
+    }
+
+    private func mac(of octets: [UInt8], under subkey: KeyRing.Subkey) throws(OpenSSLError) -> [UInt8] {
+        Array(try HMACSHA256.authenticationCode(for: domain + octets, key: subkey.bytes).prefix(macOctets))
+    }
+}

@@ -1,0 +1,125 @@
+import Glibc
+import Logging
+
+/// The thread that owns one connection: connects when it is wanted, takes what is queued, sends it all, sleeps until the
+/// socket or the pool has something, and connects again when the connection is lost.
+struct ConnectionThread: Sendable {
+    let pool: Pool
+    let slot: Int
+    /// nil when the URL cannot be read.
+    let parameters: ConnectionParameters?
+
+    private var signal: WakeSignal { pool.signals[slot] }
+
+    func run() {
+        var backoff = Backoff()
+        while true {
+            switch pool.connectCommand(slot) {
+            case .close: return
+            case .none: _ = signal.wait()
+            case .connect:
+                do throws(PostgresError) {
+                    let pipeline = try connect()
+                    pool.connected(slot)
+                    switch serve(pipeline) {
+                    case .closed: return
+                    case .retired: backoff.reset()
+                    // Whoever takes connections and drops them at once is as good as down.
+                    case .lost(let hasServed): if hasServed { backoff.reset() } else { pause(backoff.next()) }
+                    }
+                } catch {
+                    pool.connectFailed(slot, error)
+                    pause(backoff.next())
+                }
+            }
+        }
+    }
+
+    private func connect() throws(PostgresError) -> Pipeline {
+        guard let parameters else {
+            throw PostgresError(.connectFailed, operation: .connect, location: "", message: "the URL is not readable")
+        }
+        let deadline = ContinuousClock.now + pool.configuration.connectTimeout
+        var hosts = parameters.hosts[...]
+        while true {
+            let host = hosts.removeFirst()
+            // A host that never answers leaves the others their share of the time.
+            let share = (deadline - .now) / (hosts.count + 1)
+            do throws(PostgresError) {
+                let connection = try LibpqConnection.connect(
+                    host, until: .now + share, signal: signal, logger: pool.logger, isWanted: { pool.isWanted })
+                return Pipeline(connection, configuration: pool.configuration)
+            } catch {
+                guard !hosts.isEmpty, pool.isWanted else { throw error }
+            }
+        }
+    }
+
+    private func pause(_ duration: Duration) {
+        let end = ContinuousClock.now + duration
+        while ContinuousClock.now < end, pool.isWanted { _ = signal.wait(until: end) }
+    }
+
+    private enum Ending {
+        case closed
+        case retired
+        case lost(hasServed: Bool)
+    }
+
+    private func serve(_ connected: consuming Pipeline) -> Ending {
+        var pipeline = connected
+        var outbox: [Statement] = []
+        do throws(PostgresError) {
+            while true {
+                let command = pool.advance(
+                    slot, answered: &pipeline.finished, again: &pipeline.again,
+                    isCancelling: pipeline.cancellation != nil, retires: pipeline.retires, outbox: &outbox)
+                switch command {
+                case .close: return .closed
+                case .reconnect: return .retired
+                case .proceed: break
+                }
+                pipeline.enqueue(outbox)
+                outbox.removeAll(keepingCapacity: true)
+                try pipeline.send()
+                try wait(&pipeline)
+            }
+        } catch {
+            if error.code == .protocolViolation || !pipeline.hasServed {
+                pool.logger.warning("A connection was given up.", metadata: ["error": "\(error.debugDescription)"])
+            }
+            let unsent = pipeline.abandon(because: error)
+            pool.lost(slot, unsent: unsent)
+            for statement in pipeline.finished { statement.answer() }
+            return .lost(hasServed: pipeline.hasServed)
+        }
+    }
+
+    private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
+        let wasCancelling = pipeline.cancellation != nil
+        try pipeline.pursueCancellation(signal: signal)
+        // The pool holds statements back during a cancel, so it must hear of the end at once.
+        if wasCancelling && pipeline.cancellation == nil { return }
+        guard let hasBacklog = pipeline.connection.flush() else { return try pipeline.receive() }
+        let events = Int32(hasBacklog ? POLLIN | POLLOUT : POLLIN)
+        let ready = signal.wait(socket: pipeline.connection.socket, events: events, until: pipeline.deadline)
+        if ready != 0 { try pipeline.receive() } else { try pipeline.checkSilenceTimeout() }
+    }
+}
+
+/// The pause before the next attempt to connect: doubled up to 2 s, and never the same for all connections of all
+/// processes, which would come back in one blow.
+struct Backoff {
+    private static let shortest = 0.05
+    private static let longest = 2.0
+    private var ceiling = Self.shortest
+
+    mutating func next() -> Duration {
+        defer { ceiling = min(ceiling * 2, Self.longest) }
+        return .seconds(ceiling * Double.random(in: 0.5...1))
+    }
+
+    mutating func reset() {
+        ceiling = Self.shortest
+    }
+}

@@ -1,0 +1,17 @@
+/// A connection that belongs to one transaction until it is released, or until the connection is lost.
+///
+/// Sendable because its variables are touched only under the pool's lock.
+final class Lease: @unchecked Sendable {
+    let slot: Int
+    let opensTransaction: Bool
+    /// The BEGIN that has not been sent; it travels with the first statement and costs no round trip of its own.
+    var pendingBegin: IsolationLevel?
+    /// COMMIT or ROLLBACK is on its way, and whatever came later would run outside of the transaction.
+    var isOver = false
+
+    init(slot: Int, isolation: IsolationLevel?) {
+        self.slot = slot
+        pendingBegin = isolation
+        opensTransaction = isolation != nil
+    }
+}

@@ -1,0 +1,196 @@
+import Logging
+import Primitives
+import Synchronization
+
+/// The connections of one database: a lock around `PoolStateMachine`, one thread for each seat, and a clock while somebody waits.
+final class Pool: Sendable {
+    /// libpq, its resolver and TLS need little; the usual 8 MB would only be reserved.
+    static let threadStackBytes = 512 * 1024
+
+    private struct State {
+        var machine: PoolStateMachine
+        var openThreads: Int
+        var closing: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let configuration: Database.Configuration
+    let logger: Logger
+    let signals: [WakeSignal]
+    private let metrics = PoolMetrics()
+    private let state: Mutex<State>
+    /// Ends the waits that last too long.
+    private let timer = DeadlineTimer()
+
+    init(_ configuration: Database.Configuration, logger: Logger) {
+        let machine = PoolStateMachine(configuration)
+        self.configuration = configuration
+        self.logger = logger
+        signals = machine.slots.map { _ in WakeSignal() }
+        state = Mutex(State(machine: machine, openThreads: machine.slots.count))
+    }
+
+    func start() {
+        let parameters = ConnectionParameters(configuration)
+        for slot in signals.indices {
+            let thread = ConnectionThread(pool: self, slot: slot, parameters: parameters)
+            let name = "pg\(slot)-\(configuration.applicationName)"
+            if !DedicatedThread.start(name, stackBytes: Pool.threadStackBytes, thread.run) {
+                fatalError("No thread is left to start with.")
+            }
+        }
+    }
+
+    // MARK: - Tasks
+
+    /// Sends a request on its way and waits for its answer.
+    ///
+    /// - Parameter isShielded: The end of a transaction is not cancelled with its task.
+    func perform<R: Answering>(
+        _ request: R, isShielded: Bool = false, submit: (R) -> Void
+    ) async throws(PostgresError) -> R.Output {
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                request.continuation = continuation
+                submit(request)
+            }
+        } onCancel: {
+            if !isShielded { cancel(request) }
+        }
+        if case .failure(let error) = result { metrics.count(error.code) }
+        return try result.get()
+    }
+
+    func submit(_ request: PoolRequest) {
+        update { $0.machine.submit(request) }
+    }
+
+    func submit(_ statement: Statement, on lease: Lease, endsLease: Bool = false) {
+        update { $0.machine.submit(statement, on: lease, endsLease: endsLease) }
+    }
+
+    func release(_ lease: Lease, isSpent: Bool) {
+        update { $0.machine.release(lease, isSpent: isSpent) }
+    }
+
+    /// Whether anything was sent on the lease that must be committed or rolled back.
+    func hasBegun(_ lease: Lease) -> Bool {
+        state.withLock { _ in lease.pendingBegin == nil }
+    }
+
+    private func cancel(_ request: PoolRequest) {
+        update { $0.machine.cancel(request) }
+    }
+
+    var statistics: Database.Statistics { state.withLock { $0.machine.statistics } }
+
+    // MARK: - The end
+
+    /// Refuses what comes, and closes every connection once everything before has been answered.
+    func close() {
+        update { state in
+            var effects = PoolStateMachine.Effects()
+            state.machine.isClosing = true
+            state.machine.closeIfQuiet(&effects)
+            return effects
+        }
+    }
+
+    func waitUntilClosed() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = state.withLock { state in
+                if state.openThreads > 0 { state.closing.append(continuation) }
+                return state.openThreads == 0
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
+    // MARK: - Connection threads
+
+    func connectCommand(_ slot: Int) -> PoolStateMachine.ConnectCommand {
+        let (command, closing) = state.withLock { state in
+            let command = state.machine.connectCommand(slot)
+            return (command, command == .close ? threadEnds(&state) : [])
+        }
+        for continuation in closing { continuation.resume() }
+        return command
+    }
+
+    func connected(_ slot: Int) {
+        let wasDown = state.withLock { $0.machine.outage != nil }
+        if wasDown { logger.notice("The database is connected again.") }
+        update { $0.machine.connected(slot) }
+    }
+
+    /// Whether an attempt to connect still makes sense.
+    var isWanted: Bool { state.withLock { !($0.machine.isClosing && $0.machine.isQuiet) } }
+
+    func connectFailed(_ slot: Int, _ error: PostgresError) {
+        let isNews = state.withLock { state in
+            defer { state.machine.connectFailed(slot, error) }
+            return state.machine.outage == nil
+        }
+        if isNews {
+            logger.warning("The database cannot be connected.", metadata: ["error": "\(error.debugDescription)"])
+        }
+    }
+
+    /// See `PoolStateMachine.advance`. The tasks of `answered` are resumed once the connection counts as free again.
+    func advance(
+        _ slot: Int, answered: inout [Statement], again: inout [Statement], isCancelling: Bool, retires: Bool,
+        outbox: inout [Statement]
+    ) -> PoolStateMachine.ThreadCommand {
+        var effects = PoolStateMachine.Effects()
+        let (command, hasWaiting, closing) = state.withLock { state in
+            let command = state.machine.advance(
+                slot, answered: answered.count, again: again, isCancelling: isCancelling, retires: retires,
+                outbox: &outbox, &effects)
+            return (command, state.machine.hasWaiting, command == .close ? threadEnds(&state) : [])
+        }
+        metrics.sent(outbox)
+        for statement in answered { statement.answer() }
+        answered.removeAll(keepingCapacity: true)
+        again.removeAll(keepingCapacity: true)
+        carryOut(effects, hasWaiting: hasWaiting)
+        for continuation in closing { continuation.resume() }
+        return command
+    }
+
+    func lost(_ slot: Int, unsent: [Statement]) {
+        update { $0.machine.lost(slot, unsent: unsent) }
+    }
+
+    private func threadEnds(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+        state.openThreads -= 1
+        guard state.openThreads == 0 else { return [] }
+        defer { state.closing = [] }
+        return state.closing
+    }
+
+    // MARK: - Effects and time
+
+    private func update(_ body: (inout sending State) -> PoolStateMachine.Effects) {
+        let (effects, hasWaiting) = state.withLock { state in
+            let effects = body(&state)
+            return (effects, state.machine.hasWaiting)
+        }
+        carryOut(effects, hasWaiting: hasWaiting)
+    }
+
+    private func carryOut(_ effects: PoolStateMachine.Effects, hasWaiting: Bool) {
+        for slot in effects.wakes { signals[slot].raise() }
+        for request in effects.answers {
+            metrics.answered(request)
+            request.answer()
+        }
+        if hasWaiting { timer.start { [self] in expire() } }
+    }
+
+    /// Answers requests that waited too long. Returns the next deadline, nil when none waits.
+    private func expire() -> ContinuousClock.Instant? {
+        var effects = PoolStateMachine.Effects()
+        let next = state.withLock { $0.machine.expire(.now, &effects) }
+        carryOut(effects, hasWaiting: false)
+        return next
+    }
+}

@@ -1,0 +1,247 @@
+/// Which connection works for whom: the pool's state, without its lock, threads and clock.
+///
+/// Every method says in `Effects` what is to be done once the lock is free.
+struct PoolStateMachine {
+    struct ConnectionSlot {
+        enum Condition {
+            /// Not connected; nobody asked yet, or nobody asks any more.
+            case dormant
+            case connecting
+            case ready
+            case closed
+        }
+
+        var condition = Condition.dormant
+        /// Assigned and not yet taken by the connection's thread.
+        var pending: [Statement] = []
+        /// Assigned and not yet answered.
+        var load = 0
+        var lease: Lease?
+        /// Gets the connection once its load is 0; until then the connection takes nothing new.
+        var reservation: LeaseRequest?
+        /// A cancel request is under way and would hit whatever is sent.
+        var isCancelling = false
+        /// To be closed as soon as it is idle.
+        var isRetiring = false
+
+        var isOpen: Bool {
+            condition == .ready && lease == nil && reservation == nil && !isCancelling && !isRetiring
+        }
+
+        var isQuiet: Bool { load == 0 && lease == nil && reservation == nil }
+    }
+
+    struct Effects {
+        var wakes: [Int] = []
+        var answers: [PoolRequest] = []
+    }
+
+    enum ThreadCommand {
+        case proceed
+        /// The connection has done its duty; another one may take its place.
+        case reconnect
+        case close
+    }
+
+    var slots: [ConnectionSlot]
+    var queue = WaitQueue()
+    var isClosing = false
+    /// Why the last attempt to connect failed; nil once one succeeded.
+    var outage: PostgresError?
+    /// How many statements a connection has on their way.
+    let pipelineDepth: Int
+    let maximumWaiting: Int
+    /// How long a request waits.
+    let acquireTimeout: Duration
+
+    init(_ configuration: Database.Configuration) {
+        slots = Array(repeating: ConnectionSlot(), count: max(1, configuration.poolSize))
+        pipelineDepth = max(1, configuration.pipelineDepth)
+        maximumWaiting = max(1, configuration.maximumWaiting)
+        acquireTimeout = configuration.acquireTimeout
+    }
+
+    var hasWaiting: Bool { queue.count > 0 || slots.contains { $0.reservation != nil } }
+
+    var isQuiet: Bool { queue.count == 0 && slots.allSatisfy(\.isQuiet) }
+
+    // MARK: - Requests
+
+    mutating func submit(_ request: PoolRequest) -> Effects {
+        var effects = Effects()
+        if request.isCancelled {
+            refuse(request, request.error(.cancelled), &effects)
+        } else if isClosing {
+            refuse(request, request.error(.closed), &effects)
+        } else if queue.count == 0, let statement = request as? Statement, let slot = leastLoaded() {
+            assign(statement, to: slot, &effects)
+            if slots[slot].load > 1, !slots.contains(where: { $0.condition == .connecting }) { wakeDormant(&effects) }
+        } else if queue.count >= maximumWaiting {
+            refuse(request, request.error(.queueFull), &effects)
+        } else {
+            queue.append(request)
+            dispatch(&effects)
+        }
+        return effects
+    }
+
+    mutating func submit(_ statement: Statement, on lease: Lease, endsLease: Bool) -> Effects {
+        var effects = Effects()
+        if statement.isCancelled {
+            refuse(statement, statement.error(.cancelled), &effects)
+        } else if lease.isOver {
+            refuse(statement, statement.error(.closed), &effects)
+        } else if slots[lease.slot].lease !== lease {
+            refuse(statement, statement.error(.connectionLost), &effects)
+        } else {
+            lease.isOver = endsLease
+            statement.lease = lease
+            assign(statement, to: lease.slot, &effects)
+        }
+        return effects
+    }
+
+    /// Gives a connection back; `isSpent` closes it because its session is not as new.
+    mutating func release(_ lease: Lease, isSpent: Bool) -> Effects {
+        var effects = Effects()
+        lease.isOver = true
+        guard slots[lease.slot].lease === lease else { return effects }
+        slots[lease.slot].lease = nil
+        if isSpent {
+            slots[lease.slot].isRetiring = true
+            effects.wakes.append(lease.slot)
+        }
+        settle(lease.slot, &effects)
+        return effects
+    }
+
+    /// The task of a request was cancelled.
+    mutating func cancel(_ request: PoolRequest) -> Effects {
+        var effects = Effects()
+        request.markCancelled()
+        switch request.phase {
+        case .new, .answered: break
+        case .waiting:
+            queue.leave(request)
+            refuse(request, request.error(.cancelled), &effects)
+        case .reserved(let slot):
+            slots[slot].reservation = nil
+            refuse(request, request.error(.cancelled), &effects)
+            settle(slot, &effects)
+        case .assigned(let slot):
+            slots[slot].pending.removeAll { $0 === request }
+            slots[slot].load -= 1
+            refuse(request, request.error(.cancelled), &effects)
+            settle(slot, &effects)
+        case .taken(let slot): effects.wakes.append(slot)
+        }
+        return effects
+    }
+
+    /// Answers whoever waited long enough. Returns when to look again, nil when nobody waits.
+    mutating func expire(_ now: ContinuousClock.Instant, _ effects: inout Effects) -> ContinuousClock.Instant? {
+        var (expired, oldest) = queue.removeAll(waitingSince: now - acquireTimeout)
+        for index in slots.indices {
+            guard let request = slots[index].reservation else { continue }
+            if request.since <= now - acquireTimeout {
+                slots[index].reservation = nil
+                expired.append(request)
+            } else {
+                oldest = min(oldest ?? request.since, request.since)
+            }
+        }
+        for request in expired { refuse(request, expiry(of: request), &effects) }
+        dispatch(&effects)
+        closeIfQuiet(&effects)
+        return oldest.map { $0 + acquireTimeout }
+    }
+
+    private func expiry(of request: PoolRequest) -> PostgresError {
+        guard let outage, !slots.contains(where: { $0.condition == .ready }) else {
+            return request.error(.acquireTimedOut)
+        }
+        return request.error(.connectFailed, sqlState: outage.sqlState, message: outage.message)
+    }
+
+    // MARK: - Assignment
+
+    func refuse(_ request: PoolRequest, _ error: PostgresError, _ effects: inout Effects) {
+        request.phase = .answered
+        request.fail(error)
+        effects.answers.append(request)
+    }
+
+    private mutating func assign(_ statement: Statement, to slot: Int, _ effects: inout Effects) {
+        statement.phase = .assigned(slot: slot)
+        slots[slot].pending.append(statement)
+        slots[slot].load += 1
+        effects.wakes.append(slot)
+    }
+
+    func leastLoaded() -> Int? {
+        var best: Int?
+        var least = pipelineDepth
+        for index in slots.indices where slots[index].load < least && slots[index].isOpen {
+            (best, least) = (index, slots[index].load)
+            if least == 0 { break }
+        }
+        return best
+    }
+
+    /// First come, first served. A lease takes an idle connection, or is promised the one that will be idle first: else
+    /// statements would keep all of them busy for ever.
+    mutating func dispatch(_ effects: inout Effects) {
+        while let request = queue.first(), let slot = leastLoaded() ?? reservable(for: request) {
+            queue.removeFirst()
+            switch request {
+            case let statement as Statement: assign(statement, to: slot, &effects)
+            case let lease as LeaseRequest where slots[slot].load == 0: grant(lease, slot, &effects)
+            case let lease as LeaseRequest:
+                lease.phase = .reserved(slot: slot)
+                slots[slot].reservation = lease
+            default: break
+            }
+        }
+        let connecting = slots.count { $0.condition == .connecting }
+        if queue.count > connecting { wakeDormant(&effects) }
+    }
+
+    /// A connection at full depth takes no statement, but can be promised.
+    private func reservable(for request: PoolRequest) -> Int? {
+        guard request is LeaseRequest else { return nil }
+        return slots.indices.filter { slots[$0].isOpen }.min { slots[$0].load < slots[$1].load }
+    }
+
+    private mutating func grant(_ request: LeaseRequest, _ slot: Int, _ effects: inout Effects) {
+        let lease = Lease(slot: slot, isolation: request.isolation)
+        slots[slot].lease = lease
+        request.phase = .answered
+        request.outcome = .success(lease)
+        effects.answers.append(request)
+    }
+
+    /// After a load or a tenant went: keeps a promise, gives out what waits, ends what is to end.
+    mutating func settle(_ slot: Int, _ effects: inout Effects) {
+        if slots[slot].load == 0, slots[slot].lease == nil, !slots[slot].isRetiring, !slots[slot].isCancelling,
+            let reservation = slots[slot].reservation
+        {
+            slots[slot].reservation = nil
+            grant(reservation, slot, &effects)
+        }
+        if queue.count > 0 { dispatch(&effects) }
+        closeIfQuiet(&effects)
+    }
+
+    // MARK: - Waking
+
+    private mutating func wakeDormant(_ effects: inout Effects) {
+        guard let slot = slots.firstIndex(where: { $0.condition == .dormant }) else { return }
+        slots[slot].condition = .connecting
+        effects.wakes.append(slot)
+    }
+
+    mutating func closeIfQuiet(_ effects: inout Effects) {
+        guard isClosing, isQuiet else { return }
+        effects.wakes += slots.indices
+    }
+}

@@ -1,0 +1,78 @@
+/// A date and a time of day in UTC, in the proleptic Gregorian calendar, to the second.
+package struct CivilTime: Hashable, Sendable {
+    package let year: Int64
+    /// 1 to 12.
+    package let month: Int
+    /// 1 to 31.
+    package let day: Int
+    package let hour: Int
+    package let minute: Int
+    package let second: Int
+    /// 0 for Sunday.
+    package let weekday: Int
+
+    package static let monthNames = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+    package static let weekdayNames = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+
+    /// - Parameter seconds: since 1970-01-01T00:00:00Z, leap seconds ignored.
+    package init(secondsSince1970 seconds: Int64) {
+        let days = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
+        let time = Int(seconds - days * 86_400)
+        // By eras of 400 years that begin on a 1 March, so that the leap day is the last of its year.
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        day = Int(dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+        month = Int(marchMonth < 10 ? marchMonth + 3 : marchMonth - 9)
+        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60)
+        // 1970 began on a Thursday.
+        weekday = Int((days % 7 + 11) % 7)
+    }
+
+    /// Seconds since 1970 of a date and a time of day; `nil` when the calendar has no such day or the day no such time.
+    package static func secondsSince1970(
+        year: Int64, month: Int, day: Int, hour: Int, minute: Int, second: Int
+    ) -> Int64? {
+        guard (0...9999).contains(year), (1...12).contains(month), (1...31).contains(day), (0..<24).contains(hour),
+            (0..<60).contains(minute), (0..<60).contains(second)
+        else { return nil }
+        let shiftedYear = month <= 2 ? year - 1 : year
+        let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400
+        let yearOfEra = shiftedYear - era * 400
+        let dayOfYear = Int64((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1)
+        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
+        let days = era * 146_097 + dayOfEra - 719_468
+        let seconds = days * 86_400 + Int64(hour * 3600 + minute * 60 + second)
+        let read = CivilTime(secondsSince1970: seconds)
+        // The 31st of a short month comes back as another date.
+        return (read.year, read.month, read.day) == (year, month, day) ? seconds : nil
+    }
+
+    /// RFC 3339 with `Z`: `2026-01-01T00:00:00Z`.
+    package var rfc3339: String {
+        "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
+            + "T\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))Z"
+    }
+
+    /// The IMF-fixdate of RFC 9110 §5.6.7: `Thu, 01 Jan 2026 00:00:00 GMT`.
+    package var imfFixdate: String { "\(internetMessageDate) GMT" }
+
+    /// RFC 5322 §3.3: `Thu, 01 Jan 2026 00:00:00 +0000`.
+    package var rfc5322: String { "\(internetMessageDate) +0000" }
+
+    private var internetMessageDate: String {
+        "\(Self.weekdayNames[weekday]), \(digits(day, 2)) \(Self.monthNames[month - 1]) \(digits(year, 4)) "
+            + "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))"
+    }
+
+    private func digits(_ number: some BinaryInteger, _ width: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+    }
+}

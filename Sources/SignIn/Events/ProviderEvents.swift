@@ -1,0 +1,135 @@
+package import Accounts
+import JOSE
+package import Logging
+import Metrics
+package import Providers
+package import Storage
+
+/// Takes what the providers tell of people, and acts on it: stored first and acknowledged, acted on afterwards by whichever
+/// process comes to it.
+package struct ProviderEvents: Sendable {
+    package struct Policy: Sendable {
+        package let consentRevoked: ConsentRevokedPolicy
+        package let accountDeleted: AccountDeletedPolicy
+
+        package init(consentRevoked: ConsentRevokedPolicy, accountDeleted: AccountDeletedPolicy) {
+            self.consentRevoked = consentRevoked
+            self.accountDeleted = accountDeleted
+        }
+    }
+
+    private static let batch = 32
+
+    private let apple: AppleProvider?
+    private let google: GoogleProvider?
+    private let policy: Policy
+    private let store: ProviderEventStore
+    private let clock: any WallClock
+    private let logger: Logger
+    private let postponed: EventBackoff
+
+    /// - Parameter postponed: those of who this one takes over from; none if absent.
+    package init(
+        apple: AppleProvider?, google: GoogleProvider?, policy: Policy, store: ProviderEventStore,
+        postponed: EventBackoff = EventBackoff(), clock: any WallClock, logger: Logger
+    ) {
+        self.apple = apple
+        self.google = google
+        self.policy = policy
+        self.store = store
+        self.postponed = postponed
+        self.clock = clock
+        self.logger = logger
+    }
+
+    // MARK: - Taking
+
+    /// Verifies a security event token and stores what it tells. Nothing is written for a token that is refused.
+    package func take(_ token: [UInt8], from provider: Provider) async throws(SignInFailure) {
+        let now = clock.now()
+        let events = try await events(of: token, from: provider, at: now)
+        let isNew: Bool
+        do {
+            isNew = try await store.insert(events, at: now)
+        } catch {
+            throw SignInFailure(StorageFailure(error))
+        }
+        for event in events {
+            count(provider, event.kind?.rawValue ?? "unknown", isNew ? "stored" : "repeated")
+        }
+    }
+
+    private func events(
+        of token: [UInt8], from provider: Provider, at now: Timestamp
+    ) async throws(SignInFailure) -> [ProviderEvent] {
+        do {
+            switch provider {
+            case .apple:
+                guard let apple else { throw SignInFailure.providerDisabled }
+                return try await apple.events(of: token, at: now)
+            case .google:
+                guard let google else { throw SignInFailure.providerDisabled }
+                return try await google.events(of: token, at: now)
+            }
+        } catch let refusal as CredentialRefusal {
+            count(provider, "unknown", "refused")
+            // Without the keys, or before they may be asked for again, nobody can say: the sender is to try again.
+            guard refusal.reason != .keysUnavailable, refusal.retryAfter == nil else {
+                throw .providerUnavailable(retryAfter: refusal.retryAfter ?? 5, reason: refusal.reason.rawValue)
+            }
+            throw .credentialRejected(refusal.reason, retryAfter: nil)
+        } catch let failure as SignInFailure {
+            throw failure
+        } catch {
+            throw .fault(operation: "read events")
+        }
+    }
+
+    // MARK: - Acting
+
+    /// Acts on stored events, a batch at most.
+    ///
+    /// - Returns: how many there were; what failed is left out until its time comes.
+    package func processPending() async throws -> Int {
+        let policy = policy
+        let ids = try await store.pending(
+            limit: ProviderEvents.batch, except: postponed.ids(at: clock.now()))
+        for id in ids {
+            do {
+                let acted = try await store.process(id, policy: policy.effect, at: clock.now())
+                for event in acted.processed { logProcessed(event) }
+                logger.report(acted.unreadable, in: "provider_events")
+                postponed.forget(id)
+            } catch {
+                postponed.postpone(id, at: clock.now())
+                logger.error(
+                    "a provider's event was not acted on",
+                    metadata: ["event": "\(id)", "error": "\(String(reflecting: error))"])
+            }
+        }
+        return ids.count
+    }
+
+    private func logProcessed(_ event: ProcessedEvent) {
+        count(event.provider, event.kind?.rawValue ?? "unknown", event.outcome.rawValue)
+        var metadata: Logger.Metadata = [
+            "event": "\(event.id)", "provider": "\(event.provider.rawValue)", "outcome": "\(event.outcome.rawValue)",
+        ]
+        if let kind = event.kind { metadata["kind"] = "\(kind.rawValue)" }
+        if event.kind == .verification { metadata["state"] = "\(event.detail ?? "")" }
+        logger.notice("a provider's event", metadata: metadata)
+    }
+
+    private func count(_ provider: Provider, _ kind: String, _ outcome: String) {
+        Counter(
+            label: "countersign_provider_events_total",
+            dimensions: [("provider", provider.rawValue), ("kind", kind), ("outcome", outcome)]
+        ).increment()
+    }
+}
+
+extension ProviderEvents.Policy {
+    @Sendable fileprivate func effect(of kind: ProviderEvent.Kind, detail: String?) -> ProviderEventEffect {
+        ProviderEventEffect(kind, detail: detail, consentRevoked: consentRevoked, accountDeleted: accountDeleted)
+    }
+}

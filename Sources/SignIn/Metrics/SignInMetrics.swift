@@ -1,0 +1,105 @@
+import Accounts
+import Metrics
+
+/// What is counted and timed of the use cases. Made once, before the first service.
+package struct SignInMetrics: Sendable {
+    /// What a person signs in by.
+    enum Way: String {
+        case apple
+        case google
+        case password
+        case emailCode = "email_code"
+
+        init(_ provider: Provider) {
+            switch provider {
+            case .apple: self = .apple
+            case .google: self = .google
+            }
+        }
+    }
+
+    /// How an identity gets an account.
+    enum Link: String, CaseIterable {
+        case create
+        case bind
+        /// By the verified email, without a question.
+        case automatic
+        /// In a session of the account.
+        case add
+    }
+
+    /// What is traded in for the next one of its kind.
+    enum Renewal: String {
+        case session
+    }
+
+    package init() {}
+
+    let signIns = LabelledCounters<Way>(
+        label: "countersign_sign_ins_total", by: "provider",
+        expecting: [
+            .apple: ofProvider, .google: ofProvider,
+            .password: bySecret + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
+            .emailCode: bySecret + OutcomeLabel.refused(.guessPerNetwork),
+        ])
+
+    let links = LabelledCounters<Link>(
+        label: "countersign_links_total", by: "action",
+        expecting: [
+            .create: ofTicket + OutcomeLabel.refused("email_taken"),
+            .bind: ofTicket
+                + OutcomeLabel.refused(
+                    "invalid_credentials", "invalid_session", "reauthentication_required", "account_disabled",
+                    "provider_already_linked") + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
+            .automatic: [OutcomeLabel(.linked)],
+            .add: [OutcomeLabel(.linked)] + OutcomeLabel.ofCredential
+                + OutcomeLabel.refused(
+                    "invalid_session", "reauthentication_required", "identity_already_linked",
+                    "provider_already_linked"),
+        ])
+
+    let refreshes = LabelledCounters<Renewal>(
+        label: "countersign_refreshes_total", by: nil,
+        expecting: [
+            .session: [OutcomeLabel(.refreshed)] + OutcomeLabel.refused("invalid_refresh_token", "refresh_token_reused")
+                + OutcomeLabel.unavailable
+        ])
+
+    private let verifications = SignInMetrics.perProvider {
+        Timer(label: "countersign_token_verify_seconds", dimensions: $0)
+    }
+    private let exchanges = SignInMetrics.perProvider {
+        Timer(label: "countersign_code_exchange_seconds", dimensions: $0)
+    }
+
+    private static let ofProvider =
+        [OutcomeLabel(.signedIn), OutcomeLabel(.linkRequired)] + OutcomeLabel.refused("account_disabled")
+        + OutcomeLabel.ofCredential
+    private static let bySecret =
+        [OutcomeLabel(.signedIn)] + OutcomeLabel.refused("invalid_credentials", "account_disabled")
+        + OutcomeLabel.unavailable
+    private static let ofTicket =
+        [OutcomeLabel(.linked)] + OutcomeLabel.refused("link_ticket_expired", "identity_already_linked")
+        + OutcomeLabel.unavailable
+
+    private static func perProvider(_ make: ([(String, String)]) -> Timer) -> [Provider: Timer] {
+        Dictionary(uniqueKeysWithValues: Provider.allCases.map { ($0, make([("provider", $0.rawValue)])) })
+    }
+
+    func verified(for provider: Provider, since start: ContinuousClock.Instant) {
+        verifications[provider]?.record(duration: .now - start)
+    }
+
+    func exchanged(for provider: Provider, since start: ContinuousClock.Instant) {
+        exchanges[provider]?.record(duration: .now - start)
+    }
+}
+
+extension SignInAnswer {
+    var verdict: OutcomeLabel {
+        switch self {
+        case .signedIn: OutcomeLabel(.signedIn)
+        case .linkRequired: OutcomeLabel(.linkRequired)
+        }
+    }
+}

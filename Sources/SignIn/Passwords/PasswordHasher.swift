@@ -1,0 +1,138 @@
+import Glibc
+import Metrics
+package import OpenSSL
+import Primitives
+import Synchronization
+
+/// Hashes passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded number
+/// at a time and never on an event loop.
+///
+/// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
+/// ``SignInFailure/overloaded(retryAfter:)`` at once.
+package final class PasswordHasher: Sendable {
+    package static let cost = Scrypt.Cost(n: 1 << 17, r: 8, p: 1)
+
+    private struct Load {
+        var running = 0
+        var finished = 0
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+    }
+
+    private let cost: Scrypt.Cost
+    private let slots: Int
+    private let maximumWaiting: Int
+    private let load = Mutex(Load())
+    /// What an account without a password is compared with, so that it takes as long as one with.
+    private let decoy: String
+    private let refusals = Counter(label: "countersign_password_hashes_refused_total")
+
+    package init(cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16) throws(OpenSSLError)
+    {
+        self.cost = cost
+        self.slots = slots
+        self.maximumWaiting = maximumWaiting
+        self.decoy = PasswordHasher.format(
+            cost, salt: try SecureRandom.bytes(16), hash: try SecureRandom.bytes(32))
+    }
+
+    /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
+    package func hash(_ password: String) async throws(SignInFailure) -> String {
+        let cost = self.cost
+        return try await run { () throws(OpenSSLError) in
+            let salt = try SecureRandom.bytes(16)
+            let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
+            return PasswordHasher.format(cost, salt: salt, hash: hash)
+        }
+    }
+
+    /// Whether the password is the one that was hashed. `nil`, an account without a password or no account, takes the
+    /// same time and is false.
+    package func verify(_ password: String, against stored: String?) async throws(SignInFailure) -> Bool {
+        let parsed = stored.flatMap(PasswordHasher.parse)
+        guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
+            throw .fault(operation: "read password hash")
+        }
+        let matches = try await run { () throws(OpenSSLError) in
+            let hash = try Scrypt.derive(
+                password: Array(password.utf8), salt: salt, cost: cost, count: expected.count)
+            return constantTimeEquals(hash, expected)
+        }
+        return matches && parsed != nil
+    }
+
+    private func run<Result: Sendable>(
+        _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+    ) async throws(SignInFailure) -> Result {
+        try await acquireSlot()
+        defer { releaseSlot() }
+        let result: Result? = await withCheckedContinuation { continuation in
+            let isStarted = DedicatedThread.start("scrypt") {
+                // Yields to the threads that serve everything else; on Linux the call means the thread.
+                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                continuation.resume(returning: try? work())
+            }
+            if !isStarted { continuation.resume(returning: nil) }
+        }
+        guard let result else { throw .fault(operation: "scrypt") }
+        return result
+    }
+
+    private func acquireSlot() async throws(SignInFailure) {
+        let isGranted = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
+            let verdict: Bool? = load.withLock { load in
+                if load.running < slots {
+                    load.running += 1
+                    return true
+                }
+                guard load.waiting.count < maximumWaiting else { return false }
+                load.waiting.append(continuation)
+                return nil
+            }
+            if let verdict { continuation.resume(returning: verdict) }
+        }
+        guard isGranted else {
+            refusals.increment()
+            throw .overloaded(retryAfter: 1)
+        }
+    }
+
+    /// Hands the slot to whoever waits longest.
+    private func releaseSlot() {
+        let next: CheckedContinuation<Bool, Never>? = load.withLock { load in
+            load.finished += 1
+            guard load.waiting.isEmpty else { return load.waiting.removeFirst() }
+            load.running -= 1
+            return nil
+        }
+        next?.resume(returning: true)
+    }
+
+    /// How many passwords have been hashed, right, wrong and decoys alike.
+    package var finished: Int { load.withLock(\.finished) }
+
+    /// How many are being hashed, and how many wait for their turn.
+    package var occupancy: (running: Int, waiting: Int) { load.withLock { ($0.running, $0.waiting.count) } }
+
+    private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8]) -> String {
+        let exponent = cost.n.trailingZeroBitCount
+        return "$scrypt$ln=\(exponent),r=\(cost.r),p=\(cost.p)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash))"
+    }
+
+    private static func parse(_ stored: String) -> (cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8])? {
+        let fields = stored.split(separator: "$", omittingEmptySubsequences: false)
+        guard fields.count == 5, fields[0].isEmpty, fields[1] == "scrypt" else { return nil }
+        var parameters: [Substring: UInt32] = [:]
+        for parameter in fields[2].split(separator: ",") {
+            let pair = parameter.split(separator: "=")
+            guard pair.count == 2, let value = UInt32(pair[1]) else { return nil }
+            parameters[pair[0]] = value
+        }
+        // A row that asks for more than a gigabyte was not written by us.
+        guard let exponent = parameters["ln"], let r = parameters["r"], let p = parameters["p"],
+            (1...20).contains(exponent), (1...8).contains(r), (1...8).contains(p),
+            let salt = Base64URL.decode(String(fields[3])), let hash = Base64URL.decode(String(fields[4])),
+            hash.count == 32
+        else { return nil }
+        return (Scrypt.Cost(n: 1 << UInt64(exponent), r: r, p: p), salt, hash)
+    }
+}

@@ -1,0 +1,24 @@
+package import OpenSSL
+import Primitives
+
+/// A secret of 256 random bits that only its bearer keeps: base64url outside, SHA-256 in the database.
+package struct OpaqueSecret: Sendable {
+    private static let octets = 32
+
+    /// What the bearer gets.
+    package let text: String
+    /// What is stored.
+    package let hash: [UInt8]
+
+    package init() throws(OpenSSLError) {
+        let bytes = try SecureRandom.bytes(OpaqueSecret.octets)
+        self.text = Base64URL.encode(bytes)
+        self.hash = SHA256.hash(bytes)
+    }
+
+    /// The hash of a presented secret; `nil` when it can't be one.
+    package static func hash(ofPresented text: String) -> [UInt8]? {
+        guard text.utf8.count <= 64, let bytes = Base64URL.decode(text), bytes.count == octets else { return nil }
+        return SHA256.hash(bytes)
+    }
+}

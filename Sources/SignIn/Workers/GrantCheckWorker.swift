@@ -1,0 +1,101 @@
+package import Accounts
+package import Logging
+import Providers
+package import Storage
+
+/// Asks Apple about once a day whether it still honours a refresh token: notifications can be lost, and a person who
+/// withdrew must not stay signed in. A Google grant is asked about only when a revocation may have ended it.
+package struct GrantCheckWorker: Sendable {
+    /// Seconds between two checks of one grant, at least. Apple may throttle what asks more often.
+    package static let interval: Int64 = 86_400
+    /// How many are asked about in a round, so that whatever has piled up does not become a flood.
+    private static let batch = 20
+
+    private let store: GrantStore
+    private let endpoints: TokenEndpoints
+    private let clock: any WallClock
+    private let logger: Logger
+    private let checks = OutcomeCounters<Outcome>(label: "countersign_grant_checks_total")
+
+    private enum Outcome: String, CaseIterable {
+        case alive
+        case doubted
+        case dead
+        case unavailable
+        case notConfigured = "not_configured"
+    }
+
+    package init(store: GrantStore, endpoints: TokenEndpoints, clock: any WallClock, logger: Logger) {
+        self.store = store
+        self.endpoints = endpoints
+        self.clock = clock
+        self.logger = logger
+    }
+
+    /// Checks those that are due, a batch at most.
+    ///
+    /// - Returns: how many there were.
+    package func checkDue() async throws -> Int {
+        let now = clock.now()
+        // A little later every day, so that whatever fell together does not stay together.
+        let next = now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0...600))
+        let due = try await store.takeChecks(at: now, next: next, limit: GrantCheckWorker.batch)
+        logger.report(due.unreadable, in: "provider_grants")
+        await withTaskGroup(of: Void.self) { group in
+            for check in due.work {
+                group.addTask {
+                    do {
+                        try await self.check(check)
+                    } catch {
+                        logger.warning(
+                            "the outcome of a check was not stored",
+                            metadata: ["identity": "\(check.identityID)", "error": "\(String(reflecting: error))"])
+                    }
+                }
+            }
+        }
+        return due.work.count + due.unreadable.count
+    }
+
+    private func check(_ check: GrantCheck) async throws {
+        guard let token = check.refreshToken, let endpoint = endpoints[check.provider] else {
+            return checks.count(check.provider, .notConfigured)
+        }
+        do {
+            try await endpoint.check(token, of: check.clientID, at: clock.now())
+            checks.count(check.provider, .alive)
+            try await store.noteAlive(check)
+        } catch let refusal as EndpointRefusal {
+            switch refusal {
+            case .grantRejected(error: "admin_policy_enforced"):
+                // Not for ever: an administrator of the person's domain may allow it again.
+                checks.count(check.provider, .unavailable)
+            case .grantRejected(let error):
+                try await end(check, reason: error)
+            case .requestRejected(let error):
+                // Apple says so of a person who withdrew, and of other things too: the second time it counts.
+                guard check.isDoubted else {
+                    checks.count(check.provider, .doubted)
+                    return try await store.noteDoubt(check, at: clock.now())
+                }
+                try await end(check, reason: error)
+            case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
+                checks.count(check.provider, .unavailable)
+                logger.warning(
+                    "a grant was not checked",
+                    metadata: ["provider": "\(check.provider.rawValue)", "error": "\(refusal.code)"])
+            }
+        }
+    }
+
+    private func end(_ check: GrantCheck, reason: String) async throws {
+        checks.count(check.provider, .dead)
+        let isOver = try await store.noteDead(check, reason: reason, at: clock.now())
+        guard isOver else { return }
+        logger.notice(
+            "the provider says that an authorization is over",
+            metadata: [
+                "provider": "\(check.provider.rawValue)", "identity": "\(check.identityID)", "error": "\(reason)",
+            ])
+    }
+}

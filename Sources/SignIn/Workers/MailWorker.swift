@@ -1,0 +1,171 @@
+package import Accounts
+package import Curl
+package import Logging
+import Metrics
+import Primitives
+package import Storage
+
+/// Sends the mails that the outbox promises, beside any number of processes that do the same.
+///
+/// A mail is sent at least once: a process that dies between the server's last word and its own note of it leaves the row
+/// to the next one, which sends the same message again, under the same Message-ID.
+package struct MailWorker: Sendable {
+    /// How many are sent at a time by one process: so many callers of ``sendNext()``.
+    package static let concurrency = 4
+    /// A row whose process died is free again after so many seconds. Longer than an attempt can take.
+    package static let lease: Int64 = 30
+    /// Seconds after its expiry for which a mail that was given up is kept.
+    static let retention: Int64 = 30 * 86_400
+
+    private let store: MailStore
+    private let transport: any MailTransport
+    private let templates: MailTemplates
+    private let sender: EmailAddress
+    private let codes: EmailCodes
+    private let clock: any WallClock
+    private let logger: Logger
+    private let counters: [Outcome: Counter]
+    private let backlog = BacklogGauges(kind: "mail")
+    private let time = Timer(label: "countersign_mail_send_seconds")
+
+    private enum Outcome: String, CaseIterable {
+        case sent
+        case postponed
+        case failed
+        /// Nobody was to be told, or the code was no longer the one.
+        case dropped
+    }
+
+    package init(
+        store: MailStore, transport: any MailTransport, templates: MailTemplates, sender: EmailAddress,
+        codes: EmailCodes, clock: any WallClock, logger: Logger
+    ) {
+        self.store = store
+        self.transport = transport
+        self.templates = templates
+        self.sender = sender
+        self.codes = codes
+        self.clock = clock
+        self.logger = logger
+        counters = Dictionary(
+            uniqueKeysWithValues: Outcome.allCases.map {
+                ($0, Counter(label: "countersign_mails_total", dimensions: [("outcome", $0.rawValue)]))
+            })
+    }
+
+    /// Deals with the mail that has been due for longest.
+    ///
+    /// - Returns: whether there was one.
+    package func sendNext() async throws -> Bool {
+        let now = clock.now()
+        let claimed = try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: MailWorker.lease))
+        logger.report(claimed.unreadable, in: "outbox")
+        for _ in claimed.unreadable { count(.failed) }
+        guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }
+        switch step(for: mail, at: now) {
+        case .drop:
+            try await store.delete(mail)
+            count(.dropped)
+        case .giveUp(let reason):
+            try await giveUp(mail, reason)
+        case .postpone(let reason):
+            try await postpone(mail, reason)
+        case .send(let message):
+            try await send(message, as: mail)
+        }
+        return true
+    }
+
+    /// What is to be done with a mail.
+    private enum Step {
+        case send(MailMessage)
+        case drop
+        case postpone(String)
+        case giveUp(String)
+    }
+
+    private func step(for mail: ClaimedMail, at now: Timestamp) -> Step {
+        if let kind = mail.kind, let purpose = kind.purpose {
+            let isAwaited = purpose == .verifyEmail ? mail.isUnproven : mail.isHeld
+            guard isAwaited else { return .drop }
+        }
+        guard mail.expiresAt > now else { return .giveUp("expired") }
+        // A process of a newer version may know it.
+        guard let kind = mail.kind else { return .postpone("no_template") }
+        guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
+        var values = MailTemplates.Values(provider: mail.provider)
+        if let purpose = kind.purpose {
+            guard let code = mail.code, code.purpose == purpose else { return .drop }
+            guard let digits = codes.digits(of: code) else { return .postpone("key_missing") }
+            values.code = digits
+            // Rounded up, so that a fresh one has all of its minutes.
+            values.minutes = (code.expiresAt.seconds - now.seconds + 59) / 60
+        }
+        guard let rendered = templates.render(kind, in: mail.language, values) else { return .postpone("no_template") }
+        return .send(
+            MailMessage(
+                id: mail.id, date: now, sender: sender, senderName: templates.serviceName, recipient: recipient,
+                language: rendered.language, subject: rendered.subject, text: rendered.text, html: rendered.html))
+    }
+
+    private func send(_ message: MailMessage, as mail: ClaimedMail) async throws {
+        let started = ContinuousClock.now
+        do throws(MailTransportError) {
+            let outgoing = OutgoingMail(
+                sender: sender.text, recipient: message.recipient.text, content: message.bytes)
+            try await transport.send(outgoing)
+        } catch {
+            time.record(duration: .now - started)
+            if error.code == .notAuthenticated {
+                logger.error("the mail server refuses this service's user and password; check mail.smtpUrl")
+            }
+            return error.isPermanent ? try await giveUp(mail, error.word) : try await postpone(mail, error.word)
+        }
+        time.record(duration: .now - started)
+        count(.sent)
+        logger.debug("a mail was sent", metadata: metadata(mail))
+        try await store.finish(mail, at: clock.now())
+    }
+
+    private func postpone(_ mail: ClaimedMail, _ reason: String) async throws {
+        guard let delay = RetrySchedule.delay(after: mail.failures + 1, jitter: .random(in: 0...1)) else {
+            return try await giveUp(mail, reason)
+        }
+        // By its expiry at the latest it has come to an end.
+        let next = min(Timestamp(microseconds: clock.now().microseconds + delay), mail.expiresAt)
+        try await store.postpone(mail, error: reason, until: next)
+        count(.postponed)
+        var metadata = metadata(mail)
+        metadata["error"] = "\(reason)"
+        metadata["nextAttempt"] = "\(next.rfc3339)"
+        logger.warning("a mail has to be sent again", metadata: metadata)
+    }
+
+    private func giveUp(_ mail: ClaimedMail, _ reason: String) async throws {
+        try await store.giveUp(mail, error: reason, at: clock.now())
+        count(.failed)
+        var metadata = metadata(mail)
+        metadata["error"] = "\(reason)"
+        logger.error("a mail was given up", metadata: metadata)
+    }
+
+    /// Nothing of what it says.
+    private func metadata(_ mail: ClaimedMail) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "mail": "\(mail.id)", "template": "\(mail.kind?.rawValue ?? "unknown")", "attempt": "\(mail.attempt)",
+        ]
+        if let recipient = mail.recipient {
+            metadata["recipient"] = .stringConvertible(PersonalText(recipient.text))
+        }
+        return metadata
+    }
+
+    private func count(_ outcome: Outcome) {
+        counters[outcome]?.increment()
+    }
+
+    /// Tells the metrics how much is waiting.
+    package func report() async throws {
+        backlog.record(try await store.backlog(), at: clock.now())
+    }
+}

@@ -1,0 +1,130 @@
+package import Accounts
+package import Postgres
+
+/// What password sign-in needs to know of the account that an address names.
+package struct PasswordCredential: Sendable {
+    package let accountID: AccountID
+    package let passwordHash: String?
+    package let status: Account.Status
+}
+
+/// `accounts`.
+package struct AccountStore: Sendable {
+    let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func account(_ id: AccountID) async throws(PostgresError) -> Account? {
+        try await AccountStore.account(id, in: database)
+    }
+
+    static func account(_ id: AccountID, in session: some PostgresSession) async throws(PostgresError) -> Account? {
+        let rows = try await session.query(
+            """
+            SELECT \(AccountRow.columns)
+            FROM accounts a
+            LEFT JOIN identities i ON i.account_id = a.account_id
+            WHERE a.account_id = \(id)
+            ORDER BY i.created_at, i.identity_id
+            """
+        ) { row throws(PostgresError) in try AccountRow(row) }
+        return AccountRow.account(rows)
+    }
+
+    package func passwordCredential(for email: EmailAddress) async throws(PostgresError) -> PasswordCredential? {
+        let rows = try await database.query(
+            """
+            SELECT account_id, password_hash, status
+            FROM accounts
+            WHERE email = \(email.text)
+            """
+        ) { row throws(PostgresError) in
+            let (id, hash, status) = try row.decode(AccountID.self, String?.self, Account.Status.self)
+            return PasswordCredential(accountID: id, passwordHash: hash, status: status)
+        }
+        return rows.first
+    }
+
+    package func isEmailHeld(_ email: EmailAddress) async throws(PostgresError) -> Bool {
+        let rows = try await database.query("SELECT EXISTS (SELECT FROM accounts WHERE email = \(email.text))") {
+            row throws(PostgresError) in try row.decode(Bool.self)
+        }
+        return rows.first ?? false
+    }
+
+    /// The account that holds the address of an identity, as the linking rules need it.
+    package func holder(
+        of email: EmailAddress, provider: Provider, realm: Realm
+    ) async throws(PostgresError) -> EmailHolder? {
+        try await AccountStore.holder(of: email, provider: provider, realm: realm, in: database)
+    }
+
+    static func holder(
+        of email: EmailAddress, provider: Provider, realm: Realm, in session: some PostgresSession
+    ) async throws(PostgresError) -> EmailHolder? {
+        let rows = try await session.query(
+            """
+            SELECT a.account_id, a.email_verified, a.status,
+                EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id),
+                EXISTS (
+                    SELECT FROM identities i
+                    WHERE i.account_id = a.account_id AND i.provider = \(provider.rawValue) AND i.realm = \(realm.text))
+            FROM accounts a
+            WHERE a.email = \(email.text)
+            """
+        ) { row throws(PostgresError) in
+            let (id, verified, status, hasIdentities, hasIdentityOfProvider) = try row.decode(
+                AccountID.self, Bool.self, Account.Status.self, Bool.self, Bool.self)
+            return EmailHolder(
+                accountID: id, isEmailVerified: verified, status: status, hasIdentities: hasIdentities,
+                hasIdentityOfProvider: hasIdentityOfProvider)
+        }
+        return rows.first
+    }
+
+    /// Makes an account with a password and signs it in.
+    ///
+    /// - Returns: `nil` when the address is held.
+    package func register(
+        _ id: AccountID, email: EmailAddress, passwordHash: String, displayName: DisplayName?, newSession: NewSession,
+        from origin: ChangeOrigin
+    ) async throws -> Account? {
+        let now = newSession.now
+        return try await database.transaction(retries: 2) { transaction in
+            let inserted = try await transaction.execute(
+                """
+                INSERT INTO accounts (account_id, email, password_hash, display_name, created_at)
+                VALUES (\(id), \(email.text), \(passwordHash), \(displayName?.text), \(now))
+                ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
+                """)
+            guard inserted == 1 else { return nil }
+            _ = try await transaction.execute(
+                newSession.insertion(
+                    accountID: "a.account_id", identityID: "NULL",
+                    from: """
+                        accounts a
+                        WHERE a.account_id = \(id)
+                        """))
+            try await AuditTrail.record(
+                AuditEvent(.accountCreated, from: origin, accountID: id), at: now, in: transaction)
+            return try await AccountStore.account(id, in: transaction)
+        }
+    }
+
+    /// Gives a name to an account that has none.
+    ///
+    /// - Returns: whether it had none.
+    package func fillDisplayName(_ name: DisplayName, of id: AccountID) async throws(PostgresError) -> Bool {
+        try await AccountStore.fillDisplayName(name, of: id, in: database)
+    }
+
+    @discardableResult
+    static func fillDisplayName(
+        _ name: DisplayName, of id: AccountID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Bool {
+        try await session.execute(
+            "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id) AND display_name IS NULL") == 1
+    }
+}

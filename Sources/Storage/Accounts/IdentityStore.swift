@@ -1,0 +1,176 @@
+package import Accounts
+package import Postgres
+
+/// What a known or unknown identity's sign-in came to.
+package enum IdentitySignIn: Sendable {
+    case unknown
+    case disabled(AccountID)
+    /// The provider has ended what the identity had opened since the person proved to be there.
+    case outdated
+    /// The session of the opening has been inserted.
+    case signedIn(Account, IdentityID)
+}
+
+/// `identities`: who a provider's subject is here.
+package struct IdentityStore: Sendable {
+    private let signIns: StatementBatcher<SignInAttempt, IdentitySignIn>
+
+    package init(database: Database) {
+        signIns = StatementBatcher(timeout: database.configuration.acquireTimeout) { attempts throws(PostgresError) in
+            do throws(PostgresError) {
+                return try await IdentityStore.signIn(attempts, in: database)
+            } catch {
+                // An identity was unlinked between being looked up and being referred to: the next look misses it. Or
+                // two wait for each other, because who locks a row also locks its newer versions, one after the other.
+                guard error.isForeignKeyViolation || error.isSerializationFailure else { throw error }
+                return try await IdentityStore.signIn(attempts, in: database)
+            }
+        }
+    }
+
+    /// Looks the identity up, touches it and opens its session, together with those that sign in at the same moment.
+    ///
+    /// `last_sign_in_at` is written when it is an hour old, and the provider's email when it changed, so that the usual
+    /// sign-in writes nothing but its session and the record of it. A token without an email changes nothing.
+    package func signIn(
+        _ identity: VerifiedIdentity, newSession: NewSession
+    ) async throws(PostgresError) -> IdentitySignIn {
+        try await signIns.answer(SignInAttempt(identity: identity, newSession: newSession))
+    }
+
+    private struct SignInAttempt: Sendable {
+        let identity: VerifiedIdentity
+        let newSession: NewSession
+    }
+
+    /// One statement for all of them; the position of an attempt in `attempts` leads its rows back to it.
+    ///
+    /// One plan serves them all: materialized, the arrays don't show the planner how long they are, for which it would
+    /// plan each batch anew; and a subquery with a limit is a look-up by index for each attempt, whatever the planner
+    /// believes of the tables' sizes. Whoever is just touching the same identity is not waited for: the next sign-in
+    /// touches it again, and two statements of which each holds a row that the other wants can't come to be.
+    private static func signIn(
+        _ attempts: [SignInAttempt], in database: Database
+    ) async throws(PostgresError) -> [IdentitySignIn] {
+        let keys = attempts.map(\.identity.key)
+        let emails = attempts.map(\.identity.email)
+        let newSessions = attempts.map(\.newSession)
+        // Several would wait with accounts in their hands that somebody else wants. They are refused together instead, and
+        // each is tried alone: then it waits.
+        let timeout: SQL = attempts.count > 1 ? "NOWAIT" : ""
+        let rows = try await database.query(
+            """
+            WITH posted AS MATERIALIZED (
+                SELECT \(keys.map(\.provider.rawValue)) AS providers, \(keys.map(\.realm.text)) AS realms,
+                    \(keys.map(\.subject.text)) AS subjects, \(emails.map { $0?.address.text }) AS emails,
+                    \(emails.map { $0?.isVerified ?? false }) AS verified_flags,
+                    \(emails.map { $0?.isPrivateRelay ?? false }) AS private_flags,
+                    \(newSessions.map(\.id)) AS session_ids, \(newSessions.map(\.now)) AS nows,
+                    \(newSessions.map(\.authenticatedAt)) AS auth_times, \(newSessions.map(\.amr)) AS amrs,
+                    \(newSessions.map(\.device?.name)) AS device_names,
+                    \(newSessions.map(\.device?.platform)) AS device_platforms,
+                    \(newSessions.map(\.address)) AS ips, \(newSessions.map(\.expiresAt)) AS expiry_times,
+                    \(newSessions.map(\.requestID)) AS request_ids, \(newSessions.map(\.network)) AS networks
+            ), found AS (
+                SELECT p.*, a.*
+                FROM posted
+                CROSS JOIN LATERAL unnest(providers, realms, subjects, emails, verified_flags, private_flags,
+                    session_ids, nows, auth_times, amrs, device_names, device_platforms, ips, expiry_times,
+                    request_ids, networks
+                ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
+                    stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
+                    expires_at, request_id, network, position)
+                CROSS JOIN LATERAL (
+                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
+                        CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated'
+                            WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS status,
+                        i.identity_id,
+                        i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
+                            OR (p.stated_email IS NOT NULL
+                                AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
+                                    (p.stated_email, p.stated_email_verified, p.stated_is_private_email)) AS is_due
+                    FROM identities i
+                    JOIN accounts a ON a.account_id = i.account_id
+                    WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
+                    LIMIT 1
+                    -- Whoever is ending what the identity has opened is waited for, and what they wrote counts. The
+                    -- session's references would take the same locks a moment later. The account's comes first, as with
+                    -- everybody who locks both.
+                    FOR KEY SHARE OF a, i \(timeout)
+                ) a
+            ), touched AS (
+                UPDATE identities i
+                SET last_sign_in_at = f.now, proven_at = GREATEST(i.proven_at, f.auth_time),
+                    email = COALESCE(f.stated_email, i.email),
+                    email_verified =
+                        CASE WHEN f.stated_email IS NULL THEN i.email_verified ELSE f.stated_email_verified END,
+                    is_private_email =
+                        CASE WHEN f.stated_email IS NULL THEN i.is_private_email ELSE f.stated_is_private_email END
+                FROM found f
+                CROSS JOIN LATERAL (
+                    SELECT free.identity_id
+                    FROM identities free
+                    WHERE free.identity_id = f.identity_id
+                    FOR NO KEY UPDATE SKIP LOCKED
+                ) free
+                WHERE f.is_due AND f.status = 'active' AND i.identity_id = free.identity_id
+                RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at
+            ), opened AS (
+                INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
+                    device_name, device_platform, ip, created_at, last_used_at, expires_at)
+                SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, f.auth_time,
+                    string_to_array(f.amr, ' '), f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
+                FROM found f
+                WHERE f.status = 'active'
+            ), recorded AS (
+                INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, session_id, provider, reason,
+                    request_id, network, created_at)
+                SELECT f.session_id, CASE f.status WHEN 'active' THEN 'signed_in' ELSE 'credential_rejected' END, 'person',
+                    f.account_id, f.identity_id, CASE f.status WHEN 'active' THEN f.session_id END, f.provider,
+                    CASE f.status WHEN 'active' THEN f.amr WHEN 'outdated' THEN 'expired' ELSE 'account_disabled' END,
+                    f.request_id, f.network, f.now
+                FROM found f
+            )
+            SELECT a.position, a.status, \(AccountRow.columns)
+            FROM found a
+            CROSS JOIN LATERAL (
+                SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
+                    i.email_deliverable, i.blocked_at,
+                    CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
+                    COALESCE(t.email_verified, i.email_verified) AS email_verified,
+                    COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,
+                    COALESCE(t.last_sign_in_at, i.last_sign_in_at) AS last_sign_in_at
+                FROM identities i
+                LEFT JOIN touched t ON t.identity_id = i.identity_id
+                WHERE i.account_id = a.account_id
+                OFFSET 0
+            ) i
+            ORDER BY a.position, i.created_at, i.identity_id
+            """
+        ) { row throws(PostgresError) in
+            (position: try Int(from: row[0]), status: try String(from: row[1]), account: try AccountRow(row, from: 2))
+        }
+        let accounts = Dictionary(grouping: rows, by: \.position)
+        return attempts.enumerated().map { index, attempt in
+            // PostgreSQL counts from 1.
+            answer(to: attempt, rows: accounts[index + 1] ?? [])
+        }
+    }
+
+    private static func answer(
+        to attempt: SignInAttempt, rows: [(position: Int, status: String, account: AccountRow)]
+    ) -> IdentitySignIn {
+        guard let status = rows.first?.status, let account = AccountRow.account(rows.map(\.account)),
+            let linked = account.identities.first(where: { $0.key == attempt.identity.key })
+        else { return .unknown }
+        switch status {
+        case "active": return .signedIn(account, linked.id)
+        case "outdated": return .outdated
+        default: return .disabled(account.id)
+        }
+    }
+}
+
+extension PostgresError {
+    fileprivate var isForeignKeyViolation: Bool { code == .server(sqlState: "23503") }
+}

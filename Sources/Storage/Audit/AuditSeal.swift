@@ -1,0 +1,190 @@
+import Accounts
+import Foundation
+import KeyRing
+import OpenSSL
+import Postgres
+
+/// Where a row of the audit trail stands. What is below a position that all open transactions have passed can't change any
+/// more, which no clock and no sequence can tell.
+struct AuditPosition: Comparable, Sendable {
+    let chain: Int32
+    let transactionID: Int64
+    let eventID: Identifier<AuditEvent>
+
+    /// Before every row.
+    static let start = AuditPosition(
+        chain: .min, transactionID: .min,
+        eventID: Identifier(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))))
+
+    /// As PostgreSQL compares: ids octet by octet.
+    static func < (left: AuditPosition, right: AuditPosition) -> Bool {
+        if left.chain != right.chain { return left.chain < right.chain }
+        if left.transactionID != right.transactionID { return left.transactionID < right.transactionID }
+        return left.eventID.octets.lexicographicallyPrecedes(right.eventID.octets)
+    }
+}
+
+/// A row of `audit_events`, as a seal covers it.
+struct AuditRow: Sendable {
+    let position: AuditPosition
+    let createdAt: Timestamp
+    /// The name and the value of each column that is not NULL. Columns that come later are NULL in old rows, whose seals
+    /// they leave as they are.
+    let content: [UInt8]
+
+    /// Every column of the table. Whatever a migration adds belongs at the end, and must be NULL in the rows before it.
+    private static let columnList: StaticString = """
+        event_id,type,actor,account_id,identity_id,revocation_id,provider,jti,reason,request_id,created_at,session_id,\
+        network,occurrences,transaction_id,chain,actor_name
+        """
+
+    static let columns = SQL(stringLiteral: columnList)
+    static let columnNames = columnList.description.split(separator: ",").map(String.init)
+
+    /// - Parameter row: of the `columns`.
+    init(_ row: PostgresRow) throws(PostgresError) {
+        var content = CanonicalBytes()
+        var eventID: Identifier<AuditEvent>?
+        var createdAt: Timestamp?
+        var transactionID: Int64?
+        var chain: Int64?
+        for (index, name) in AuditRow.columnNames.enumerated() {
+            let value = try row[index]
+            guard !value.isNull else { continue }
+            content.append(name)
+            switch value.type {
+            case PostgresType.uuid.oid:
+                let id = try Identifier<AuditEvent>(from: value)
+                if name == "event_id" { eventID = id }
+                content.append(id.octets)
+            case PostgresType.text.oid:
+                content.append(try String(from: value))
+            case PostgresType.timestamptz.oid:
+                let time = try Timestamp(from: value)
+                if name == "created_at" { createdAt = time }
+                content.append(time.microseconds)
+            default:
+                let number = try Int64(from: value)
+                if name == "transaction_id" { transactionID = number }
+                if name == "chain" { chain = number }
+                content.append(number)
+            }
+        }
+        guard let eventID, let createdAt, let transactionID, let chain = chain.flatMap(Int32.init(exactly:)) else {
+            throw PostgresValue.mismatch("an audit event that stands nowhere")
+        }
+        position = AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
+        self.createdAt = createdAt
+        self.content = content.bytes
+    }
+}
+
+/// A row of `audit_seals`: closes over all rows up to its position that no seal before it has.
+struct AuditSeal: Sendable {
+    /// What one covers, at most.
+    static let limit = 1000
+
+    let number: Int64
+    let position: AuditPosition
+    let rowCount: Int64
+    /// Of all seals up to this one.
+    let totalCount: Int64
+    let keyID: String
+    let createdAt: Timestamp
+
+    /// - Parameter previous: the code of the seal before; none for the first.
+    func code(
+        following previous: [UInt8]?, over rows: [AuditRow], key: KeyRing.Subkey
+    ) throws(OpenSSLError) -> [UInt8] {
+        var message = CanonicalBytes()
+        message.append("countersign audit seal 1")
+        message.append(previous ?? [])
+        message.append(number)
+        message.append(Int64(position.chain))
+        message.append(position.transactionID)
+        message.append(position.eventID.octets)
+        message.append(rowCount)
+        message.append(totalCount)
+        message.append(keyID)
+        message.append(createdAt.microseconds)
+        for row in rows { message.append(row.content) }
+        return try HMACSHA256.authenticationCode(for: message.bytes, key: key.bytes)
+    }
+}
+
+/// A seal that has been made.
+struct StoredAuditSeal: Sendable {
+    let seal: AuditSeal
+    let code: [UInt8]
+
+    static let columns: SQL =
+        "seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, created_at, mac"
+
+    init(_ seal: AuditSeal, code: [UInt8]) {
+        self.seal = seal
+        self.code = code
+    }
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        let (number, chain, transactionID, eventID, rowCount, totalCount, keyID, createdAt, code) = try row.decode(
+            Int64.self, Int32.self, Int64.self, Identifier<AuditEvent>.self, Int64.self, Int64.self, String.self,
+            Timestamp.self, [UInt8].self)
+        seal = AuditSeal(
+            number: number,
+            position: AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID),
+            rowCount: rowCount, totalCount: totalCount, keyID: keyID, createdAt: createdAt)
+        self.code = code
+    }
+}
+
+/// The row of `audit_head`: which seal is the last one. It is kept apart from the seals, so that those that are cut off
+/// are missed, and has a code of its own kind, so that no seal's passes for it.
+struct StoredAuditHead: Sendable {
+    let number: Int64
+    let totalCount: Int64
+    let keyID: String
+    let code: [UInt8]
+
+    /// - Parameter sealCode: of the seal that it names.
+    static func code(
+        number: Int64, totalCount: Int64, sealCode: [UInt8], key: KeyRing.Subkey
+    ) throws(OpenSSLError) -> [UInt8] {
+        var message = CanonicalBytes()
+        message.append("countersign audit head 1")
+        message.append(number)
+        message.append(totalCount)
+        message.append(key.keyID)
+        message.append(sealCode)
+        return try HMACSHA256.authenticationCode(for: message.bytes, key: key.bytes)
+    }
+
+    /// Whether it tells of this seal as the last one.
+    func names(_ last: StoredAuditSeal, key: KeyRing.Subkey) throws(OpenSSLError) -> Bool {
+        guard number == last.seal.number, totalCount == last.seal.totalCount else { return false }
+        let expected = try StoredAuditHead.code(
+            number: number, totalCount: totalCount, sealCode: last.code, key: key)
+        return constantTimeEquals(code, expected)
+    }
+}
+
+/// Values one behind the other, each readable in one way only: numbers have eight octets, all else is behind its length.
+struct CanonicalBytes: Sendable {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(_ number: Int64) {
+        withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ octets: [UInt8]) {
+        append(Int64(octets.count))
+        bytes.append(contentsOf: octets)
+    }
+
+    mutating func append(_ text: String) {
+        append(Array(text.utf8))
+    }
+}
+
+extension Identifier {
+    fileprivate var octets: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
+}

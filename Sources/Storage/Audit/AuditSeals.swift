@@ -1,0 +1,237 @@
+package import Accounts
+import Foundation
+package import KeyRing
+package import Postgres
+
+/// What a round of sealing came to.
+package enum SealingOutcome: Sendable, Equatable {
+    /// So many rows. There may be more when it is as many as a seal can cover.
+    case sealed(Int)
+    /// Another process is at it.
+    case busy
+    /// To go on would cover up what an operator has to look at.
+    case halted(AuditHalt)
+
+    /// Whether the next round may find more at once.
+    package var mayHaveMore: Bool { self == .sealed(AuditSeal.limit) }
+}
+
+/// Why nothing is sealed.
+package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Transaction ids have gone back: a dump was restored into another cluster.
+    case restored(chain: Int32)
+    /// The last seal is not the one that the head names: seals were cut off or changed.
+    case headMismatch
+    /// The head is under a key that the key ring lacks.
+    case keyMissing(String)
+    /// A later release has added columns: a seal of this one would not cover them, and there would seem to be a change.
+    case columnsUnknown([String])
+
+    package var description: String {
+        switch self {
+        case .restored(let chain):
+            """
+            the database was restored into another cluster, where transaction ids begin anew: as its owner, \
+            ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT \(chain + 1)
+            """
+        case .headMismatch:
+            "the last seal is not the one that audit_head names: run `countersign audit verify`"
+        case .keyMissing(let id):
+            "the last seal is under the key \(id), which the key ring lacks"
+        case .columnsUnknown(let names):
+            """
+            audit_events has columns that this release doesn't know (\(names.joined(separator: ", "))): run \
+            `countersign audit verify` of the one that added them
+            """
+        }
+    }
+}
+
+/// `audit_seals` and `audit_head`: makes the trail such that a change to it is noticed.
+///
+/// Rows come unchained, from any number of transactions at once, so that no two have to wait for each other. One sealer at
+/// a time chains those that are final: the ones of transactions before every transaction that is still open.
+///
+/// ```
+///   committed ──▶ every older transaction is over ──▶ covered by a seal ──▶ the seal is in the head
+/// ```
+package struct AuditSeals: Sendable {
+    let database: Database
+    let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// Where the trail ends by its last seal.
+    package func end() async throws(PostgresError) -> AuditHead? {
+        try await AuditSeals.last(in: database).map {
+            AuditHead(number: $0.seal.number, totalCount: $0.seal.totalCount, code: $0.code)
+        }
+    }
+
+    /// When the oldest row was written that no seal covers yet.
+    package func oldestUnsealed() async throws(PostgresError) -> Timestamp? {
+        let start = AuditPosition.start
+        let times = try await database.query(
+            """
+            SELECT pending.created_at
+            FROM (VALUES (0)) AS always
+            LEFT JOIN LATERAL (
+                SELECT chain, transaction_id, event_id
+                FROM audit_seals
+                ORDER BY seal_number DESC
+                LIMIT 1
+            ) last ON true
+            CROSS JOIN LATERAL (
+                SELECT e.created_at
+                FROM audit_events e
+                WHERE (e.chain, e.transaction_id, e.event_id) > (
+                    COALESCE(last.chain, \(start.chain)), COALESCE(last.transaction_id, \(start.transactionID)),
+                    COALESCE(last.event_id, \(start.eventID)))
+                ORDER BY e.chain, e.transaction_id, e.event_id
+                LIMIT 1
+            ) pending
+            """
+        ) { row throws(PostgresError) in try row.decode(Timestamp.self) }
+        return times.first
+    }
+
+    /// Seals what is final, up to as many rows as a seal can cover.
+    package func seal(at now: Timestamp) async throws -> SealingOutcome {
+        try await database.transaction { transaction in
+            // Until the commit: who comes next sees this seal.
+            let locks = try await transaction.query(
+                "SELECT pg_try_advisory_xact_lock(hashtextextended('countersign audit seals', 0))"
+            ) { row throws(PostgresError) in try row.decode(Bool.self) }
+            guard locks == [true] else { return .busy }
+            let last = try await AuditSeals.last(in: transaction)
+            let head = try await AuditSeals.head(in: transaction)
+            let (chain, nextTransactionID) = try await AuditSeals.current(in: transaction)
+            if let halt = try halt(last, head, chain: chain, nextTransactionID: nextTransactionID) {
+                return .halted(halt)
+            }
+            let position = last?.seal.position ?? .start
+            let rows = try await transaction.query(
+                """
+                SELECT \(AuditRow.columns)
+                FROM audit_events
+                WHERE (chain, transaction_id, event_id) >
+                        (\(position.chain), \(position.transactionID), \(position.eventID))
+                    -- A chain that has ended is final as a whole.
+                    AND (chain, transaction_id) < (\(chain), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+                ORDER BY chain, transaction_id, event_id, created_at
+                LIMIT \(AuditSeal.limit)
+                """
+            ) { row throws(PostgresError) in try AuditRow(row) }
+            // The rows have locked the table, so nobody adds a column between this look at it and the commit.
+            if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: transaction) { return .halted(halt) }
+            try await seal(rows, after: last, at: now, in: transaction)
+            return .sealed(rows.count)
+        }
+    }
+
+    /// Seals round after round until nothing that is final is left.
+    ///
+    /// - Returns: why that can't be.
+    package func sealPending(at now: Timestamp) async throws -> AuditHalt? {
+        while true {
+            switch try await seal(at: now) {
+            case .sealed(let count) where count < AuditSeal.limit: return nil
+            case .sealed: continue
+            case .busy: try await Task.sleep(for: .milliseconds(50))
+            case .halted(let halt): return halt
+            }
+        }
+    }
+
+    private func seal(
+        _ rows: [AuditRow], after last: StoredAuditSeal?, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        guard let position = rows.last?.position else { return }
+        let key = keyRing.current(for: .audit)
+        let seal = AuditSeal(
+            number: (last?.seal.number ?? 0) + 1, position: position, rowCount: Int64(rows.count),
+            totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: now)
+        let code = try seal.code(following: last?.code, over: rows, key: key)
+        let headCode = try StoredAuditHead.code(
+            number: seal.number, totalCount: seal.totalCount, sealCode: code, key: key)
+        _ = try await transaction.execute(
+            """
+            WITH sealed AS (
+                INSERT INTO audit_seals (\(StoredAuditSeal.columns))
+                VALUES (\(seal.number), \(position.chain), \(position.transactionID), \(position.eventID),
+                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(code))
+            )
+            INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
+            VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode), \(now))
+            ON CONFLICT (is_head) DO UPDATE
+            SET seal_number = excluded.seal_number, total_count = excluded.total_count, key_id = excluded.key_id,
+                mac = excluded.mac, created_at = excluded.created_at
+            """)
+    }
+
+    /// Why not to go on, if there is a reason. To seal over a head that is not the last seal's would hide that.
+    private func halt(
+        _ last: StoredAuditSeal?, _ head: StoredAuditHead?, chain: Int32, nextTransactionID: Int64
+    ) throws -> AuditHalt? {
+        switch (last, head) {
+        case (nil, nil): return nil
+        case (let last?, let head?):
+            guard let key = keyRing.subkey(head.keyID, for: .audit) else { return .keyMissing(head.keyID) }
+            guard try head.names(last, key: key) else { return .headMismatch }
+            let position = last.seal.position
+            let hasGoneBack =
+                chain < position.chain || (chain == position.chain && nextTransactionID <= position.transactionID)
+            return hasGoneBack ? .restored(chain: position.chain) : nil
+        default: return .headMismatch
+        }
+    }
+
+    /// What speaks against making or checking a seal of this release, whoever made it.
+    static func columnsUnknown(in session: some PostgresSession) async throws(PostgresError) -> AuditHalt? {
+        let names = try await session.query(
+            """
+            SELECT attname::text
+            FROM pg_attribute
+            WHERE attrelid = 'audit_events'::regclass AND attnum > 0 AND NOT attisdropped
+            ORDER BY attnum
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+        let unknown = names.filter { !AuditRow.columnNames.contains($0) }
+        return unknown.isEmpty ? nil : .columnsUnknown(unknown)
+    }
+
+    static func last(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditSeal? {
+        try await session.query(
+            "SELECT \(StoredAuditSeal.columns) FROM audit_seals ORDER BY seal_number DESC LIMIT 1"
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+    }
+
+    static func head(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditHead? {
+        try await session.query("SELECT seal_number, total_count, key_id, mac FROM audit_head") {
+            row throws(PostgresError) in
+            let (number, totalCount, keyID, code) = try row.decode(
+                Int64.self, Int64.self, String.self, [UInt8].self)
+            return StoredAuditHead(number: number, totalCount: totalCount, keyID: keyID, code: code)
+        }.first
+    }
+
+    /// The chain that rows are now added to, which is what its column has as default, and a transaction id that is still
+    /// to come.
+    private static func current(
+        in transaction: Transaction
+    ) async throws -> (chain: Int32, nextTransactionID: Int64) {
+        let rows = try await transaction.query(
+            """
+            SELECT pg_get_expr(d.adbin, d.adrelid)::integer, pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            FROM pg_attribute a
+            JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+            WHERE a.attrelid = 'audit_events'::regclass AND a.attname = 'chain'
+            """
+        ) { row throws(PostgresError) in try row.decode(Int32.self, Int64.self) }
+        guard let row = rows.first else { throw PostgresValue.mismatch("audit_events.chain without a default") }
+        return row
+    }
+}

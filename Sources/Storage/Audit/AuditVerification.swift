@@ -1,0 +1,295 @@
+package import Accounts
+import Foundation
+package import KeyRing
+import OpenSSL
+package import Postgres
+import Primitives
+
+/// Something about the audit trail that is not as it was sealed.
+package struct AuditFinding: Sendable, Equatable {
+    package enum Fault: Sendable, Equatable {
+        /// The rows that a seal covers, or the seal itself.
+        case changed
+        case missing(Int64)
+        case added(Int64)
+        /// Seals before this one are gone.
+        case sealsMissing(Int64)
+        case keyMissing(String)
+        /// Seals that the head tells of are gone from the end, with so many rows.
+        case cutOff(seals: Int64, rows: Int64)
+        /// There are seals and no head.
+        case headMissing
+        /// The head is no code of this key ring over the last seal.
+        case headChanged
+        /// The seal that was noted elsewhere is another one here, or none.
+        case notAsNoted
+        case halted(AuditHalt)
+    }
+
+    package let fault: Fault
+    /// The seal where it shows.
+    package let sealNumber: Int64?
+    /// When the seal before it was made; `nil` for the first.
+    package let from: Timestamp?
+    package let to: Timestamp?
+
+    package init(fault: Fault, sealNumber: Int64? = nil, from: Timestamp? = nil, to: Timestamp? = nil) {
+        self.fault = fault
+        self.sealNumber = sealNumber
+        self.from = from
+        self.to = to
+    }
+}
+
+/// How far the trail goes: its last seal.
+package struct AuditHead: Sendable, Equatable {
+    package let number: Int64
+    /// How many rows this seal and all before it cover.
+    package let totalCount: Int64
+    /// The seal's code, over everything before it.
+    package let code: [UInt8]
+
+    /// As many octets of the code as are told.
+    package static let shownOctets = 8
+
+    /// As an operator keeps it: `NUMBER:CODE`.
+    package var text: String {
+        "\(number):\(Hexadecimal.encode(code.prefix(AuditHead.shownOctets)))"
+    }
+}
+
+/// What one look at the whole trail came to.
+package struct AuditReport: Sendable {
+    package var findings: [AuditFinding] = []
+    /// There were more than are kept.
+    package var isCutShort = false
+    package var sealCount: Int64 = 0
+    package var rowCount: Int64 = 0
+    package var head: AuditHead?
+    /// Rows that no seal covers yet.
+    package var unsealedCount: Int64 = 0
+    /// Whether the role that looked may change or delete rows, which none but the owner should.
+    package var isRewritable = false
+}
+
+/// Checks every row of the audit trail against the seals, page by page: it takes the same memory however long the trail is.
+package struct AuditVerification: Sendable {
+    /// How many findings are told.
+    package static let findingLimit = 100
+    /// The columns of `audit_events` that are checked.
+    package static var coveredColumns: [String] { AuditRow.columnNames }
+    private static let page = 2000
+
+    private let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// - Parameters:
+    ///   - since: begins behind the last seal before it, which is taken for good: rows from before may be gone.
+    ///   - noted: a seal's number and the beginning of its code, as they were kept elsewhere.
+    /// - Throws: `AuditHalt.columnsUnknown` when a later release's seals can't be checked.
+    package func run(since: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil) async throws -> AuditReport
+    {
+        var report = AuditReport()
+        let (last, head) = try await end()
+        // What a later release has sealed would seem to be changed; none of it is before this end if no column is here yet.
+        if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
+        try inspect(head, last, &report)
+        if let noted, try await !code(of: noted.number).starts(with: noted.code) {
+            report.add(AuditFinding(fault: .notAsNoted, sealNumber: noted.number))
+        }
+        if let last {
+            report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
+            try await walk(to: last.seal, since: since, &report)
+        }
+        report.unsealedCount = try await count(after: last?.seal.position ?? .start)
+        report.isRewritable = try await isRewritable()
+        return report
+    }
+
+    /// Both at one moment: a seal that is made meanwhile is in both or in neither.
+    private func end() async throws -> (StoredAuditSeal?, StoredAuditHead?) {
+        try await database.transaction(.repeatableRead) { transaction in
+            (try await AuditSeals.last(in: transaction), try await AuditSeals.head(in: transaction))
+        }
+    }
+
+    private func inspect(_ head: StoredAuditHead?, _ last: StoredAuditSeal?, _ report: inout AuditReport) throws {
+        guard let head else {
+            if let last { report.add(AuditFinding(fault: .headMissing, sealNumber: last.seal.number)) }
+            return
+        }
+        let sealed = last?.seal.number ?? 0
+        if head.number > sealed {
+            let rows = head.totalCount - (last?.seal.totalCount ?? 0)
+            report.add(
+                AuditFinding(
+                    fault: .cutOff(seals: head.number - sealed, rows: rows), sealNumber: head.number,
+                    from: last?.seal.createdAt))
+        } else if let key = keyRing.subkey(head.keyID, for: .audit) {
+            if let last, try !head.names(last, key: key) {
+                report.add(AuditFinding(fault: .headChanged, sealNumber: head.number))
+            }
+        } else {
+            report.add(AuditFinding(fault: .keyMissing(head.keyID), sealNumber: head.number))
+        }
+    }
+
+    private func walk(to end: AuditSeal, since: Timestamp?, _ report: inout AuditReport) async throws {
+        var previous = try await base(before: since)
+        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: end.position)
+        var missingKeys: Set<String> = []
+        while case let page = try await seals(after: previous?.seal.number ?? 0, upTo: end.number), !page.isEmpty {
+            for stored in page {
+                let seal = stored.seal
+                var finding = AuditFinding(
+                    fault: .changed, sealNumber: seal.number, from: previous?.seal.createdAt, to: seal.createdAt)
+                let gap = seal.number - (previous?.seal.number ?? 0) - 1
+                if gap > 0 { report.add(finding.with(.sealsMissing(gap))) }
+                // Without the seals before it, the total tells how many rows there have to be.
+                let expected = gap > 0 ? seal.totalCount - (previous?.seal.totalCount ?? 0) : seal.rowCount
+                let (found, covered) = try await rows.take(upTo: seal.position, from: database)
+                if found < expected {
+                    report.add(finding.with(.missing(expected - found)))
+                } else if found > expected {
+                    report.add(finding.with(.added(found - expected)))
+                } else if gap == 0 {
+                    if let key = keyRing.subkey(seal.keyID, for: .audit) {
+                        let code = try seal.code(following: previous?.code, over: covered, key: key)
+                        if !constantTimeEquals(code, stored.code) { report.add(finding) }
+                    } else if missingKeys.insert(seal.keyID).inserted {
+                        finding = finding.with(.keyMissing(seal.keyID))
+                        report.add(finding)
+                    }
+                }
+                report.sealCount += 1
+                report.rowCount += found
+                previous = stored
+            }
+            guard !report.isCutShort else { return }
+        }
+    }
+
+    /// The last seal before a moment.
+    private func base(before moment: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
+        guard let moment else { return nil }
+        return try await database.query(
+            """
+            SELECT \(StoredAuditSeal.columns)
+            FROM audit_seals
+            WHERE created_at < \(moment)
+            ORDER BY seal_number DESC
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+    }
+
+    private func seals(after number: Int64, upTo last: Int64) async throws(PostgresError) -> [StoredAuditSeal] {
+        try await database.query(
+            """
+            SELECT \(StoredAuditSeal.columns)
+            FROM audit_seals
+            WHERE seal_number > \(number) AND seal_number <= \(last)
+            ORDER BY seal_number
+            LIMIT \(AuditVerification.page)
+            """
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }
+    }
+
+    private func code(of number: Int64) async throws(PostgresError) -> [UInt8] {
+        try await database.query("SELECT mac FROM audit_seals WHERE seal_number = \(number)") {
+            row throws(PostgresError) in try row.decode([UInt8].self)
+        }.first ?? []
+    }
+
+    private func isRewritable() async throws(PostgresError) -> Bool {
+        let answers = try await database.query(
+            "SELECT has_table_privilege('audit_events', 'UPDATE, DELETE, TRUNCATE')"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return answers.first ?? false
+    }
+
+    private func count(after position: AuditPosition) async throws(PostgresError) -> Int64 {
+        try await database.query(
+            """
+            SELECT count(*)
+            FROM audit_events
+            WHERE (chain, transaction_id, event_id) >
+                (\(position.chain), \(position.transactionID), \(position.eventID))
+            """
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
+    }
+}
+
+/// The rows of the trail in their order, a page at a time.
+private struct AuditPages {
+    private static let size = 2000
+
+    private let end: AuditPosition
+    /// Behind it comes what has not been read. Two rows that differ by their time alone are an attacker's, and are told
+    /// apart by it.
+    private var last: (position: AuditPosition, createdAt: Timestamp)
+    private var page: ArraySlice<AuditRow> = []
+    private var hasMore = true
+
+    init(after start: AuditPosition, upTo end: AuditPosition) {
+        self.end = end
+        last = (start, Timestamp(microseconds: .max))
+    }
+
+    /// - Returns: how many there are up to a position, and themselves if they are no more than a seal covers.
+    mutating func take(
+        upTo position: AuditPosition, from database: Database
+    ) async throws(PostgresError) -> (count: Int64, rows: [AuditRow]) {
+        var count: Int64 = 0
+        var rows: [AuditRow] = []
+        while true {
+            if page.isEmpty {
+                guard hasMore else { return (count, rows) }
+                try await read(from: database)
+                continue
+            }
+            guard let row = page.first, row.position <= position else { return (count, rows) }
+            page.removeFirst()
+            count += 1
+            if rows.count < AuditSeal.limit { rows.append(row) }
+        }
+    }
+
+    private mutating func read(from database: Database) async throws(PostgresError) {
+        let rows = try await database.query(
+            """
+            SELECT \(AuditRow.columns)
+            FROM audit_events
+            WHERE (chain, transaction_id, event_id, created_at) > (\(last.position.chain),
+                    \(last.position.transactionID), \(last.position.eventID), \(last.createdAt))
+                AND (chain, transaction_id, event_id) <= (\(end.chain), \(end.transactionID), \(end.eventID))
+            ORDER BY chain, transaction_id, event_id, created_at
+            LIMIT \(AuditPages.size)
+            """
+        ) { row throws(PostgresError) in try AuditRow(row) }
+        page = rows[...]
+        hasMore = rows.count == AuditPages.size
+        if let row = rows.last { last = (row.position, row.createdAt) }
+    }
+}
+
+extension AuditFinding {
+    fileprivate func with(_ fault: Fault) -> AuditFinding {
+        AuditFinding(fault: fault, sealNumber: sealNumber, from: from, to: to)
+    }
+}
+
+extension AuditReport {
+    fileprivate mutating func add(_ finding: AuditFinding) {
+        guard findings.count < AuditVerification.findingLimit else {
+            isCutShort = true
+            return
+        }
+        findings.append(finding)
+    }
+}

@@ -1,0 +1,363 @@
+package import Accounts
+import Postgres
+
+/// What acting on an event came to.
+package struct ProcessedEvent: Sendable {
+    package enum Outcome: String, Sendable {
+        case done
+        /// A newer consent, or a newer event, counts.
+        case outdated
+        case unknownSubject = "unknown_subject"
+        case unknownType = "unknown_type"
+    }
+
+    package let id: ProviderEventID
+    package let provider: Provider
+    package let kind: ProviderEvent.Kind?
+    package let outcome: Outcome
+    package let detail: String?
+}
+
+extension ProviderEventStore {
+    /// How an event of this kind is to be acted on; of a disabled account, `detail` says why it is.
+    package typealias Policy = @Sendable (ProviderEvent.Kind, _ detail: String?) -> ProviderEventEffect
+
+    /// Acts on a pending event and on all others of its person, in the order in which they happened, in one transaction.
+    /// Whoever acts on the same person's events at the same time waits, and finds them done.
+    package func process(
+        _ id: ProviderEventID, policy: @escaping Policy, at now: Timestamp
+    ) async throws -> (processed: [ProcessedEvent], unreadable: [UnreadableRow]) {
+        try await database.transaction(retries: 2) { transaction in
+            // Rows are locked after the person: whoever locked one of them first would wait for who waits for it.
+            _ = try await transaction.query(
+                """
+                SELECT pg_advisory_xact_lock(hashtextextended(
+                    'provider_events ' || COALESCE(provider || ' ' || realm || ' ' || subject, event_id::text), 0))::text
+                FROM provider_events
+                WHERE event_id = \(id)
+                """
+            ) { row throws(PostgresError) in try row.decode(String?.self) }
+            let rows = try await transaction.query(
+                """
+                SELECT e.event_id, e.provider, e.jti, e.kind, e.realm, e.subject, e.detail, e.token_fingerprints,
+                    e.occurred_at
+                FROM provider_events e
+                JOIN provider_events first ON first.event_id = \(id)
+                WHERE e.status = 'pending' AND (
+                    e.event_id = first.event_id
+                    OR (e.subject = first.subject AND e.provider = first.provider AND e.realm = first.realm))
+                ORDER BY e.occurred_at, e.position, e.event_id
+                FOR UPDATE OF e
+                """
+            ) { row throws(PostgresError) in try row.claimed(PendingEvent.init) }
+            let claimed = await ClaimedRows(rows, in: transaction)
+            let events = claimed.work
+            // Before any account: whoever spends a ticket of the person may be waiting for theirs.
+            if let key = events.first?.key { try await LinkStore.lock(key, in: transaction) }
+            var processed: [ProcessedEvent] = []
+            for event in events {
+                let outcome = try await apply(event, policy: policy, at: now, in: transaction)
+                _ = try await transaction.execute(
+                    """
+                    UPDATE provider_events
+                    SET status = \(outcome.rawValue), processed_at = \(now),
+                        subject = CASE WHEN \(PendingEvent.isOfSomebodyHere) THEN subject END
+                    WHERE event_id = \(event.id)
+                    """)
+                processed.append(
+                    ProcessedEvent(
+                        id: event.id, provider: event.provider, kind: event.kind, outcome: outcome,
+                        detail: event.detail))
+            }
+            // A release that knows them may replay them.
+            if !claimed.unreadable.isEmpty {
+                _ = try await transaction.execute(
+                    """
+                    UPDATE provider_events
+                    SET status = 'unknown_type', processed_at = \(now)
+                    WHERE event_id = ANY (\(claimed.unreadable.map(\.id)))
+                    """)
+            }
+            return (processed, claimed.unreadable)
+        }
+    }
+
+    private func apply(
+        _ event: PendingEvent, policy: Policy, at now: Timestamp, in transaction: Transaction
+    ) async throws -> ProcessedEvent.Outcome {
+        guard let kind = event.kind else { return .unknownType }
+        switch kind {
+        case .verification:
+            try await record(.streamVerified, of: event, reason: event.detail, at: now, in: transaction)
+            return .done
+        case .tokenRevoked:
+            return try await endGrants(namedBy: event, at: now, in: transaction)
+        default:
+            break
+        }
+        guard let key = event.key else { return .unknownSubject }
+        let effect = policy(kind, event.detail)
+        // Before the person is looked for: whoever is just spending a ticket is waited for, and is somebody then.
+        if effect.endsSessions { try await endTickets(of: key, upTo: event, at: now, in: transaction) }
+        let owners = try await transaction.query(
+            "SELECT account_id FROM identities WHERE \(key.condition)"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
+            let identity = account.identities.first(where: { $0.key == key })
+        else {
+            // Somebody who has not chosen yet: what their ticket holds is over too.
+            if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event, in: transaction) }
+            return .unknownSubject
+        }
+        if effect.isState {
+            // It may be the repetition of one that has been deleted, and with it those that came later. By an hour less
+            // than they are kept, for clocks differ.
+            let forgotten = now.advanced(bySeconds: 3_600 - ProviderEventStore.retention)
+            guard event.occurredAt > forgotten,
+                try await !hasRival(event, kind, of: key, policy: policy, in: transaction)
+            else { return .outdated }
+        }
+        if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event, in: transaction) {
+            return .outdated
+        }
+        try await carryOut(effect, of: event, on: identity, of: account, at: now, in: transaction)
+        return .done
+    }
+
+    private func carryOut(
+        _ effect: ProviderEventEffect, of event: PendingEvent, on identity: Identity, of account: Account,
+        at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        func record(_ kind: AuditEvent.Kind) async throws {
+            try await self.record(
+                kind, of: event, accountID: account.id, identityID: identity.id, reason: event.kind?.rawValue, at: now,
+                in: transaction)
+        }
+        func endSessions(_ condition: SQL) async throws {
+            try await SessionStore.end(
+                "s.identity_id = \(identity.id) AND \(condition)", reason: .providerEvent, at: now, in: transaction)
+        }
+        func set(_ assignment: SQL) async throws {
+            _ = try await transaction.execute(
+                "UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
+        }
+        // What the person proved before the event is worth nothing after it, posted once more or for the first time.
+        if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
+        let before: SQL = "COALESCE(s.provider_auth_time, s.auth_time) <= \(event.occurredAt)"
+        switch effect {
+        case .endAuthorization(let unlinking):
+            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
+            try await endSessions("true")
+            if unlinking, account.hasWayIn(without: identity.id) {
+                _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+                try await record(.identityUnlinked)
+            } else {
+                try await set("authorization_status = 'revoked'")
+                try await record(.authorizationRevoked)
+            }
+        case .deleteAccount:
+            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
+            try await AccountStore.delete(
+                account,
+                by: AuditEvent(
+                    .accountDeleted, by: .provider, identityID: identity.id, provider: event.provider,
+                    tokenID: event.tokenID, reason: event.kind?.rawValue),
+                at: now, in: transaction)
+        case .endTokens:
+            let hasConsented = try await hasNewerConsent(identity, than: event, in: transaction)
+            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
+            try await endSessions(before)
+            if !hasConsented { try await set("authorization_status = 'revoked'") }
+            try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
+        case .endSessions:
+            // Who has proven to be there since then stays.
+            try await endSessions(before)
+            try await record(.sessionsEnded)
+        case .noteEmailDeliverable(let isDeliverable):
+            try await set("email_deliverable = \(isDeliverable)")
+            try await record(isDeliverable ? .emailDeliverable : .emailUndeliverable)
+        case .block:
+            try await set("blocked_at = \(event.occurredAt)")
+            try await record(.identityBlocked)
+        case .unblock:
+            try await set("blocked_at = NULL")
+            try await record(.identityUnblocked)
+        case .note:
+            try await record(.credentialChangeRequired)
+        }
+    }
+
+    // MARK: - What counts
+
+    /// Of what sets a state only the latest counts, and it may have come first.
+    private func hasRival(
+        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: Policy,
+        in transaction: Transaction
+    ) async throws -> Bool {
+        let later = try await transaction.query(
+            """
+            SELECT kind, detail
+            FROM provider_events
+            WHERE \(key.condition) AND kind = ANY (\(kind.supersedingKinds.map(\.rawValue))) AND status = 'done'
+                AND occurred_at > \(event.occurredAt)
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
+        return later.contains { kind, detail in
+            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).isState } ?? false
+        }
+    }
+
+    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened: then
+    /// they have consented anew.
+    private func hasNewerConsent(
+        _ identity: Identity, than event: PendingEvent, in transaction: Transaction
+    ) async throws -> Bool {
+        let rows = try await transaction.query(
+            """
+            SELECT EXISTS (
+                    SELECT FROM identities
+                    WHERE identity_id = \(identity.id) AND proven_at > \(event.occurredAt))
+                OR EXISTS (
+                    SELECT FROM sessions
+                    WHERE identity_id = \(identity.id)
+                        AND COALESCE(provider_auth_time, auth_time) > \(event.occurredAt))
+                OR EXISTS (
+                    SELECT FROM provider_grants
+                    WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows == [true]
+    }
+
+    /// The provider honours them no more, so nothing is left to revoke.
+    private func deleteGrants(
+        of key: IdentityKey, upTo event: PendingEvent, in transaction: Transaction
+    ) async throws {
+        _ = try await transaction.execute(
+            """
+            DELETE FROM provider_grants
+            WHERE \(key.condition) AND revocation_id IS NULL AND created_at <= \(event.occurredAt)
+            """)
+    }
+
+    /// A ticket proves what a session would that had been opened in its place.
+    private func endTickets(
+        of key: IdentityKey, upTo event: PendingEvent, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        _ = try await transaction.execute(
+            """
+            UPDATE link_tickets
+            SET consumed_at = \(now)
+            WHERE \(key.condition) AND consumed_at IS NULL AND auth_time <= \(event.occurredAt)
+            """)
+    }
+
+    /// The one refresh token that the event names is dead. When its first characters fit several, each is asked about.
+    private func endGrants(
+        namedBy event: PendingEvent, at now: Timestamp, in transaction: Transaction
+    ) async throws -> ProcessedEvent.Outcome {
+        let named: SQL = """
+            revocation_id IS NULL AND provider = \(event.provider.rawValue)
+                AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))
+            """
+        // The identity first, as whoever keeps or checks a grant does.
+        _ = try await transaction.execute(
+            """
+            SELECT FROM identities
+            WHERE identity_id IN (SELECT identity_id FROM provider_grants WHERE \(named))
+            ORDER BY identity_id
+            FOR NO KEY UPDATE
+            """)
+        let grants = try await transaction.query(
+            "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE"
+        ) { row throws(PostgresError) in try row.decode(GrantID.self, IdentityID?.self) }
+        guard let (grantID, identityID) = grants.first else { return .unknownSubject }
+        guard grants.count == 1 else {
+            _ = try await transaction.execute("UPDATE provider_grants SET check_at = \(now) WHERE \(named)")
+            return .done
+        }
+        _ = try await transaction.execute("DELETE FROM provider_grants WHERE grant_id = \(grantID)")
+        let accounts = try await transaction.query(
+            """
+            UPDATE identities i
+            SET authorization_status = CASE WHEN EXISTS (
+                    SELECT FROM provider_grants g WHERE g.identity_id = i.identity_id AND g.grant_id <> \(grantID)
+                ) THEN authorization_status ELSE 'revoked' END
+            WHERE identity_id = \(identityID)
+            RETURNING account_id
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        try await record(
+            .grantRevoked, of: event, accountID: accounts.first, identityID: identityID, at: now, in: transaction)
+        return .done
+    }
+
+    private func record(
+        _ kind: AuditEvent.Kind, of event: PendingEvent, accountID: AccountID? = nil, identityID: IdentityID? = nil,
+        reason: String? = nil, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        try await AuditTrail.record(
+            AuditEvent(
+                kind, by: .provider, accountID: accountID, identityID: identityID, provider: event.provider,
+                tokenID: event.tokenID, reason: reason),
+            at: now, in: transaction)
+    }
+}
+
+/// An event whose turn it is.
+private struct PendingEvent: Sendable {
+    let id: ProviderEventID
+    let provider: Provider
+    let tokenID: String
+    let kind: ProviderEvent.Kind?
+    let key: IdentityKey?
+    let detail: String?
+    let fingerprints: [[UInt8]]
+    let occurredAt: Timestamp
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        let (id, provider, tokenID, kind, realm, subject, detail, fingerprints, occurredAt) = try row.decode(
+            ProviderEventID.self, Provider.self, String.self, String?.self, Realm.self, ProviderSubject?.self,
+            String?.self, [[UInt8]]?.self, Timestamp.self)
+        self.id = id
+        self.provider = provider
+        self.tokenID = tokenID
+        self.kind = kind.flatMap(ProviderEvent.Kind.init)
+        self.key = subject.map { IdentityKey(provider: provider, realm: realm, subject: $0) }
+        self.detail = detail
+        self.fingerprints = fingerprints ?? []
+        self.occurredAt = occurredAt
+    }
+}
+
+extension PendingEvent {
+    /// Of the row of an event. No other's subject is kept once it has been acted on.
+    static let isOfSomebodyHere: SQL = """
+        EXISTS (
+            SELECT FROM identities i
+            WHERE i.provider = provider_events.provider AND i.realm = provider_events.realm
+                AND i.subject = provider_events.subject)
+        """
+}
+
+extension ProviderEventEffect {
+    /// Whether it takes something away that a newer consent gives back.
+    fileprivate var isUndoneByConsent: Bool {
+        switch self {
+        case .endAuthorization, .deleteAccount: true
+        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .note: false
+        }
+    }
+
+    fileprivate var endsAuthorization: Bool { isUndoneByConsent || self == .endTokens }
+
+    fileprivate var endsSessions: Bool { endsAuthorization || self == .endSessions }
+
+    /// Whether it sets what a later event sets anew.
+    fileprivate var isState: Bool {
+        switch self {
+        case .noteEmailDeliverable, .block, .unblock: true
+        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .note: false
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package import Accounts
+package import KeyRing
+import OpenSSL
+package import Postgres
+
+/// `provider_events`: stored once, acted on afterwards.
+///
+/// ```
+///   insert ──▶ pending ──process──▶ done
+///      │          ▲                 outdated          a newer consent or event counts
+///      │          └──replay──────   unknown_subject   nobody here
+///      └── known jti: nothing       unknown_type
+/// ```
+package struct ProviderEventStore: Sendable {
+    /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
+    package static let retention: Int64 = 30 * 86_400
+
+    let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// Stores the events of one token.
+    ///
+    /// - Returns: whether they are new.
+    package func insert(_ events: [ProviderEvent], at now: Timestamp) async throws -> Bool {
+        let fingerprints = try events.map { event in try self.fingerprints(of: event.subject) }
+        return try await database.transaction { transaction in
+            var isNew = false
+            for (event, fingerprints) in zip(events, fingerprints) {
+                var subject: ProviderSubject?
+                if case .person(let person) = event.subject { subject = person }
+                let inserted = try await transaction.execute(
+                    """
+                    INSERT INTO provider_events (event_id, provider, jti, position, type, kind, realm, subject, detail,
+                        token_fingerprints, occurred_at, received_at)
+                    VALUES (\(ProviderEventID(now: now)), \(event.provider.rawValue), \(event.tokenID),
+                        \(Int32(clamping: event.position)), \(event.type), \(event.kind?.rawValue),
+                        \(event.realm.text), \(subject?.text), \(event.detail), \(fingerprints), \(event.occurredAt),
+                        \(now))
+                    ON CONFLICT ON CONSTRAINT provider_events_token_key DO NOTHING
+                    """)
+                isNew = isNew || inserted == 1
+            }
+            return isNew
+        }
+    }
+
+    /// What the grants' rows hold for the token that is meant, under each key of the ring.
+    private func fingerprints(of subject: ProviderEvent.Subject) throws(OpenSSLError) -> [[UInt8]]? {
+        switch subject {
+        case .person, .none: nil
+        case .tokenPrefix(let prefix):
+            try keyRing.all(for: .grants).map { (key) throws(OpenSSLError) in
+                try ProviderTokenFingerprints.prefix(prefix, key: key)
+            }
+        case .tokenDigest(let digest):
+            try keyRing.all(for: .grants).map { (key) throws(OpenSSLError) in
+                try ProviderTokenFingerprints.digest(digest, key: key)
+            }
+        }
+    }
+
+    /// Events that nobody has acted on yet, the oldest first, without `postponed`.
+    package func pending(
+        limit: Int, except postponed: [ProviderEventID] = []
+    ) async throws(PostgresError) -> [ProviderEventID] {
+        try await database.query(
+            """
+            SELECT event_id
+            FROM provider_events
+            WHERE status = 'pending' AND event_id <> ALL (\(postponed))
+            ORDER BY received_at, event_id
+            LIMIT \(limit)
+            """
+        ) { row throws(PostgresError) in try row.decode(ProviderEventID.self) }
+    }
+
+    /// For operators.
+    package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
+
+    /// Deletes events that were acted on before `time`; a token that comes again after that is a new one.
+    package func deleteProcessed(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM provider_events
+            WHERE event_id IN (
+                SELECT event_id
+                FROM provider_events
+                WHERE received_at < \(time) AND status <> 'pending'
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+    }
+}

@@ -1,0 +1,70 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// `keyring_lines`: when each line of the key ring was last the first one of a process, which is what tells how long it is
+/// needed for what is derived from it and stored nowhere.
+package struct KeyRingLines: Sendable {
+    /// What still needs a line, beside what is sealed under it.
+    package struct Use: Sendable {
+        package let keyID: String
+        /// When it last was the first line of a process, as far as that was noted.
+        package let writtenAt: Timestamp?
+        /// Until when a nonce or a mailed code may be shown that was made by it: they live ten minutes.
+        package var codesUntil: Timestamp? { writtenAt?.advanced(bySeconds: KeyRingLines.margin + 600) }
+        /// Sessions that nobody has refreshed since, and when the last of them expires.
+        package let sessions: Int64
+        package let sessionsUntil: Timestamp?
+        /// Seals of the audit trail, which can be checked by this line alone.
+        package let seals: Int64
+    }
+
+    /// Seconds between two notes of one process, at most, and as many again.
+    private static let margin: Int64 = 60
+
+    private let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// This process writes under the first line of its ring. To be said every 30 seconds.
+    package func noteWriting(at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            INSERT INTO keyring_lines AS l (key_id, written_at, created_at)
+            VALUES (\(keyRing.current(for: .refresh).keyID), \(now), \(now))
+            ON CONFLICT (key_id) DO UPDATE
+            SET written_at = EXCLUDED.written_at
+            WHERE l.written_at < EXCLUDED.written_at
+            """)
+    }
+
+    /// Of every line but the first.
+    package func otherUses(at now: Timestamp) async throws(PostgresError) -> [Use] {
+        var uses: [Use] = []
+        for line in keyRing.all(for: .refresh).dropFirst() {
+            uses += try await database.query(
+                """
+                SELECT l.written_at, s.count, s.until, (SELECT count(*) FROM audit_seals WHERE key_id = k.key_id)
+                FROM (VALUES (\(line.keyID))) AS k (key_id)
+                LEFT JOIN keyring_lines l ON l.key_id = k.key_id
+                CROSS JOIN LATERAL (
+                    SELECT count(*), max(expires_at) AS until
+                    FROM sessions
+                    WHERE ended_at IS NULL AND expires_at > \(now)
+                        AND rotated_at <= l.written_at + make_interval(secs => \(Double(KeyRingLines.margin)))
+                ) AS s
+                """
+            ) { row throws(PostgresError) in
+                let (written, sessions, until, seals) = try row.decode(
+                    Timestamp?.self, Int64.self, Timestamp?.self, Int64.self)
+                return Use(
+                    keyID: line.keyID, writtenAt: written, sessions: sessions, sessionsUntil: until, seals: seals)
+            }
+        }
+        return uses
+    }
+}

@@ -1,0 +1,174 @@
+import Accounts
+package import KeyRing
+import OpenSSL
+package import Postgres
+
+/// Seals anew, under the first line of the key ring, what is sealed under another one.
+///
+/// How far it is stands in the values themselves, each of which names its line: a run that was cut off is simply repeated,
+/// and several at once do no harm. It goes page by page beside whatever else goes on. A value is replaced only while it is
+/// the one that was read, and a row that somebody has locked is left to the next round.
+package struct KeyRingRewrap: Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
+        case grants
+        case signingKeys = "signing keys"
+    }
+
+    package struct Progress: Sendable {
+        package let kind: Kind
+        /// Sealed anew so far.
+        package var done: Int
+        /// What there was to do when it began.
+        package let total: Int64
+        /// Still under another line.
+        package var left: Int64
+        /// Those of which can't be opened, and why the first of them can't.
+        package var unreadable = 0
+        package var reason: SealError?
+    }
+
+    /// A page of values as they were found, and as they are to be.
+    private struct Page: Sendable {
+        var rows = 0
+        var last: GrantID
+        var ids: [GrantID] = []
+        var old: [[UInt8]] = []
+        var new: [[UInt8]] = []
+        var prefixes: [[UInt8]] = []
+        var digests: [[UInt8]] = []
+    }
+
+    private static let page = 500
+    /// Rounds over all rows. What is left after them is being written by somebody whose first line is another one.
+    private static let rounds = 5
+
+    private let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// - Parameter report: is told after every page.
+    /// - Returns: how each kind ended.
+    package func run(report: @Sendable (Progress) -> Void = { _ in }) async throws -> [Progress] {
+        let signingKeys = try await rewrapSigningKeys()
+        report(signingKeys)
+        return [try await rewrapGrants(report), signingKeys]
+    }
+
+    // MARK: - Grants
+
+    private func rewrapGrants(_ report: @Sendable (Progress) -> Void) async throws -> Progress {
+        let total = try await count("provider_grants", "sealed_refresh_token")
+        var progress = Progress(kind: .grants, done: 0, total: total, left: total)
+        for _ in 0..<KeyRingRewrap.rounds where progress.left > progress.unreadable {
+            (progress.unreadable, progress.reason) = (0, nil)
+            var last: GrantID?
+            repeat {
+                let page = try await read(after: last, &progress)
+                progress.done += try await write(page)
+                report(progress)
+                last = page.rows < KeyRingRewrap.page ? nil : page.last
+            } while last != nil
+            progress.left = try await count("provider_grants", "sealed_refresh_token")
+        }
+        return progress
+    }
+
+    private func read(after last: GrantID?, _ progress: inout Progress) async throws -> Page {
+        let start = last ?? GrantID(now: Timestamp(seconds: 0), random: [])
+        let rows = try await database.query(
+            """
+            SELECT grant_id, CASE WHEN \(isStale("sealed_refresh_token")) THEN sealed_refresh_token END
+            FROM provider_grants
+            WHERE grant_id > \(start)
+            ORDER BY grant_id
+            LIMIT \(KeyRingRewrap.page)
+            """
+        ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8]?.self) }
+        var page = Page(rows: rows.count, last: rows.last?.0 ?? start)
+        for case (let id, let sealed?) in rows {
+            let token: [UInt8]
+            do {
+                token = try keyRing.open(sealed, for: .grants, at: SealedGrant.location(id))
+            } catch {
+                progress.unreadable += 1
+                progress.reason = progress.reason ?? error
+                continue
+            }
+            let fingerprints = try ProviderTokenFingerprints(of: token, key: keyRing.current(for: .grants))
+            page.ids.append(id)
+            page.old.append(sealed)
+            page.new.append(try keyRing.seal(token, for: .grants, at: SealedGrant.location(id)))
+            page.prefixes.append(fingerprints.prefix)
+            page.digests.append(fingerprints.digest)
+        }
+        return page
+    }
+
+    /// Many rows in one statement, none of which it waits for: so it comes between no two who lock grants one by one.
+    private func write(_ page: Page) async throws(PostgresError) -> Int {
+        guard !page.ids.isEmpty else { return 0 }
+        return try await database.execute(
+            """
+            WITH fresh AS (
+                SELECT *
+                FROM unnest(\(page.ids), \(page.old), \(page.new), \(page.prefixes), \(page.digests))
+                    AS f (grant_id, old, new, prefix, digest)
+            ), locked AS (
+                SELECT g.grant_id
+                FROM provider_grants g
+                JOIN fresh f ON f.grant_id = g.grant_id AND f.old = g.sealed_refresh_token
+                FOR NO KEY UPDATE OF g SKIP LOCKED
+            )
+            UPDATE provider_grants g
+            SET sealed_refresh_token = f.new, prefix_fingerprint = f.prefix, digest_fingerprint = f.digest
+            FROM fresh f
+            JOIN locked l ON l.grant_id = f.grant_id
+            WHERE g.grant_id = f.grant_id AND g.sealed_refresh_token = f.old
+            """)
+    }
+
+    // MARK: - Signing keys
+
+    /// A handful.
+    private func rewrapSigningKeys() async throws -> Progress {
+        let total = try await count("signing_keys", "sealed_private_key")
+        var progress = Progress(kind: .signingKeys, done: 0, total: total, left: total)
+        guard total > 0 else { return progress }
+        for key in try await SigningKeyStore(database: database).keys() {
+            guard !key.sealedPrivateKey.starts(with: keyRing.currentMark) else { continue }
+            let location = StoredSigningKey.location(keyID: key.keyID)
+            do {
+                let opened = try keyRing.open(key.sealedPrivateKey, for: .signing, at: location)
+                progress.done += try await database.execute(
+                    """
+                    UPDATE signing_keys
+                    SET sealed_private_key = \(try keyRing.seal(opened, for: .signing, at: location))
+                    WHERE key_id = \(key.keyID) AND sealed_private_key = \(key.sealedPrivateKey)
+                    """)
+            } catch let error as SealError {
+                progress.unreadable += 1
+                progress.reason = progress.reason ?? error
+            }
+        }
+        progress.left = try await count("signing_keys", "sealed_private_key")
+        return progress
+    }
+
+    // MARK: - What there is to do
+
+    private func isStale(_ column: SQL) -> SQL {
+        let mark = keyRing.currentMark
+        return "substring(\(column) FROM 1 FOR \(Int32(mark.count))) <> \(mark)"
+    }
+
+    private func count(_ table: SQL, _ column: SQL) async throws(PostgresError) -> Int64 {
+        let counts = try await database.query(
+            "SELECT count(*) FROM \(table) WHERE \(isStale(column))"
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+        return counts.first ?? 0
+    }
+}

@@ -1,0 +1,195 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// A key that signs access tokens, as it is stored: sealed.
+package struct StoredSigningKey: Equatable, Sendable {
+    package enum State: String, Sendable {
+        /// Published, so that verifiers know it when its time comes.
+        case next
+        case signing
+        /// There for the tokens that it has signed.
+        case verifying
+    }
+
+    package let keyID: String
+    package let sealedPrivateKey: [UInt8]
+    package let createdAt: Timestamp
+    /// It is published from its creation on and signs from this moment on.
+    package let signsFrom: Timestamp
+    /// When the next key takes over; `nil` while there is none.
+    package private(set) var signsUntil: Timestamp?
+    /// Seconds: the longest that a token may live which a process signs by it. Each process sees to that as soon as it has
+    /// read the key.
+    package let tokenLifetime: Int64
+
+    package init(
+        keyID: String, sealedPrivateKey: [UInt8], createdAt: Timestamp, signsFrom: Timestamp, tokenLifetime: Int64
+    ) {
+        self.keyID = keyID
+        self.sealedPrivateKey = sealedPrivateKey
+        self.createdAt = createdAt
+        self.signsFrom = signsFrom
+        self.tokenLifetime = tokenLifetime
+    }
+
+    package static func location(keyID: String) -> SealedLocation {
+        SealedLocation(table: "signing_keys", row: keyID, column: "sealed_private_key")
+    }
+
+    /// Seconds for which a key is kept after the last token of it has expired: for clocks that differ, and for a process
+    /// that signs by it a moment too long.
+    package static let margin: Int64 = 600
+
+    /// When it may go: no token of it is valid any more. `nil` while no other key has taken over.
+    package var keptUntil: Timestamp? {
+        signsUntil?.advanced(bySeconds: tokenLifetime).advanced(bySeconds: StoredSigningKey.margin)
+    }
+
+    fileprivate init(row: PostgresRow) throws(PostgresError) {
+        let (id, sealed, created, from, until, lifetime) = try row.decode(
+            String.self, [UInt8].self, Timestamp.self, Timestamp.self, Timestamp?.self, Int64.self)
+        self.init(keyID: id, sealedPrivateKey: sealed, createdAt: created, signsFrom: from, tokenLifetime: lifetime)
+        signsUntil = until
+    }
+}
+
+extension [StoredSigningKey] {
+    /// The key that signs at that moment, of keys in the order of ``SigningKeyStore/keys()``: the last one whose time has
+    /// come, or, by a clock that is behind all of them, the first one to come.
+    package func signing(at now: Timestamp) -> StoredSigningKey? {
+        first { $0.signsFrom <= now } ?? last
+    }
+
+    /// What each is there for at that moment.
+    package func states(at now: Timestamp) -> [(key: StoredSigningKey, state: StoredSigningKey.State)] {
+        let signing = signing(at: now)
+        return map { key in
+            (key, key == signing ? .signing : key.signsFrom > now ? .next : .verifying)
+        }
+    }
+}
+
+/// `signing_keys`.
+package struct SigningKeyStore: Sendable {
+    /// What a request for a new key came to.
+    package enum Rotation: Sendable {
+        case rotated(StoredSigningKey)
+        /// There is a key already that does not sign yet.
+        case underWay(StoredSigningKey)
+        /// The key that signs is younger than was asked for.
+        case recent(StoredSigningKey)
+        /// As many keys are stored as there may be; the first of them goes at this time.
+        case tooMany(until: Timestamp?)
+    }
+
+    /// Verifiers take a key set of 32 keys, and nobody needs half as many.
+    package static let maximumKeys = 16
+
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// The one that takes over last comes first.
+    package func keys() async throws(PostgresError) -> [StoredSigningKey] {
+        try await SigningKeyStore.keys(in: database)
+    }
+
+    /// The keys; the given one is stored first when there is none. Of several processes that start at once one stores
+    /// its key and the others read it.
+    package func keys(
+        orFirst makeKey: @escaping @Sendable () throws -> StoredSigningKey
+    ) async throws -> [StoredSigningKey] {
+        let keys = try await self.keys()
+        guard keys.isEmpty else { return keys }
+        return try await changing { transaction, keys in
+            guard keys.isEmpty else { return keys }
+            let key = try makeKey()
+            try await SigningKeyStore.insert(key, in: transaction)
+            return [key]
+        }
+    }
+
+    /// Stores the next key, unless one is waiting for its time, the one that signs is still young, or there are too many.
+    ///
+    /// - Parameter minimumAge: seconds; how long the present key has to have signed.
+    package func add(
+        _ key: StoredSigningKey, minimumAge: Int64, at now: Timestamp
+    ) async throws -> Rotation {
+        try await changing { transaction, keys in
+            if let next = keys.last(where: { $0.signsFrom > now }), keys.count > 1 { return .underWay(next) }
+            if let present = keys.signing(at: now), present.signsFrom.advanced(bySeconds: minimumAge) > now {
+                return .recent(present)
+            }
+            guard keys.count < SigningKeyStore.maximumKeys else {
+                return .tooMany(until: keys.compactMap(\.keptUntil).min())
+            }
+            try await SigningKeyStore.insert(key, in: transaction)
+            try await SigningKeyStore.record("scheduled", at: now, in: transaction)
+            return .rotated(key)
+        }
+    }
+
+    /// Stores a key in the place of all others, whose tokens are good for nothing from then on.
+    package func replaceAll(by key: StoredSigningKey, at now: Timestamp) async throws {
+        try await changing { transaction, _ in
+            try await transaction.execute("DELETE FROM signing_keys")
+            try await SigningKeyStore.insert(key, in: transaction)
+            try await SigningKeyStore.record("leaked", at: now, in: transaction)
+        }
+    }
+
+    /// Notes that tokens which live so many seconds are signed by all of these keys.
+    package func note(tokenLifetime: Int64) async throws(PostgresError) {
+        _ = try await database.execute(
+            "UPDATE signing_keys SET token_lifetime = \(tokenLifetime) WHERE token_lifetime < \(tokenLifetime)")
+    }
+
+    /// Deletes keys of which no token is valid any more.
+    ///
+    /// - Returns: how many.
+    package func deleteExpired(at now: Timestamp) async throws -> Int {
+        let expired = try await keys().filter { key in key.keptUntil.map { $0 <= now } ?? false }
+        guard !expired.isEmpty else { return 0 }
+        return try await database.execute(
+            "DELETE FROM signing_keys WHERE key_id = ANY (\(expired.map(\.keyID)))")
+    }
+
+    /// One at a time: what is decided by the keys that are there is still so when it is done.
+    private func changing<Result: Sendable>(
+        _ body: @escaping @Sendable (Transaction, [StoredSigningKey]) async throws -> Result
+    ) async throws -> Result {
+        try await database.transaction { transaction in
+            _ = try await transaction.execute("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
+            return try await body(transaction, try await SigningKeyStore.keys(in: transaction))
+        }
+    }
+
+    private static func insert(_ key: StoredSigningKey, in transaction: Transaction) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            """
+            INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from, token_lifetime)
+            VALUES (\(key.keyID), \(key.sealedPrivateKey), \(key.createdAt), \(key.signsFrom), \(key.tokenLifetime))
+            """)
+    }
+
+    private static func record(
+        _ reason: String, at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) {
+        try await AuditTrail.record(
+            AuditEvent(.signingKeyRotated, by: .operator, reason: reason), at: now, in: transaction)
+    }
+
+    private static func keys(in session: some PostgresSession) async throws(PostgresError) -> [StoredSigningKey] {
+        try await session.query(
+            """
+            SELECT key_id, sealed_private_key, created_at, signs_from,
+                lead(signs_from) OVER (ORDER BY signs_from, key_id), token_lifetime
+            FROM signing_keys
+            ORDER BY signs_from DESC, key_id DESC
+            """
+        ) { row throws(PostgresError) in try StoredSigningKey(row: row) }
+    }
+}

@@ -1,0 +1,238 @@
+package import Accounts
+import Postgres
+
+/// Why an identity may be bound to an account. Looked at again by the transaction that binds: between a proof and its use
+/// the account may have changed hands.
+package enum BindProof: Sendable {
+    /// A session of the account.
+    case session(SessionID, of: AccountID)
+    /// The account's password, known by what it was compared with.
+    case password(hash: String, of: AccountID)
+    /// A code that was mailed to the account's address, and that binding uses up.
+    case emailCode(EmailCode)
+    /// No proof: the policy binds to the account that holds the identity's address.
+    case verifiedEmail
+}
+
+/// How *bind* is to go about it.
+package struct BindRequest: Sendable {
+    package let proof: BindProof
+    /// Whether another identity of the provider gives way.
+    package let isReplacing: Bool
+    package let strayAccountPolicy: StrayAccountPolicy
+    /// The id of the identity if it is linked here for the first time.
+    package let identityID: IdentityID
+    /// `nil` when the person has a session already, and binding opens no other.
+    package let newSession: NewSession?
+    package let origin: ChangeOrigin
+
+    package init(
+        proof: BindProof, isReplacing: Bool, strayAccountPolicy: StrayAccountPolicy, identityID: IdentityID,
+        newSession: NewSession?, origin: ChangeOrigin
+    ) {
+        self.proof = proof
+        self.isReplacing = isReplacing
+        self.strayAccountPolicy = strayAccountPolicy
+        self.identityID = identityID
+        self.newSession = newSession
+        self.origin = origin
+    }
+}
+
+/// What *bind* came to.
+package enum BindOutcome: Sendable {
+    case bound(Account, IdentityID)
+    case ticketExpired
+    /// The session has ended, the password has changed, the code was used, or the policy no longer binds by the address.
+    case proofNoLongerValid
+    case accountDisabled
+    case identityAlreadyLinked
+    /// The account has another identity of this provider and realm.
+    case providerAlreadyLinked(Identity)
+}
+
+extension LinkStore {
+    /// Links the ticket's identity to the account that the ground leads to, as ``Linking`` decides.
+    package func bind(_ hash: [UInt8], _ request: BindRequest, at now: Timestamp) async throws -> BindOutcome {
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                guard let ticket = try await consume(hash, at: now, in: transaction) else {
+                    throw Refusal(.ticketExpired)
+                }
+                let key = ticket.identity.key
+                let locked = try await AccountStore.lock(concerned(by: ticket.identity, request), in: transaction)
+                let account = try await account(for: ticket.identity, request, at: now, in: transaction)
+                // The address that led to it may have been another's until now.
+                guard locked.contains(account.id) else { throw Refusal(.proofNoLongerValid) }
+                let owner = try await owner(of: ticket.identity, in: transaction)
+                switch Linking.decideBind(
+                    key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
+                )
+                {
+                case .refusedAccountDisabled: throw Refusal(.accountDisabled)
+                case .refusedIdentityLinked: throw Refusal(.identityAlreadyLinked)
+                case .refusedProviderLinked(let existing): throw Refusal(.providerAlreadyLinked(existing))
+                case .link(let existing, let stray):
+                    if let existing {
+                        try await replace(existing, by: ticket.identity, of: account, request, at: now, in: transaction)
+                    } else {
+                        try await MailStore.notify(
+                            [account.mailbox], of: .identityLinked, provider: key.provider, from: request.origin,
+                            at: now,
+                            in: transaction)
+                    }
+                    let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
+                    if let stray {
+                        try await move(
+                            identityID, of: ticket.identity, hash, from: stray, to: account.id, request, at: now,
+                            in: transaction)
+                    } else {
+                        try await link(ticket, hash, as: identityID, to: account.id, at: now, in: transaction)
+                    }
+                    return try await finish(ticket, identityID, account, request, at: now, in: transaction)
+                }
+            }
+        } catch let refusal as Refusal {
+            return refusal.outcome
+        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
+            return .identityAlreadyLinked
+        }
+    }
+
+    /// Rolls the transaction back, and with it what it consumed.
+    private struct Refusal: Error {
+        let outcome: BindOutcome
+
+        init(_ outcome: BindOutcome) {
+            self.outcome = outcome
+        }
+    }
+
+    /// Names the account that the ground leads to and, when the identity may leave it, the one that the identity is
+    /// linked to by now.
+    private func concerned(by identity: VerifiedIdentity, _ request: BindRequest) -> SQL {
+        var ids: SQL =
+            switch request.proof {
+            case .session(_, of: let id), .password(_, of: let id): "SELECT \(id)"
+            case .emailCode(let code): "SELECT account_id FROM accounts WHERE email = \(code.email.text)"
+            case .verifiedEmail:
+                "SELECT account_id FROM accounts WHERE email = \(identity.email?.candidate?.text)"
+            }
+        if request.strayAccountPolicy == .merge {
+            ids = "\(ids) UNION ALL SELECT account_id FROM identities WHERE \(identity.key.condition)"
+        }
+        return "a.account_id = ANY (ARRAY(\(ids)))"
+    }
+
+    /// The account that the ground leads to, locked, if the ground still holds.
+    private func account(
+        for identity: VerifiedIdentity, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+    ) async throws -> Account {
+        let id: AccountID
+        switch request.proof {
+        case .password(let hash, let accountID):
+            let holds = try await transaction.execute(
+                """
+                SELECT FROM accounts
+                WHERE account_id = \(accountID) AND password_hash = \(hash)
+                """)
+            guard holds == 1 else { throw Refusal(.proofNoLongerValid) }
+            id = accountID
+        case .session(let sessionID, let accountID):
+            guard try await SessionStore.isLive(sessionID, of: accountID, at: now, in: transaction) else {
+                throw Refusal(.proofNoLongerValid)
+            }
+            id = accountID
+        case .emailCode(let code):
+            do {
+                return try await AccountStore.prove(code, at: now, from: request.origin, in: transaction)
+            } catch let refusal as AccountStore.MailboxRefusal {
+                switch refusal {
+                case .codeGone: throw Refusal(.proofNoLongerValid)
+                case .accountDisabled: throw Refusal(.accountDisabled)
+                }
+            }
+        case .verifiedEmail:
+            guard let candidate = identity.email?.candidate else { throw Refusal(.proofNoLongerValid) }
+            let holder = try await AccountStore.holder(
+                of: candidate, provider: identity.key.provider, realm: identity.key.realm, in: transaction)
+            guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic)
+            else { throw Refusal(.proofNoLongerValid) }
+            id = accountID
+        }
+        guard let account = try await AccountStore.account(id, in: transaction) else {
+            throw Refusal(.proofNoLongerValid)
+        }
+        return account
+    }
+
+    /// The account that the identity is linked to by now, if any; locked if something may become of it.
+    private func owner(of identity: VerifiedIdentity, in transaction: Transaction) async throws -> Account? {
+        let owners = try await transaction.query(
+            """
+            SELECT account_id, COALESCE(\(identity.authenticatedAt) < date_trunc('second', not_before), false)
+            FROM identities
+            WHERE \(identity.key.condition)
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self) }
+        guard let (owner, isOutdated) = owners.first else { return nil }
+        // Proven before the provider ended what the identity had opened: nothing is moved on the strength of that.
+        guard !isOutdated else { throw Refusal(.identityAlreadyLinked) }
+        return try await AccountStore.account(owner, in: transaction)
+    }
+
+    /// Unlinks the identity that gives way, and tells everybody whom it may concern.
+    private func replace(
+        _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest,
+        at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        try await AccountStore.unlink(
+            existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: request.origin), at: now,
+            in: transaction)
+        try await MailStore.notify(
+            [existing.mailbox, account.mailbox, identity.email?.mailbox], of: .identityReplaced,
+            provider: identity.key.provider, from: request.origin, at: now, in: transaction)
+    }
+
+    /// Takes the identity from an account that is nothing but it, and ends that account.
+    private func move(
+        _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: [UInt8], from stray: AccountID,
+        to accountID: AccountID, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        try await SessionStore.end("s.account_id = \(stray)", reason: .accountMerged, at: now, in: transaction)
+        _ = try await transaction.execute(
+            """
+            UPDATE identities
+            SET account_id = \(accountID), created_at = \(now),
+                proven_at = GREATEST(proven_at, \(identity.authenticatedAt),
+                    (SELECT max(COALESCE(s.provider_auth_time, s.auth_time)) FROM sessions s
+                        WHERE s.identity_id = \(identityID)))
+            WHERE identity_id = \(identityID)
+            """)
+        try await release(hash, of: identity.key, at: now, in: transaction)
+        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(stray)")
+        try await AuditTrail.record(
+            AuditEvent(
+                .accountMerged, from: request.origin, accountID: stray, identityID: identityID,
+                provider: identity.key.provider), at: now, in: transaction)
+    }
+
+    private func finish(
+        _ ticket: LinkTicket, _ identityID: IdentityID, _ account: Account, _ request: BindRequest, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> BindOutcome {
+        let provider = ticket.identity.key.provider
+        if let name = ticket.displayName {
+            try await AccountStore.fillDisplayName(name, of: account.id, in: transaction)
+        }
+        if let newSession = request.newSession { try await open(newSession, by: identityID, in: transaction) }
+        try await AuditTrail.record(
+            AuditEvent(
+                .identityLinked, from: request.origin, accountID: account.id, identityID: identityID,
+                provider: provider), at: now, in: transaction)
+        guard let bound = try await AccountStore.account(account.id, in: transaction) else {
+            throw Refusal(.proofNoLongerValid)
+        }
+        return .bound(bound, identityID)
+    }
+}

@@ -1,0 +1,181 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// What *create* came to.
+package enum CreateOutcome: Sendable {
+    case created(Account)
+    case ticketExpired
+    case emailTaken
+    case identityAlreadyLinked
+}
+
+/// `link_tickets`, and the two transactions that spend one.
+///
+/// A ticket is consumed before anything else by the transaction that uses it up; whatever refuses later rolls that back,
+/// so a refused create or bind leaves the ticket good, and what its sign-in was granted with it.
+package struct LinkStore: Sendable {
+    let database: Database
+    let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// Makes an account for the ticket's identity and signs it in.
+    package func create(
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        newSession: NewSession, from origin: ChangeOrigin
+    ) async throws -> CreateOutcome {
+        try await create(
+            hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+            from: origin, remainingTries: 2)
+    }
+
+    private func create(
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        newSession: NewSession, from origin: ChangeOrigin, remainingTries: Int
+    ) async throws -> CreateOutcome {
+        let now = newSession.now
+        do {
+            return try await database.transaction(retries: 2) { transaction in
+                guard let ticket = try await consume(hash, at: now, in: transaction) else {
+                    throw Refusal.ticketExpired
+                }
+                let identity = ticket.identity
+                if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
+                var holder: EmailHolder?
+                if let email = identity.email, email.isVerified {
+                    let locked = try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
+                    holder = try await AccountStore.holder(
+                        of: email.address, provider: identity.key.provider, realm: identity.key.realm,
+                        in: transaction)
+                    // Somebody took it in between: what is decided over has to stay as it is.
+                    if let holder, !locked.contains(holder.accountID) { throw Refusal.holderChanged }
+                }
+                let decision = Linking.decideCreate(identity.email, holder: holder)
+                let (email, isVerified) = try await execute(decision, at: now, from: origin, in: transaction)
+                _ = try await transaction.execute(
+                    """
+                    INSERT INTO accounts (account_id, email, email_verified, display_name, created_at)
+                    VALUES (\(accountID), \(email?.text), \(isVerified), \((displayName ?? ticket.displayName)?.text),
+                        \(now))
+                    """)
+                try await link(ticket, hash, as: identityID, to: accountID, at: now, in: transaction)
+                try await open(newSession, by: identityID, in: transaction)
+                try await AuditTrail.record(
+                    AuditEvent(
+                        .accountCreated, from: origin, accountID: accountID, identityID: identityID,
+                        provider: identity.key.provider), at: now, in: transaction)
+                guard let account = try await AccountStore.account(accountID, in: transaction) else {
+                    throw Refusal.identityAlreadyLinked
+                }
+                return .created(account)
+            }
+        } catch Refusal.ticketExpired {
+            return .ticketExpired
+        } catch Refusal.identityAlreadyLinked {
+            return .identityAlreadyLinked
+        } catch Refusal.holderChanged where remainingTries > 0 {
+            return try await create(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+                from: origin, remainingTries: remainingTries - 1)
+        } catch Refusal.emailTaken {
+            return try await conflict(over: hash, at: now)
+        } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
+            return .identityAlreadyLinked
+        } catch let error as PostgresError
+            where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
+        {
+            // Somebody took the address after it was looked up. The next look finds them.
+            return try await create(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+                from: origin, remainingTries: remainingTries - 1)
+        }
+    }
+
+    /// Who took the address while the create was under way: the same person on another device, or somebody else.
+    private func conflict(over hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> CreateOutcome {
+        guard let ticket = try await open(hash, at: now) else { return .ticketExpired }
+        return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
+    }
+
+    /// Rolls the transaction back, and with it the ticket's consumption.
+    private enum Refusal: Error {
+        case ticketExpired
+        case emailTaken
+        case holderChanged
+        case identityAlreadyLinked
+    }
+
+    private func isLinked(
+        _ key: IdentityKey, in session: some PostgresSession
+    ) async throws(PostgresError) -> Bool {
+        let rows = try await session.query(
+            "SELECT EXISTS (SELECT FROM identities WHERE \(key.condition))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
+    }
+
+    private func execute(
+        _ decision: CreateDecision, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+    ) async throws -> (EmailAddress?, Bool) {
+        switch decision {
+        case .create(let email, let isVerified):
+            return (email, isVerified)
+        case .refusedEmailTaken:
+            throw Refusal.emailTaken
+        case .createAndReclaim(let email, let loser, let disable):
+            try await AccountStore.reclaimEmail(
+                of: loser, disabling: disable, at: now, from: origin, in: transaction)
+            return (email, true)
+        }
+    }
+
+    /// Makes the link, with what the person has authorized.
+    func link(
+        _ ticket: LinkTicket, _ hash: [UInt8], as identityID: IdentityID, to accountID: AccountID, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws {
+        let identity = ticket.identity
+        let email = identity.email
+        _ = try await transaction.execute(
+            """
+            INSERT INTO identities (identity_id, account_id, provider, realm, subject, email, email_verified,
+                is_private_email, last_sign_in_at, proven_at, created_at)
+            VALUES (\(identityID), \(accountID), \(identity.key.provider.rawValue), \(identity.key.realm.text),
+                \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
+                \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now))
+            """)
+        // Also what other tickets of the person hold: Google gives a refresh token for the first code alone, and its
+        // ticket need not be the one that is spent.
+        let granted = try await transaction.execute(
+            """
+            UPDATE provider_grants
+            SET identity_id = \(identityID), ticket_hash = NULL
+            WHERE grant_id IN (
+                SELECT DISTINCT ON (client_id) grant_id
+                FROM provider_grants
+                WHERE \(identity.key.condition) AND ticket_hash IS NOT NULL
+                ORDER BY client_id, (ticket_hash = \(hash)) DESC, created_at DESC)
+            """)
+        if granted > 0 {
+            _ = try await transaction.execute(
+                "UPDATE identities SET authorization_status = 'active' WHERE identity_id = \(identityID)")
+        }
+    }
+
+    /// Opens the session of whoever came by the identity.
+    func open(
+        _ newSession: NewSession, by identityID: IdentityID, in transaction: Transaction
+    ) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            newSession.insertion(
+                accountID: "i.account_id", identityID: "i.identity_id",
+                from: """
+                    identities i
+                    WHERE i.identity_id = \(identityID)
+                    """))
+    }
+}

@@ -1,0 +1,180 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// A grant whose turn it is to be checked, opened.
+package struct GrantCheck: Sendable {
+    package let grantID: GrantID
+    package let identityID: IdentityID
+    package let provider: Provider
+    package let clientID: String
+    /// `nil` when the key ring can't open it any more.
+    package let refreshToken: String?
+    /// The provider has given a doubtful answer before.
+    package let isDoubted: Bool
+}
+
+/// `provider_grants`: what exchanged codes brought. Nobody reads a token but who revokes and who checks.
+package struct GrantStore: Sendable {
+    private let database: Database
+    private let keyRing: KeyRing
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// Keeps the grant with the identity, in the place of an earlier one of the same client.
+    ///
+    /// The update of the identity is also what locks it. A lock by itself before it would be of the row as it stood, and
+    /// after a wait the update of a later one: whoever waits in between then waits for each other.
+    ///
+    /// - Returns: whether somebody has linked the identity; if not, nothing is kept.
+    package func keep(_ grant: NewGrant, for key: IdentityKey) async throws -> Bool {
+        let sealed = try SealedGrant(grant, keyRing: keyRing)
+        // Once more after a deadlock: what was exchanged can't be had again.
+        let kept = try await database.transaction(retries: 2) { transaction in
+            try await transaction.execute(
+                """
+                WITH holder AS (
+                    UPDATE identities
+                    SET authorization_status = 'active'
+                    WHERE \(key.condition)
+                    RETURNING identity_id
+                )
+                INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
+                SELECT \(GrantStore.values(sealed, key)), holder.identity_id
+                FROM holder
+                ON CONFLICT ON CONSTRAINT provider_grants_identity_client_key DO UPDATE
+                SET grant_id = EXCLUDED.grant_id, sealed_refresh_token = EXCLUDED.sealed_refresh_token,
+                    prefix_fingerprint = EXCLUDED.prefix_fingerprint, digest_fingerprint = EXCLUDED.digest_fingerprint,
+                    check_at = EXCLUDED.check_at, doubted_at = NULL, created_at = EXCLUDED.created_at
+                """)
+        }
+        return kept == 1
+    }
+
+    static let columns: SQL = """
+        grant_id, provider, realm, subject, client_id, sealed_refresh_token, prefix_fingerprint, digest_fingerprint,
+        check_at, created_at
+        """
+
+    /// The values of ``columns``.
+    ///
+    /// A revocation ends whatever the person had authorized when the provider carried it out. If one of this subject may
+    /// have come after the exchange, the grant is checked right away.
+    static func values(_ grant: SealedGrant, _ key: IdentityKey) -> SQL {
+        """
+        \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
+            \(grant.sealedRefreshToken), \(grant.fingerprints.prefix), \(grant.fingerprints.digest),
+            CASE WHEN EXISTS (
+                SELECT FROM outbox
+                WHERE \(key.condition) AND (status = 'pending' OR finished_at >= \(grant.exchangedAt))
+            ) THEN \(grant.exchangedAt) ELSE \(grant.checkAt) END,
+            \(grant.exchangedAt)
+        """
+    }
+
+    // MARK: - Checks
+
+    /// Takes grants whose check is due. Their next one is set at once, so that no other process takes them and none is
+    /// asked about more often, whatever becomes of this check.
+    package func takeChecks(
+        at now: Timestamp, next: Timestamp, limit: Int
+    ) async throws(PostgresError) -> ClaimedRows<GrantCheck> {
+        let keyRing = keyRing
+        let rows = try await database.query(
+            """
+            WITH due AS (
+                SELECT grant_id
+                FROM provider_grants
+                WHERE identity_id IS NOT NULL AND check_at <= \(now)
+                ORDER BY check_at
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED
+            )
+            UPDATE provider_grants g
+            SET check_at = \(next)
+            FROM due
+            WHERE g.grant_id = due.grant_id
+            RETURNING g.grant_id, g.identity_id, g.provider, g.client_id, g.sealed_refresh_token, g.doubted_at
+            """
+        ) { row throws(PostgresError) in
+            try row.claimed { row throws(PostgresError) in
+                let (grantID, identityID, provider, clientID, sealed, doubtedAt) = try row.decode(
+                    GrantID.self, IdentityID.self, Provider.self, String.self, [UInt8].self, Timestamp?.self)
+                return GrantCheck(
+                    grantID: grantID, identityID: identityID, provider: provider, clientID: clientID,
+                    refreshToken: GrantStore.open(sealed, grantID, keyRing: keyRing), isDoubted: doubtedAt != nil)
+            }
+        }
+        let claimed = await ClaimedRows(rows, in: database)
+        guard !claimed.unreadable.isEmpty else { return claimed }
+        _ = try await database.execute(
+            "UPDATE provider_grants SET check_at = NULL WHERE grant_id = ANY (\(claimed.unreadable.map(\.id)))")
+        return claimed
+    }
+
+    static func open(_ sealed: [UInt8], _ id: GrantID, keyRing: KeyRing) -> String? {
+        guard let bytes = try? keyRing.open(sealed, for: .grants, at: SealedGrant.location(id)) else { return nil }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The provider honours the token, which ends any doubt. Only Apple is asked every day.
+    package func noteAlive(_ check: GrantCheck) async throws(PostgresError) {
+        guard check.isDoubted || check.provider != .apple else { return }
+        _ = try await database.execute(
+            """
+            UPDATE provider_grants
+            SET doubted_at = NULL, check_at = CASE WHEN provider = 'apple' THEN check_at END
+            WHERE grant_id = \(check.grantID)
+            """)
+    }
+
+    /// The answer may mean that the token is dead. The next check decides.
+    package func noteDoubt(_ check: GrantCheck, at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            "UPDATE provider_grants SET doubted_at = \(now) WHERE grant_id = \(check.grantID)")
+    }
+
+    /// The provider honours the token no more. With the last grant of an identity goes the authorization, and with the
+    /// authorization the sessions that the identity opened.
+    ///
+    /// - Returns: whether the authorization is over.
+    package func noteDead(_ check: GrantCheck, reason: String, at now: Timestamp) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            _ = try await transaction.execute(
+                "SELECT FROM identities WHERE identity_id = \(check.identityID) FOR NO KEY UPDATE")
+            // Another grant may have taken its place since: then nothing is over.
+            let gone = try await transaction.execute(
+                """
+                DELETE FROM provider_grants
+                WHERE grant_id = \(check.grantID) AND identity_id = \(check.identityID)
+                """)
+            guard gone == 1 else { return false }
+            let others = try await transaction.execute(
+                """
+                UPDATE provider_grants
+                SET check_at = LEAST(check_at, \(now))
+                WHERE identity_id = \(check.identityID)
+                """)
+            guard others == 0 else { return false }
+            let accounts = try await transaction.query(
+                """
+                UPDATE identities
+                SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(now))
+                WHERE identity_id = \(check.identityID)
+                RETURNING account_id
+                """
+            ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+            try await SessionStore.end(
+                "s.identity_id = \(check.identityID)", reason: .authorizationRevoked, at: now, in: transaction)
+            try await AuditTrail.record(
+                AuditEvent(
+                    .authorizationRevoked, by: .provider, accountID: accounts.first, identityID: check.identityID,
+                    provider: check.provider, reason: reason),
+                at: now, in: transaction)
+            return true
+        }
+    }
+}

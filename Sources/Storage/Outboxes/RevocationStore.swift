@@ -1,0 +1,303 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// A revocation that this process has claimed, with the tokens that are left to revoke.
+package struct ClaimedRevocation: Sendable {
+    package struct Grant: Sendable {
+        package let id: GrantID
+        package let clientID: String
+        /// `nil` when the key ring can't open it any more.
+        package let refreshToken: String?
+    }
+
+    package let id: RevocationID
+    package let key: IdentityKey
+    package let identityID: IdentityID?
+    /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
+    package let attempt: Int
+    /// How many scheduled attempts have failed before.
+    package let failures: Int
+    package let grants: [Grant]
+}
+
+extension ClaimedRevocation {
+    fileprivate init(_ row: PostgresRow, keyRing: KeyRing) throws(PostgresError) {
+        let (id, provider, realm, subject, identityID, attempt, failures, grantIDs, clientIDs, sealed) = try row.decode(
+            RevocationID.self, Provider.self, Realm.self, ProviderSubject.self, IdentityID?.self, Int32.self,
+            Int32.self, [GrantID].self, [String].self, [[UInt8]].self)
+        self.id = id
+        self.key = IdentityKey(provider: provider, realm: realm, subject: subject)
+        self.identityID = identityID
+        self.attempt = Int(attempt)
+        self.failures = Int(failures)
+        self.grants = zip(grantIDs, zip(clientIDs, sealed)).map { id, grant in
+            Grant(id: id, clientID: grant.0, refreshToken: GrantStore.open(grant.1, id, keyRing: keyRing))
+        }
+    }
+}
+
+/// The revocations of `outbox`, and the grants that they hold.
+///
+/// ```
+///   begin ──▶ pending ──claim──▶ pending, claimed ──every token dead──▶ done
+///      │         ▲                  │      │
+///      │         └──postpone────────┘      └──too many attempts──▶ failed ──retry──▶ pending
+///      └── no grant: done at once
+/// ```
+package struct RevocationStore: Sendable {
+    let database: Database
+    private let keyRing: KeyRing
+    private var outbox: Outbox { Outbox(database: database, kind: .revocation) }
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        self.keyRing = keyRing
+    }
+
+    /// Promises, in the transaction that decides it, to end the person's authorization: with it ends every grant of the
+    /// subject, whether an identity or a link ticket holds it.
+    @discardableResult
+    static func begin(
+        _ key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp, in transaction: Transaction
+    ) async throws -> Revocation {
+        let id = RevocationID(now: now)
+        _ = try await transaction.execute(
+            """
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
+            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                \(identityID), \(now), \(now))
+            """)
+        let moved = try await transaction.execute(
+            """
+            UPDATE provider_grants
+            SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
+            WHERE \(key.condition) AND (
+                revocation_id IS NULL
+                OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
+            """)
+        if moved == 0, let pending = try await pending(of: key, besides: id, in: transaction) {
+            // Asked for before, and not done yet: this is the same revocation.
+            _ = try await transaction.execute("DELETE FROM outbox WHERE message_id = \(id)")
+            return pending
+        }
+        guard moved == 0 else {
+            return Revocation(
+                id: id, provider: key.provider, identityID: identityID, status: .pending, attempts: 0, lastError: nil,
+                createdAt: now, finishedAt: nil)
+        }
+        _ = try await transaction.execute(
+            """
+            UPDATE outbox
+            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
+            WHERE message_id = \(id)
+            """)
+        return Revocation(
+            id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
+            lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
+    }
+
+    private static func pending(
+        of key: IdentityKey, besides id: RevocationID, in transaction: Transaction
+    ) async throws(PostgresError) -> Revocation? {
+        let ids = try await transaction.query(
+            """
+            SELECT message_id
+            FROM outbox
+            WHERE status = 'pending' AND message_id <> \(id) AND \(key.condition)
+            ORDER BY created_at
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
+        guard let id = ids.first else { return nil }
+        return try await revocation(id, in: transaction)
+    }
+
+    // MARK: - Work
+
+    /// Claims revocations at a provider that are due, until `claimedUntil`.
+    package func claim(
+        at provider: Provider, now: Timestamp, claimedUntil: Timestamp, limit: Int
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+        try await claim(
+            "provider = \(provider.rawValue) AND next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil,
+            limit: limit)
+    }
+
+    /// Claims those of one subject, due or not: the person is here and wants to authorize anew.
+    package func claim(
+        of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+        try await claim(key.condition, at: now, claimedUntil: claimedUntil, limit: 8)
+    }
+
+    private func claim(
+        _ condition: SQL, at now: Timestamp, claimedUntil: Timestamp, limit: Int
+    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+        let keyRing = keyRing
+        let rows = try await database.query(
+            """
+            \(outbox.claiming(condition, at: now, until: claimedUntil, limit: limit))
+            SELECT c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures,
+                array_remove(array_agg(g.grant_id), NULL), array_remove(array_agg(g.client_id), NULL),
+                array_remove(array_agg(g.sealed_refresh_token), NULL)
+            FROM claimed c
+            LEFT JOIN provider_grants g ON g.revocation_id = c.message_id
+            GROUP BY c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures
+            """
+        ) { row throws(PostgresError) in
+            try row.claimed { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
+        }
+        let claimed = await ClaimedRows(rows, in: database)
+        try await outbox.giveUp(claimed.unreadable, at: now)
+        return claimed
+    }
+
+    /// The provider honours this token no more: what is left of an attempt that ends here is less.
+    package func forget(_ grant: ClaimedRevocation.Grant) async throws(PostgresError) {
+        _ = try await database.execute(
+            "DELETE FROM provider_grants WHERE grant_id = \(grant.id) AND revocation_id IS NOT NULL")
+    }
+
+    /// Every token is dead. What the person authorized since then may have died with them, and is checked.
+    package func finish(_ revocation: ClaimedRevocation, at now: Timestamp) async throws {
+        try await database.transaction(retries: 2) { transaction in
+            guard try await end(revocation, .done, error: nil, at: now, in: transaction) else { return }
+            let key = revocation.key
+            // Whoever keeps a grant locks the identity first, and so does this. By a statement of its own: of two revocations
+            // of one person that are done at the same time, the later one is to see that the earlier one is.
+            let identities: SQL = "identity_id = \(revocation.identityID) OR \(key.condition)"
+            _ = try await transaction.execute(
+                "SELECT FROM identities WHERE \(identities) ORDER BY identity_id FOR NO KEY UPDATE")
+            _ = try await transaction.execute(
+                """
+                UPDATE identities
+                SET authorization_status = 'revoked'
+                WHERE (\(identities)) AND authorization_status = 'revoking'
+                    AND NOT EXISTS (
+                        SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))
+                """)
+            _ = try await transaction.execute(
+                """
+                UPDATE provider_grants
+                SET check_at = \(now)
+                WHERE revocation_id IS NULL AND \(key.condition)
+                """)
+        }
+    }
+
+    /// It did not work, out of its turn: it stays as due as it was.
+    package func release(_ revocation: ClaimedRevocation, error: String) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET claimed_until = NULL, last_error = \(error)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            """)
+    }
+
+    /// It did not work this time.
+    package func postpone(
+        _ revocation: ClaimedRevocation, error: String, until nextAttempt: Timestamp
+    ) async throws(PostgresError) {
+        try await outbox.postpone(revocation.id, attempt: revocation.attempt, error: error, until: nextAttempt)
+    }
+
+    /// It did not work this time either. The tokens are kept for who tries again.
+    package func giveUp(_ revocation: ClaimedRevocation, error: String, at now: Timestamp) async throws {
+        try await database.transaction { transaction in
+            _ = try await end(revocation, .failed, error: error, at: now, in: transaction)
+        }
+    }
+
+    /// - Returns: whether it was this process's to end: another one may have claimed it meanwhile, which then ends it.
+    private func end(
+        _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> Bool {
+        let ended = try await transaction.execute(
+            """
+            UPDATE outbox
+            SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            """)
+        guard ended == 1 else { return false }
+        try await AuditTrail.record(
+            AuditEvent(
+                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,
+                revocationID: revocation.id, provider: revocation.key.provider, reason: error),
+            at: now, in: transaction)
+        return true
+    }
+
+    // MARK: - Looking
+
+    package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            "SELECT EXISTS (SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
+    }
+
+    package func revocation(_ id: RevocationID) async throws(PostgresError) -> Revocation? {
+        try await RevocationStore.revocation(id, in: database)
+    }
+
+    static func revocation(
+        _ id: RevocationID, in session: some PostgresSession
+    ) async throws(PostgresError) -> Revocation? {
+        try await session.query(
+            """
+            SELECT \(columns)
+            FROM outbox
+            WHERE message_id = \(id) AND kind = 'revocation'
+            """, as: revocation
+        ).first
+    }
+
+    static let columns: SQL =
+        "message_id, provider, identity_id, status, attempts, last_error, created_at, finished_at"
+
+    /// - Parameter row: of the `columns`.
+    static func revocation(_ row: PostgresRow) throws(PostgresError) -> Revocation {
+        let (id, provider, identityID, status, attempts, error, createdAt, finishedAt) = try row.decode(
+            RevocationID.self, Provider.self, IdentityID?.self, Revocation.Status.self, Int32.self, String?.self,
+            Timestamp.self, Timestamp?.self)
+        return Revocation(
+            id: id, provider: provider, identityID: identityID, status: status, attempts: Int(attempts),
+            lastError: error, createdAt: createdAt, finishedAt: finishedAt)
+    }
+
+    package func backlog() async throws(PostgresError) -> OutboxBacklog {
+        try await outbox.backlog()
+    }
+
+    /// Deletes those that were done before `time`.
+    package func deleteDone(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM outbox
+            WHERE message_id IN (
+                SELECT message_id
+                FROM outbox
+                WHERE kind = 'revocation' AND status = 'done' AND finished_at < \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+    }
+
+    /// Erases who the revocations were about that ended before `time`.
+    package func eraseSubjects(endedBefore time: Timestamp, limit: Int) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE outbox
+            SET subject = NULL
+            WHERE message_id IN (
+                SELECT message_id
+                FROM outbox
+                WHERE subject IS NOT NULL AND status = 'done' AND finished_at < \(time)
+                LIMIT \(limit)
+                FOR NO KEY UPDATE SKIP LOCKED)
+            """)
+    }
+}

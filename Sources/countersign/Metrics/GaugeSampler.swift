@@ -1,0 +1,116 @@
+import Accounts
+import Foundation
+import HTTPAPI
+import HTTPServer
+import Metrics
+import Postgres
+import Providers
+import SignIn
+import Synchronization
+
+/// Figures of what is, not of what happens: read when the page is asked for, all of them from memory.
+struct GaugeSampler: Sendable {
+    private let readings: [@Sendable () -> Void]
+
+    func read() {
+        for reading in readings { reading() }
+    }
+
+    init(
+        database: Database, keySets: [KeySetCache], useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
+        passwordHasher: PasswordHasher, clock: any WallClock
+    ) {
+        readings =
+            [Self.connections(of: database), Self.hashes(of: passwordHasher)]
+            + keySets.map { Self.keySet($0, clock: clock) }
+            + [Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock)]
+    }
+
+    private static func connections(of database: Database) -> @Sendable () -> Void {
+        let isUp = Gauge(label: "countersign_postgres_up")
+        let idle = Gauge(label: "countersign_postgres_connections", dimensions: [("state", "idle")])
+        let busy = Gauge(label: "countersign_postgres_connections", dimensions: [("state", "busy")])
+        let size = Gauge(label: "countersign_postgres_pool_size")
+        let waiting = Gauge(label: "countersign_postgres_waiting")
+        return {
+            let statistics = database.statistics
+            isUp.record(statistics.isDown ? 0 : 1)
+            idle.record(statistics.idle)
+            busy.record(statistics.busy)
+            size.record(database.configuration.poolSize)
+            waiting.record(statistics.waiting)
+        }
+    }
+
+    private static func hashes(of hasher: PasswordHasher) -> @Sendable () -> Void {
+        let running = Gauge(label: "countersign_password_hashes", dimensions: [("state", "running")])
+        let waiting = Gauge(label: "countersign_password_hashes", dimensions: [("state", "waiting")])
+        return {
+            let occupancy = hasher.occupancy
+            running.record(occupancy.running)
+            waiting.record(occupancy.waiting)
+        }
+    }
+
+    /// Before the first good fetch the age is that of the process: either way, for how long no fetch was good.
+    private static func keySet(_ cache: KeySetCache, clock: any WallClock) -> @Sendable () -> Void {
+        let dimensions = [("provider", cache.provider.rawValue)]
+        let keys = Gauge(label: "countersign_key_set_keys", dimensions: dimensions)
+        let age = Gauge(label: "countersign_key_set_age_seconds", dimensions: dimensions)
+        let start = clock.now().seconds
+        return {
+            let status = cache.status
+            keys.record(status.keyCount)
+            age.record(status.age ?? max(0, clock.now().seconds - start))
+        }
+    }
+
+    private static func signingKey(of accessTokens: AccessTokens, clock: any WallClock) -> @Sendable () -> Void {
+        let age = Gauge(label: "countersign_signing_key_age_seconds")
+        return { age.record(accessTokens.signingKeyAge(at: clock.now()) ?? 0) }
+    }
+
+    /// What speaks for the teams at Apple.
+    private static func signing(of useCases: Reloadable<UseCases>, clock: any WallClock) -> @Sendable () -> Void {
+        let secrets = TeamGauges(label: "countersign_apple_client_secret_age_seconds")
+        let files = TeamGauges(label: "countersign_apple_key_file_age_seconds")
+        return {
+            let now = clock.now()
+            let current = useCases.value
+            secrets.record(
+                current.appleEndpoint?.clientSecretAges(at: now).map { ($0.realm.text, Double($0.age ?? 0)) } ?? [])
+            files.record(
+                current.appleConfiguration?.teams.compactMap { team in
+                    guard let writtenAt = team.signing?.keyWrittenAt else { return nil }
+                    let age = Double(now.seconds) - writtenAt.timeIntervalSince1970.rounded(.down)
+                    return (team.name, max(0, age))
+                } ?? [])
+        }
+    }
+}
+
+/// A gauge for each team at Apple. A reload may bring teams and take them away, and their gauges with them.
+private final class TeamGauges: Sendable {
+    private let label: String
+    private let gauges = Mutex<[String: Gauge]>([:])
+
+    init(label: String) {
+        self.label = label
+    }
+
+    /// - Parameter ages: of all teams that there are.
+    func record(_ ages: [(team: String, seconds: Double)]) {
+        gauges.withLock { gauges in
+            var gone = gauges
+            for (team, seconds) in ages {
+                let gauge = gone.removeValue(forKey: team) ?? Gauge(label: label, dimensions: [("team", team)])
+                gauge.record(seconds)
+                gauges[team] = gauge
+            }
+            for (team, gauge) in gone {
+                gauge.destroy()
+                gauges[team] = nil
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import Curl
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(5)))
+struct FetchTLSTests {
+    static let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
+    func `a certificate that proves the host is accepted`(certificate: TLSPeer.Certificate) async throws {
+        let peer = try TLSPeer(certificate, .respond(Self.response))
+        try await withFetcher {
+            $0.caBundlePath = peer.authority
+        } _: { fetcher in
+            let response = try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            #expect(response.status == 200)
+            #expect(response.body == Array("ok".utf8))
+        }
+    }
+
+    @Test(arguments: [TLSPeer.Certificate.issuedForAnotherHost, .selfSignedExpired])
+    func `a certificate of a trusted authority for another host or another time is refused`(
+        certificate: TLSPeer.Certificate
+    ) async throws {
+        let peer = try TLSPeer(certificate, .respond(Self.response))
+        try await withFetcher {
+            $0.caBundlePath = peer.authority
+        } _: { fetcher in
+            await #expect(throws: FetchError(.tls, requestSent: false)) {
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            }
+        }
+    }
+
+    @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
+    func `a certificate that nobody vouches for is refused`(certificate: TLSPeer.Certificate) async throws {
+        let peer = try TLSPeer(certificate, .respond(Self.response))
+        try await withFetcher { fetcher in
+            await #expect(throws: FetchError(.tls, requestSent: false)) {
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            }
+        }
+    }
+
+    @Test
+    func `an authority file that isn't there is no reason to trust`() async throws {
+        let peer = try TLSPeer(.issued, .respond(Self.response))
+        try await withFetcher {
+            $0.caBundlePath = peer.authority + ".missing"
+        } _: { fetcher in
+            await #expect(throws: FetchError(.tls, requestSent: false)) {
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            }
+        }
+    }
+
+    @Test
+    func `TLS without HTTP behind it is refused`() async throws {
+        let peer = try TLSPeer(.issued, .respond("gibberish"))
+        try await withFetcher {
+            $0.caBundlePath = peer.authority
+        } _: { fetcher in
+            await #expect(throws: FetchError(.other, requestSent: true)) {
+                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            }
+        }
+    }
+
+    @Test
+    func `requests to a peer that offers HTTP 2 share one connection`() async throws {
+        // The peer serves one connection at a time: a second one would wait for ever.
+        let peer = try TLSPeer(.issued, .raw, protocols: "h2,http/1.1")
+        // RFC 9113 §4.1: length, type, flags, stream. SETTINGS and its acknowledgement; for streams 1 and 3 HEADERS with
+        // `:status: 200` from the static table (RFC 7541 appendix A, index 8) and DATA that ends the stream.
+        var answer: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0]
+        for stream: UInt8 in [1, 3] {
+            answer += [0, 0, 1, 1, 4, 0, 0, 0, stream, 0x88] + [0, 0, 2, 0, 1, 0, 0, 0, stream] + Array("ok".utf8)
+        }
+        // Curl opens the second stream when the peer's first SETTINGS have come.
+        let settings = Array(answer[..<9])
+        let rest = Array(answer[9...])
+        let exchange = Task.detached {
+            let first = peer.exchange(answering: settings) { hasRequest(on: 1, in: $0) }
+            return peer.exchange(after: first, answering: rest) { hasRequest(on: 3, in: $0) }
+        }
+        try await withFetcher {
+            $0.caBundlePath = peer.authority
+        } _: { fetcher in
+            async let one = fetcher.fetch(.patient(url: peer.url))
+            async let two = fetcher.fetch(.patient(url: peer.url))
+            for response in [try await one, try await two] {
+                #expect(response.status == 200)
+                #expect(response.body == Array("ok".utf8))
+            }
+        }
+        let received = await exchange.value
+        #expect(received.firstRange(of: Array("PRI * HTTP/2.0\r\n".utf8)) != nil)
+        #expect(hasRequest(on: 3, in: received))
+    }
+}
+
+/// Whether a request has come on this stream: the type of a HEADERS frame, its flags with END_STREAM and END_HEADERS,
+/// and the stream (RFC 9113 §6.2). Searched for rather than parsed up to: `s_server` prints its own remarks between.
+private func hasRequest(on stream: UInt8, in bytes: [UInt8]) -> Bool {
+    bytes.indices.dropLast(5).contains { index in
+        bytes[index] == 1 && bytes[index + 1] & 5 == 5 && bytes[(index + 2)...].starts(with: [0, 0, 0, stream])
+    }
+}

@@ -1,0 +1,142 @@
+import HTTPServer
+import Testing
+
+/// Each of these clients holds the only connection that the listener takes. That a second one is answered proves that the
+/// first was cut off.
+@Suite(.timeLimit(.minutes(1)))
+struct DeadlineTests {
+    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    /// - Parameters:
+    ///   - deadline: is shortened, so that it is the one that passes.
+    ///   - length: long enough for what is to be done within it on a busy machine.
+    private static func withOneConnection(
+        _ deadline: WritableKeyPath<ServerLimits, Duration>, of length: Duration = .seconds(1),
+        headerBytes: Int = 16 * 1024, readsByItself: Bool = true,
+        _ hold: @Sendable (inout RawConnection) async throws -> Void
+    ) async throws {
+        var limits = ServerLimits.uncontended
+        limits.connections = 1
+        limits.headerBytes = headerBytes
+        limits[keyPath: deadline] = length
+        try await withServer(limits: limits) { port in
+            try await RawConnection.open(port, readsByItself: readsByItself) { slow in
+                try await hold(&slow)
+                #expect(try await answered(port).status == 200)
+            }
+        }
+    }
+
+    /// The answer to a request on a connection of its own. The deadline of the test holds for that too: on a busy machine
+    /// it may pass before the request has been read, and then another connection tries.
+    private static func answered(_ port: Int) async throws -> Answer {
+        for _ in 0..<20 {
+            do {
+                return try await RawConnection.open(port) { other in try await other.exchange(request) }
+            } catch is RawConnection.ClosedEarly {
+                continue
+            }
+        }
+        return try await RawConnection.open(port) { other in try await other.exchange(request) }
+    }
+
+    /// Sends a little 60,000 times, each time into a packet of its own: the whole takes far longer than the deadlines here.
+    private static func trickle(_ piece: String, into slow: RawConnection) async throws {
+        for _ in 0..<60_000 { try await slow.send(piece) }
+    }
+
+    @Test func `a connection on which nothing comes is closed at the header deadline`() async throws {
+        try await Self.withOneConnection(\.headerDeadline) { slow in
+            try await slow.expectEnd()
+        }
+    }
+
+    @Test func `a header section that trickles in is cut off at its deadline`() async throws {
+        try await Self.withOneConnection(\.headerDeadline, of: .milliseconds(300), headerBytes: 1024 * 1024) { slow in
+            await #expect(throws: (any Error).self) {
+                // Byte after byte, and in the end a whole request that would be answered.
+                try await slow.send("GET /v1/ping HTTP/1.1\r\nHost: a\r\nX: ")
+                try await Self.trickle("y", into: slow)
+                _ = try await slow.exchange("\r\n\r\n")
+            }
+        }
+    }
+
+    @Test func `empty lines before a request do not extend its header deadline`() async throws {
+        try await Self.withOneConnection(\.headerDeadline, of: .milliseconds(300)) { slow in
+            await #expect(throws: (any Error).self) {
+                try await Self.trickle("\r\n", into: slow)
+                _ = try await slow.exchange(Self.request)
+            }
+        }
+    }
+
+    @Test func `the header deadline holds for a later request of a connection too`() async throws {
+        try await Self.withOneConnection(\.headerDeadline, of: .seconds(5)) { slow in
+            #expect(try await slow.exchange(Self.request).status == 200)
+            try await slow.send("GET /v1/pi")
+            try await slow.expectEnd()
+        }
+    }
+
+    @Test func `a body that trickles in is cut off at its deadline`() async throws {
+        try await Self.withOneConnection(\.bodyDeadline, of: .milliseconds(300)) { slow in
+            await #expect(throws: (any Error).self) {
+                try await slow.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n")
+                try await Self.trickle("a", into: slow)
+                _ = try await slow.answer()
+            }
+        }
+    }
+
+    @Test func `a body that stops coming is cut off without an answer`() async throws {
+        try await Self.withOneConnection(\.bodyDeadline) { slow in
+            try await slow.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nabc")
+            try await slow.expectEnd()
+        }
+    }
+
+    @Test func `a connection without a next request is closed at the idle deadline`() async throws {
+        try await Self.withOneConnection(\.idleDeadline, of: .seconds(5)) { slow in
+            #expect(try await slow.exchange(Self.request).status == 200)
+            try await slow.expectEnd()
+        }
+    }
+
+    @Test func `a client that does not take its answer is cut off at the write deadline`() async throws {
+        try await Self.withOneConnection(\.writeDeadline, readsByItself: false) { slow in
+            try await slow.send("GET /v1/large HTTP/1.1\r\nHost: a\r\n\r\n")
+        }
+    }
+
+    @Test func `a client that keeps its side open after the last answer is cut off`() async throws {
+        try await Self.withOneConnection(\.lingerDeadline, of: .seconds(5)) { slow in
+            let answer = try await slow.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            #expect(answer.status == 200)
+            try await slow.expectEnd()
+        }
+    }
+
+    @Test func `a handler may take longer than any deadline of the connection`() async throws {
+        let gate = Gate()
+        let routes = [gate.route, Route(.get, "/v1/ping") { _ in .empty() }]
+        var limits = ServerLimits.uncontended
+        limits.headerDeadline = .seconds(5)
+        limits.bodyDeadline = .seconds(5)
+        limits.writeDeadline = .seconds(5)
+        limits.idleDeadline = .seconds(5)
+        try await withServer(routes, limits: limits) { port in
+            try await RawConnection.open(port) { patient in
+                try await patient.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                await gate.waitForArrival()
+                // Another connection lives and dies by the same deadlines meanwhile.
+                try await RawConnection.open(port) { other in
+                    #expect(try await other.exchange(Self.request).status == 204)
+                    try await other.expectEnd()
+                }
+                gate.open()
+                #expect(try await patient.answer().status == 204)
+            }
+        }
+    }
+}

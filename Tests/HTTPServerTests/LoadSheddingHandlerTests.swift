@@ -1,0 +1,277 @@
+import Logging
+import MetricsTestKit
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import TestSupport
+import Testing
+
+@testable import HTTPServer
+
+/// A connection behind whose gate are the decoder and the handler that all connections have; its listener has one place.
+struct LoadSheddingHandlerTests {
+    private static let request = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
+
+    private final class Listener {
+        let metrics = TestMetrics()
+        let admission: AdmissionController
+        let responder: Responder
+
+        init() {
+            let routes = [
+                Route(.post, "/v1/sign-in") { _ in .empty() },
+                Route(.get, "/v1/list", priority: .reading) { _ in .empty() },
+                Route(.get, "/v1/sessions/{sessionId}") { _ in .empty() },
+                Route(.get, "/health", priority: .observing) { _ in .empty() },
+            ]
+            let requestMetrics = RequestMetrics(listener: "test", routes: routes, factory: metrics)
+            admission = AdmissionController(capacity: 1, metrics: requestMetrics)
+            responder = Responder(
+                routes: routes, limits: .uncontended, admission: admission, trustedProxies: .none,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, metrics: requestMetrics)
+        }
+    }
+
+    private final class Connection {
+        private let channel = EmbeddedChannel()
+        /// Requests that were decoded when nothing stood before them.
+        private(set) var decoded = 0
+
+        init(to listener: Listener, hasGate: Bool = true) throws {
+            let handler = ConnectionHandler(limits: .uncontended) { [unowned self] request, _ in
+                decoded += 1
+                return listener.responder.admit(request, peer: .unspecified)
+            }
+            let pipeline = channel.pipeline.syncOperations
+            if hasGate {
+                try pipeline.addHandler(LoadSheddingHandler(refusals: listener.responder.refusals, connection: handler))
+            }
+            try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
+            try pipeline.addHandler(handler)
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        }
+
+        deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
+
+        /// In one burst.
+        func receive(_ reads: String...) {
+            for text in reads { channel.pipeline.fireChannelRead(ByteBuffer(string: text)) }
+            channel.pipeline.fireChannelReadComplete()
+        }
+
+        /// The next arrival that was handed up.
+        func arrival() throws -> InboundEvent? { try channel.readInbound() }
+
+        func answer(_ text: String) throws {
+            try channel.writeOutbound(EncodedResponse(bytes: ByteBuffer(string: text), closes: false))
+        }
+
+        func sent() throws -> String? { try channel.readOutbound(as: ByteBuffer.self).map { String(buffer: $0) } }
+    }
+
+    private let listener = Listener()
+
+    /// Takes the place, and the line of this second in the log.
+    private func takePlace() throws -> Permit {
+        let permit = try #require(listener.admission.acquire(.signingIn))
+        let connection = try Connection(to: listener)
+        for _ in 1...2 { connection.receive(Self.request) }
+        return permit
+    }
+
+    @Test func `a plain request is refused undecoded while there is no place`() throws {
+        let connection = try Connection(to: listener)
+        connection.receive(Self.request)
+        #expect(connection.decoded == 1)
+        #expect(try connection.sent() == nil)
+        // Unhandled, it has left its place when it is dropped.
+        #expect(try connection.arrival() != nil)
+        try connection.answer("1")
+        #expect(try connection.sent() == "1")
+        let permit = try takePlace()
+        for _ in 1...3 {
+            connection.receive(Self.request)
+            #expect(connection.decoded == 1)
+            #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n") == true)
+        }
+        permit.release()
+        connection.receive(Self.request)
+        #expect(connection.decoded == 2)
+        #expect(try connection.sent() == nil)
+    }
+
+    @Test func `all refusals are counted, and one of them leaves a line`() throws {
+        let permit = try #require(listener.admission.acquire(.signingIn))
+        defer { permit.release() }
+        let connection = try Connection(to: listener)
+        for _ in 1...5 { connection.receive(Self.request) }
+        // The one with the line. A second may end before the fifth.
+        #expect(1...2 ~= connection.decoded)
+        let shed = [("listener", "test"), ("reason", "no_place")]
+        #expect(try listener.metrics.expectCounter("countersign_http_shed_total", shed).totalValue == 5)
+        let route = [("method", "POST"), ("route", "/v1/sign-in")]
+        let answers = try listener.metrics.expectCounter("countersign_http_requests_total", route + [("status", "5xx")])
+        #expect(answers.totalValue == 5)
+        #expect(try listener.metrics.expectTimer("countersign_http_request_seconds", route).values.count == 5)
+    }
+
+    @Test func `nothing overtakes an answer that is owed`() throws {
+        let connection = try Connection(to: listener)
+        connection.receive(Self.request)
+        _ = try #require(try connection.arrival())
+        let permit = try takePlace()
+        defer { permit.release() }
+        for number in 1...2 {
+            connection.receive(Self.request)
+            #expect(try connection.sent() == nil)
+            try connection.answer("\(number)")
+            #expect(try connection.sent() == "\(number)")
+        }
+        try connection.answer("3")
+        #expect(try connection.sent() == "3")
+        #expect(connection.decoded == 1)
+        connection.receive(Self.request)
+        #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        #expect(connection.decoded == 1)
+    }
+
+    @Test func `of two in one burst the first is refused, and the second waits for its turn`() throws {
+        let permit = try takePlace()
+        defer { permit.release() }
+        let connection = try Connection(to: listener)
+        connection.receive(Self.request, Self.request)
+        #expect(connection.decoded == 0)
+        #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        #expect(try connection.sent() == nil)
+        guard case .request? = try connection.arrival() else {
+            Issue.record("The second was not handed up.")
+            return
+        }
+    }
+
+    @Test func `while the listener drains, a refusal is the last answer`() throws {
+        let permit = try takePlace()
+        defer { permit.release() }
+        listener.admission.drain()
+        let connection = try Connection(to: listener)
+        connection.receive(Self.request, Self.request)
+        #expect(connection.decoded == 0)
+        #expect(try connection.sent()?.contains("\r\nConnection: close\r\n") == true)
+        #expect(try connection.sent() == nil)
+        #expect(try connection.arrival() == nil)
+    }
+
+    @Test(arguments: [
+        "GET /health HTTP/1.1\r\nHost: a\r\n\r\n", "GET /v1/sessions/1 HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\n", "PUT /v1/sign-in HTTP/1.1\r\nHost: a\r\n\r\n",
+        "POST /v1/sign-in?a=b HTTP/1.1\r\nHost: a\r\n\r\n", "POST http://a/v1/sign-in HTTP/1.1\r\nHost: a\r\n\r\n",
+        "HEAD /v1/list HTTP/1.1\r\nHost: a\r\n\r\n", "POST  /v1/sign-in HTTP/1.1\r\nHost: a\r\n\r\n",
+    ])
+    func `what needs no place or is not known by its first line is decoded`(request: String) throws {
+        let permit = try takePlace()
+        defer { permit.release() }
+        let connection = try Connection(to: listener)
+        connection.receive(request)
+        #expect(connection.decoded == 1)
+    }
+
+    @Test func `a body in pieces is decoded, and the next request is not`() throws {
+        let permit = try takePlace()
+        defer { permit.release() }
+        let connection = try Connection(to: listener)
+        connection.receive("POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\n{")
+        connection.receive(String(repeating: " ", count: 38))
+        connection.receive("}")
+        #expect(connection.decoded == 1)
+        for request in [Self.request, "GET /v1/list HTTP/1.1\r\nHost: a\r\n\r\n"] {
+            _ = try connection.sent()
+            connection.receive(request)
+            #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        }
+        #expect(connection.decoded == 1)
+    }
+
+    @Test func `what looks like a request within another's header section is none`() throws {
+        let permit = try takePlace()
+        defer { permit.release() }
+        let connection = try Connection(to: listener)
+        connection.receive("POST /v1/sign-in HTTP/1.1\r\nA: ")
+        connection.receive("GET /v1/list HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(connection.decoded == 1)
+        #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
+        #expect(try connection.sent() == nil)
+    }
+
+    /// Requests of all kinds, one after the other, cut at random: whoever reads the answers can't tell whether there is a
+    /// gate.
+    @Test func `with a gate and without the answers are the same`() throws {
+        var random = SplitMix64(seed: 0x6A7E)
+        let requests = [
+            Self.request, "GET /v1/list HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n\r\n",
+            "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\nContent-Length: 20\r\n\r\nGET /v1/list HTTP/1.1",
+            "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            "GET /v1/nothing HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nGET /v1/list HTTP/1.1\r\nHost: a\r\n\r\n",
+            "GET /v1/list HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n",
+            "GET /v1/list HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET /v1/list HTTP/1.1\nHost: a\r\n\r\n",
+        ]
+        let permit = try takePlace()
+        defer { permit.release() }
+        var undecoded = 0
+        for _ in 0..<2_000 {
+            let gated = try Connection(to: listener)
+            let ungated = try Connection(to: listener, hasGate: false)
+            // The usual ones more often than those that end a connection.
+            var stream = ""
+            for _ in 0...random.next() % 4 {
+                stream +=
+                    requests[Int(min(random.next() % UInt64(requests.count), random.next() % UInt64(requests.count)))]
+            }
+            var rest = Array(stream.utf8)[...]
+            while !rest.isEmpty {
+                // Most of the pieces are what is left of a request.
+                let ends = [[UInt8]("\r\n\r\n".utf8), [UInt8]("{}".utf8)].compactMap {
+                    rest.firstRange(of: $0)?.upperBound
+                }
+                let end = random.next() % 8 != 0 ? ends.max() : nil
+                let piece = rest[..<(end ?? rest.startIndex + 1 + Int(random.next() % UInt64(rest.count)))]
+                rest = rest[piece.endIndex...]
+                let text = String(decoding: piece, as: UTF8.self)
+                gated.receive(text)
+                ungated.receive(text)
+                #expect(try Self.answers(of: gated) == Self.answers(of: ungated), "\(stream.debugDescription)")
+            }
+            undecoded += ungated.decoded - gated.decoded
+        }
+        #expect(undecoded > 500)
+    }
+
+    /// What was sent, but for what differs each time; whoever waits is answered first.
+    private static func answers(of connection: Connection) throws -> [String] {
+        while let arrival = try connection.arrival() {
+            switch arrival {
+            case .request(let request): try connection.answer("answered \(request.head.uri) \(request.closes)")
+            case .refusal(let problem, _): try connection.answer("refused \(problem.code)")
+            }
+        }
+        var answers: [String] = []
+        while let sent = try connection.sent() {
+            let lines = sent.split(separator: "\r\n").filter { line in
+                line == "X-Request-Id: r" || !["Date:", "X-Requ", "Retry-", "{"].contains(where: line.hasPrefix)
+            }
+            answers.append(lines.joined(separator: "\n"))
+        }
+        return answers
+    }
+
+    @Test(arguments: [false, true])
+    func `what is prepared is what would be written each time`(closes: Bool) {
+        for id in ["r", String(repeating: "1", count: 128)] {
+            var problem = Overload.noPermit.problem
+            problem.retryAfter = 2
+            let framing = Response.Framing(requestID: id, date: "d", closes: closes, omitsBody: false)
+            let reply = PrebuiltRejection(closes: closes).reply(requestID: id, date: "d", retryAfter: 2)
+            #expect(reply.bytes == problem.response(requestID: id).reply(framing).bytes)
+            #expect(reply.closes == closes)
+        }
+    }
+}

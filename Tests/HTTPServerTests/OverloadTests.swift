@@ -1,0 +1,278 @@
+import JSON
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+@testable import HTTPServer
+
+/// Who is answered when there is more to do than places to do it in: eight of them here.
+@Suite(.timeLimit(.minutes(1)))
+struct OverloadTests {
+    private static let capacity = 8
+
+    /// Requests that take their places and keep them until they are told to go.
+    private final class Crowd: Sendable {
+        private let members = Mutex<[CheckedContinuation<Void, Never>]>([])
+        private let arrivals = AsyncStream.makeStream(of: Void.self)
+
+        var route: Route {
+            Route(.get, "/v1/stay", priority: .revoking) { _ in
+                await withCheckedContinuation { member in
+                    self.members.withLock { $0.append(member) }
+                    self.arrivals.continuation.yield()
+                }
+                return .empty()
+            }
+        }
+
+        func waitUntilThere(_ count: Int) async {
+            for await _ in arrivals.stream.prefix(count) {}
+        }
+
+        func disperse() {
+            let everybody = members.withLock { members in
+                defer { members = [] }
+                return members
+            }
+            for member in everybody { member.resume() }
+        }
+    }
+
+    private static func routes(_ crowd: Crowd) -> [Route] {
+        [
+            crowd.route,
+            Route(.get, "/v1/list", priority: .reading) { _ in .empty() },
+            Route(.post, "/v1/sign-in", priority: .signingIn) { _ in .empty() },
+            Route(.delete, "/v1/session", priority: .revoking) { _ in .empty() },
+            Route(.get, "/health", priority: .observing) { _ in .empty() },
+        ]
+    }
+
+    private static func ask(_ operation: String, _ port: Int) async throws -> Answer {
+        try await RawConnection.open(port) { try await $0.exchange("\(operation) HTTP/1.1\r\nHost: a\r\n\r\n") }
+    }
+
+    private static func expectSentAway(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) {
+        #expect(answer.status == 503, sourceLocation: location)
+        #expect(answer.code == "temporarily_unavailable", sourceLocation: location)
+        #expect((1...3).contains(answer["Retry-After"].flatMap { Int($0) } ?? 0), sourceLocation: location)
+    }
+
+    /// Runs `body` while so many places are taken; afterwards each who took one gets an answer.
+    private static func withTaken(
+        _ count: Int, limits: ServerLimits = .uncontended, log: LogRecorder = LogRecorder(),
+        _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let crowd = Crowd()
+        var limits = limits
+        limits.concurrentRequests = capacity
+        try await withServer(routes(crowd), limits: limits, log: log) { port in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<count { group.addTask { try await ask("GET /v1/stay", port).status } }
+                await crowd.waitUntilThere(count)
+                do {
+                    try await body(port)
+                } catch {
+                    crowd.disperse()
+                    throw error
+                }
+                crowd.disperse()
+                for try await status in group { #expect(status == 204) }
+            }
+            // All places are free again.
+            let answer = try await ask("GET /v1/list", port)
+            #expect(answer.status == 204)
+        }
+    }
+
+    @Test(arguments: [
+        (taken: 3, answered: ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session", "GET /health"], sentAway: []),
+        (4, ["POST /v1/sign-in", "DELETE /v1/session", "GET /health"], ["GET /v1/list"]),
+        (6, ["DELETE /v1/session", "GET /health"], ["GET /v1/list", "POST /v1/sign-in"]),
+        (8, ["GET /health"], ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"]),
+    ])
+    func `a list is refused before a sign-in, a sign-in before a revocation, and health never`(
+        taken: Int, answered: [String], sentAway: [String]
+    ) async throws {
+        try await Self.withTaken(taken) { port in
+            for operation in answered {
+                let answer = try await Self.ask(operation, port)
+                #expect(answer.status == 204, "\(operation)")
+            }
+            for operation in sentAway { Self.expectSentAway(try await Self.ask(operation, port)) }
+        }
+    }
+
+    @Test func `a refusal for want of a place takes none, and the log says why`() async throws {
+        let log = LogRecorder()
+        try await Self.withTaken(6, log: log) { port in
+            for _ in 0..<20 { Self.expectSentAway(try await Self.ask("POST /v1/sign-in", port)) }
+            let status = try await Self.ask("DELETE /v1/session", port).status
+            #expect(status == 204)
+        }
+        let refused = log.requests.filter { $0.metadata["status"] == "503" }
+        #expect(1...20 ~= refused.count)
+        #expect(refused.allSatisfy { $0.metadata["reason"] == "no_place" && $0.metadata["route"] == "/v1/sign-in" })
+        #expect(refused.allSatisfy { $0.personal["client"] == "127.0.0.1" && $0.metadata["method"] == "POST" })
+        #expect(refused.allSatisfy { $0.metadata["requestId"]?.isEmpty == false })
+    }
+
+    /// What is refused by its bytes, and what the decoder has to see first.
+    @Test(arguments: ["X-Request-Id: r.1\r\n", "X-Request-Id: not one\r\n", ""])
+    func `however a request comes, its refusal is the same`(id: String) async throws {
+        try await Self.withTaken(6) { port in
+            try await RawConnection.open(port) { connection in
+                let head = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\n\(id)"
+                var answers: [Answer] = []
+                // The first of a second may go another way, for its line in the log.
+                for _ in 1...3 {
+                    answers.append(try await connection.exchange(head + "Content-Length: 2\r\n\r\n{}"))
+                }
+                answers.append(
+                    try await connection.exchange(head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"))
+                for answer in answers {
+                    Self.expectSentAway(answer)
+                    #expect(answer.fields.map(\.name) == answers[3].fields.map(\.name))
+                    let requestID = try #require(answer["X-Request-Id"])
+                    #expect(id.contains("r.1") ? requestID == "r.1" : requestID.utf8.count == 36)
+                    #expect(answer.json?["requestId"]?.string == requestID)
+                    for name in ["Content-Type", "Cache-Control", "X-Content-Type-Options", "Content-Length"] {
+                        #expect(answer[name] == answers[3][name])
+                    }
+                    #expect(
+                        answer.text.replacing(requestID, with: "")
+                            == answers[3].text.replacing(
+                                answers[3]["X-Request-Id"] ?? "", with: ""))
+                }
+                #expect(
+                    id.contains("r.1") || Set(answers.map { $0["X-Request-Id"] }).count == answers.count)
+            }
+        }
+    }
+
+    @Test func `of the refusals of a second one leaves a line, and the next line tells how many did not`() {
+        let log = OverloadLog()
+        let start = ContinuousClock.now
+        #expect(log.takeTurn(at: start) == 0)
+        for milliseconds in 1...500 { #expect(log.takeTurn(at: start + .milliseconds(milliseconds)) == nil) }
+        #expect(log.takeTurn(at: start + .seconds(1)) == 500)
+        #expect(log.takeTurn(at: start + .milliseconds(1_500)) == nil)
+        #expect(log.takeTurn(at: start + .seconds(60)) == 1)
+        #expect(log.takeTurn(at: start + .seconds(120)) == 0)
+    }
+
+    @Test func `a connection is answered in order, and goes on after a refusal`() async throws {
+        try await Self.withTaken(6) { port in
+            try await RawConnection.open(port) { connection in
+                let operations = ["POST /v1/sign-in", "DELETE /v1/session", "POST /v1/sign-in", "GET /v1/nothing"]
+                for _ in 0..<3 {
+                    try await connection.send(operations.map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }.joined())
+                    for expected in [503, 204, 503, 404] {
+                        #expect(try await connection.answer().status == expected)
+                    }
+                }
+                let last = try await connection.exchange(
+                    "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                Self.expectSentAway(last)
+                #expect(last["Connection"] == "close")
+                try await connection.expectEnd()
+            }
+        }
+    }
+
+    @Test func `whoever reads no refusal is sent no more of them, and cut off`() async throws {
+        var limits = ServerLimits.uncontended
+        limits.writeDeadline = .seconds(2)
+        try await Self.withTaken(6, limits: limits) { port in
+            try await RawConnection.open(port, readsByItself: false) { connection in
+                let request =
+                    "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(String(repeating: "a", count: 128))\r\n\r\n"
+                await #expect(throws: (any Error).self) {
+                    // More than both kernels keep of the answers; one after the other, so that few come in one piece.
+                    for _ in 0..<15_000 {
+                        try await connection.send(request)
+                        try await Task.sleep(for: .milliseconds(1))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whoever has read `Connection: close` may send again elsewhere what came behind it.
+    @Test func `what comes behind a last refusal is not begun`() async throws {
+        let crowd = Crowd()
+        let log = LogRecorder()
+        var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
+        configuration.limits = .uncontended
+        configuration.limits.concurrentRequests = Self.capacity
+        configuration.drain = .seconds(6)
+        try await withServices { port in
+            [
+                Listener(
+                    configuration, routes: Self.routes(crowd), group: .singletonMultiThreadedEventLoopGroup,
+                    logger: log.logger, onListening: port)
+            ]
+        } body: { ports, group in
+            try await withThrowingTaskGroup(of: Int.self) { visitors in
+                for _ in 0..<6 { visitors.addTask { try await Self.ask("GET /v1/stay", ports[0]).status } }
+                await crowd.waitUntilThere(6)
+                try await RawConnection.open(ports[0]) { connection in
+                    await group.triggerGracefulShutdown()
+                    while try await Self.ask("GET /health", ports[0])["Connection"] != "close" {}
+                    let both = ["POST /v1/sign-in", "DELETE /v1/session"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+                    try await connection.send(both.joined())
+                    let answer = try await connection.answer()
+                    Self.expectSentAway(answer)
+                    #expect(answer["Connection"] == "close")
+                    try await connection.expectEnd()
+                }
+                crowd.disperse()
+                for try await status in visitors { #expect(status == 204) }
+            }
+        }
+        #expect(!log.requests.contains { $0.metadata["method"] == "DELETE" })
+    }
+
+    @Test func `a path that there is not needs no place`() async throws {
+        try await Self.withTaken(8) { port in
+            let unknown = try await Self.ask("GET /v1/nothing", port)
+            #expect(unknown.status == 404)
+            let notAllowed = try await Self.ask("PUT /v1/list", port)
+            #expect(notAllowed.status == 405)
+        }
+    }
+
+    @Test func `a request that the machine gets to too late is not begun`() async throws {
+        let log = LogRecorder()
+        var limits = ServerLimits()
+        limits.queueTimeout = .nanoseconds(-1)
+        try await withServer(Self.routes(Crowd()), limits: limits, log: log) { port in
+            for operation in ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"] {
+                Self.expectSentAway(try await Self.ask(operation, port))
+            }
+            let status = try await Self.ask("GET /health", port).status
+            #expect(status == 204)
+        }
+        #expect(1...3 ~= log.requests.count { $0.metadata["reason"] == "waited_too_long" })
+    }
+
+    /// Only the machine's own slowness counts: the connection's earlier requests are the client's doing.
+    @Test func `a request behind a slow one of its connection is not late`() async throws {
+        let crowd = Crowd()
+        let queueTimeout = Duration.seconds(5)
+        var limits = ServerLimits()
+        limits.queueTimeout = queueTimeout
+        try await withServer(Self.routes(crowd), limits: limits) { port in
+            try await RawConnection.open(port) { connection in
+                let requests = ["GET /v1/stay", "GET /v1/list"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+                try await connection.send(requests.joined())
+                await crowd.waitUntilThere(1)
+                try await Task.sleep(for: queueTimeout)
+                crowd.disperse()
+                #expect(try await connection.answer().status == 204)
+                #expect(try await connection.answer().status == 204)
+            }
+        }
+    }
+}

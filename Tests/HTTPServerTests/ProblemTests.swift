@@ -1,0 +1,105 @@
+import HTTPServer
+import JSON
+import Logging
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ProblemTests {
+    /// What clients were promised. A line here changes only together with every client.
+    static let promised: [String: Int] = [
+        "invalid_request": 400, "weak_password": 400,
+        "invalid_token": 401, "invalid_credentials": 401, "invalid_session": 401, "invalid_refresh_token": 401,
+        "refresh_token_reused": 401,
+        "account_disabled": 403, "forbidden": 403, "reauthentication_required": 403,
+        "not_found": 404, "method_not_allowed": 405,
+        "email_taken": 409, "identity_already_linked": 409, "provider_already_linked": 409, "last_sign_in_method": 409,
+        "link_ticket_expired": 410, "payload_too_large": 413, "unsupported_media_type": 415, "rate_limited": 429,
+        "internal_error": 500, "provider_unavailable": 503, "temporarily_unavailable": 503,
+    ]
+
+    @Test func `the registry of codes is the one that clients know`() {
+        let registry = Problem.Code.allCases.map { ($0.rawValue, $0.status.rawValue) }
+        #expect(Dictionary(uniqueKeysWithValues: registry) == Self.promised)
+    }
+
+    @Test func `the reasons of field errors are those that clients know`() {
+        let reasons = [
+            "required", "unknown", "wrong_type", "too_long", "not_allowed", "invalid", "out_of_range", "duplicate",
+        ]
+        #expect(FieldError.Reason.allCases.map(\.rawValue) == reasons)
+    }
+
+    @Test func `each code has its own title`() {
+        #expect(Set(Problem.Code.allCases.map(\.title)).count == Self.promised.count)
+    }
+
+    @Test func `each code is answered in the form of RFC 9457, with the headers of its status`() async throws {
+        try await withServer { port in
+            try await RawConnection.open(port) { connection in
+                for code in Problem.Code.allCases {
+                    let answer = try await connection.exchange(
+                        "GET /v1/problems/\(code.rawValue) HTTP/1.1\r\nHost: a\r\n\r\n")
+                    #expect(answer.status == Self.promised[code.rawValue])
+                    #expect(answer["Content-Type"] == "application/problem+json")
+                    let problem = try #require(answer.json)
+                    #expect(problem["type"]?.string == "/problems/" + code.rawValue)
+                    #expect(problem["title"]?.string == code.title)
+                    #expect(problem["status"]?.integer == Int64(answer.status))
+                    #expect(problem["code"]?.string == code.rawValue)
+                    #expect(problem["requestId"]?.string == answer["X-Request-Id"])
+                    #expect(problem.members?.count == 5)
+                    #expect(answer["WWW-Authenticate"] == (answer.status == 401 ? "Bearer" : nil))
+                    #expect((answer["Retry-After"] != nil) == [429, 503].contains(answer.status))
+                }
+            }
+        }
+    }
+
+    @Test func `detail, errors, extension members and Retry-After are written when they are there`() async throws {
+        let problem = Problem(
+            .providerAlreadyLinked, detail: "A sentence.", errors: [FieldError(field: "a.b", reason: .invalid)],
+            reason: "kept_from_the_wire", retryAfter: 7
+        ) { writer in
+            writer.member("resolutions", ["replace", "keep"])
+        }
+        try await withServer([Route(.get, "/conflict") { _ in throw problem }]) { port in
+            let answer = try await RawConnection.open(port) { connection in
+                try await connection.exchange("GET /conflict HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n\r\n")
+            }
+            #expect(
+                answer.text == #"{"type":"/problems/provider_already_linked","title":"\#(problem.code.title)","#
+                    + #""status":409,"code":"provider_already_linked","requestId":"r","detail":"A sentence.","#
+                    + #""errors":[{"field":"a.b","reason":"invalid"}],"resolutions":["replace","keep"]}"#)
+            #expect(answer["Retry-After"] == "7")
+        }
+    }
+
+    @Test func `an error of another layer is answered as it says`() async throws {
+        let log = LogRecorder()
+        try await withServer(log: log) { port in
+            let answer = try await RawConnection.open(port) { connection in
+                try await connection.exchange("GET /v1/disabled HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            #expect(answer.code == "account_disabled")
+            #expect(!answer.text.contains("by_admin"))
+        }
+        #expect(log.requests.map { $0.metadata["reason"] } == ["by_admin"])
+    }
+
+    @Test func `an error that nobody foresaw tells the client its request id and nothing else`() async throws {
+        let log = LogRecorder()
+        let answer = try await withServer(log: log) { port in
+            try await RawConnection.open(port) { connection in
+                try await connection.exchange("GET /v1/surprise HTTP/1.1\r\nHost: a\r\nX-Request-Id: r-1\r\n\r\n")
+            }
+        }
+        #expect(answer.status == 500)
+        #expect(answer.code == "internal_error")
+        #expect(answer.json?["requestId"]?.string == "r-1")
+        #expect(!answer.text.contains("Surprise"))
+        let line = try #require(log.lines.first { $0.message == "unforeseen error" })
+        #expect(line.level == .error)
+        #expect(line.metadata["requestId"] == "r-1")
+        #expect(line.metadata["error"] == "Surprise(\"line one  line two\")")
+    }
+}

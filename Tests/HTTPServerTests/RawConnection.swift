@@ -1,0 +1,138 @@
+import JSON
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A TCP connection on which a test writes what it likes, byte by byte, and reads what comes back.
+struct RawConnection {
+    /// The server closed the connection where an answer was expected.
+    struct ClosedEarly: Error {
+        let received: String
+    }
+
+    private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+    private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    private let channel: any Channel
+    private var buffer = ByteBuffer()
+
+    /// - Parameter readsByItself: without it the client takes nothing off the wire until `startReading`.
+    static func open<Result>(
+        _ port: Int, readsByItself: Bool = true, _ body: (inout RawConnection) async throws -> Result
+    ) async throws -> Result {
+        var bootstrap = ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+        if !readsByItself {
+            bootstrap = bootstrap.channelOption(.autoRead, value: false)
+                .channelOption(.socketOption(.so_rcvbuf), value: 4096)
+        }
+        let connection = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(
+                    wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            }
+        }
+        return try await connection.executeThenClose { inbound, outbound in
+            var raw = RawConnection(
+                inbound: inbound.makeAsyncIterator(), outbound: outbound, channel: connection.channel)
+            return try await body(&raw)
+        }
+    }
+
+    private init(
+        inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator,
+        outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>, channel: any Channel
+    ) {
+        self.inbound = inbound
+        self.outbound = outbound
+        self.channel = channel
+    }
+
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Returns when the kernel has taken the bytes, so that a peer that has gone is noticed.
+    func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Leaves it to the event loop to send the bytes when the server takes them.
+    func sendEventually(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
+
+    /// Closes the client's side; the server may still answer.
+    func finishSending() { outbound.finish() }
+
+    func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
+
+    /// The next answer, of which the header section tells the length.
+    mutating func answer(toHead: Bool = false) async throws -> Answer {
+        while true {
+            if let answer = Answer(&buffer, toHead: toHead) { return answer }
+            guard let bytes = try await inbound.next() else { throw ClosedEarly(received: String(buffer: buffer)) }
+            buffer.writeImmutableBuffer(bytes)
+        }
+    }
+
+    mutating func exchange(_ text: String) async throws -> Answer {
+        try await send(text)
+        return try await answer()
+    }
+
+    /// Reads until the server closes its side, and returns how many bytes came.
+    mutating func readToEnd() async throws -> Int {
+        var count = buffer.readableBytes
+        buffer.clear()
+        while let bytes = try await inbound.next() { count += bytes.readableBytes }
+        return count
+    }
+
+    /// Fails unless the server closes its side without another byte.
+    mutating func expectEnd(_ location: SourceLocation = #_sourceLocation) async throws {
+        let count = try await readToEnd()
+        #expect(count == 0, "bytes came after the last answer", sourceLocation: location)
+    }
+}
+
+/// An HTTP answer as it stood on the wire.
+struct Answer {
+    let statusLine: String
+    let fields: [(name: String, value: String)]
+    let body: [UInt8]
+
+    /// Takes one whole answer off the front of `buffer`, or leaves it alone.
+    fileprivate init?(_ buffer: inout ByteBuffer, toHead: Bool) {
+        let text = String(buffer: buffer)
+        guard let end = text.utf8Range(of: "\r\n\r\n") else { return nil }
+        let lines = text.prefix(utf8Count: end).split(separator: "\r\n", omittingEmptySubsequences: false)
+        statusLine = String(lines[0])
+        fields = lines.dropFirst().map { line in
+            let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false)
+            return (parts[0].lowercased(), parts.count == 2 ? String(parts[1]) : "")
+        }
+        let length = toHead ? 0 : fields.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
+        guard buffer.readableBytes >= end + 4 + length else { return nil }
+        buffer.moveReaderIndex(forwardBy: end + 4)
+        body = buffer.readBytes(length: length) ?? []
+    }
+
+    var status: Int { Int(statusLine.split(separator: " ")[1]) ?? 0 }
+
+    /// The one value of a field; nil when there is none, or more than one.
+    subscript(_ name: String) -> String? {
+        let values = fields.filter { $0.name == name.lowercased() }
+        return values.count == 1 ? values[0].value : nil
+    }
+
+    var json: JSONValue? { try? JSONValue(parsing: body) }
+
+    var code: String? { json?["code"]?.string }
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension String {
+    fileprivate func utf8Range(of separator: String) -> Int? {
+        let bytes = Array(utf8)
+        let wanted = Array(separator.utf8)
+        guard bytes.count >= wanted.count else { return nil }
+        return (0...(bytes.count - wanted.count)).first { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
+    }
+
+    fileprivate func prefix(utf8Count: Int) -> String { String(decoding: utf8.prefix(utf8Count), as: UTF8.self) }
+}

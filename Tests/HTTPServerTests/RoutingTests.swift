@@ -1,0 +1,113 @@
+import HTTPServer
+import JSON
+import NIOPosix
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RoutingTests {
+    @Test func `paths and methods lead to one answer each`() async throws {
+        let matrix: [(method: String, target: String, status: Int, allow: String?)] = [
+            ("GET", "/v1/ping", 200, nil),
+            ("GET", "/v1/ping?", 200, nil),
+            ("GET", "/v1/ping?a=b/../c", 200, nil),
+            ("POST", "/v1/ping", 405, "GET, HEAD"),
+            ("OPTIONS", "/v1/ping", 405, "GET, HEAD"),
+            ("TRACE", "/v1/ping", 405, "GET, HEAD"),
+            ("PROPFIND", "/v1/ping", 405, "GET, HEAD"),
+            ("GET", "/v1/echo", 405, "POST"),
+            ("PUT", "/v1/things/t-1", 405, "DELETE, GET, HEAD"),
+            ("DELETE", "/v1/things/t-1", 204, nil),
+            ("GET", "/v1/things/t-1", 200, nil),
+            ("GET", "/v1/things/other", 404, nil),
+            ("POST", "/v1/things/revoke", 204, nil),
+            ("DELETE", "/v1/things/revoke", 405, "POST"),
+            ("POST", "/v1/things/t-1/parts/9", 201, nil),
+            ("GET", "/v1/things/t-1/parts", 404, nil),
+            ("GET", "/v1/things", 404, nil),
+            ("GET", "/", 404, nil),
+            ("GET", "/v1", 404, nil),
+            ("GET", "/V1/ping", 404, nil),
+            ("GET", "/v1/ping/", 404, nil),
+            ("GET", "//v1/ping", 404, nil),
+            ("GET", "/v1//ping", 404, nil),
+            ("GET", "/v1/./ping", 404, nil),
+            ("GET", "/v1/x/../ping", 404, nil),
+            ("GET", "/v1/%70ing", 404, nil),
+            ("GET", "/v1%2Fping", 404, nil),
+            ("GET", "/v1/ping%00", 404, nil),
+            ("GET", "/v1/ping;a=b", 404, nil),
+            ("GET", "/v1\\ping", 404, nil),
+            ("GET", "/v1/things/..", 404, nil),
+            ("GET", "/v1/things/t-1%2F..", 404, nil),
+            ("GET", "/v1/things/t-1;x", 404, nil),
+            ("GET", "/v1/things/" + String(repeating: "t", count: 65), 404, nil),
+            ("GET", "/admin/v1/accounts", 404, nil),
+            ("OPTIONS", "*", 404, nil),
+            ("GET", "http://other.example/v1/ping", 200, nil),
+            ("GET", "HTTPS://other.example/v1/ping?x", 200, nil),
+            ("GET", "http://other.example", 404, nil),
+            ("GET", "http://other.example?/v1/ping", 404, nil),
+        ]
+        try await withServer { port in
+            try await RawConnection.open(port) { connection in
+                for (method, target, status, allow) in matrix {
+                    let answer = try await connection.exchange("\(method) \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+                    #expect(answer.status == status, "\(method) \(target)")
+                    #expect(answer["Allow"] == allow, "\(method) \(target)")
+                    if status == 404 { #expect(answer.code == "not_found", "\(method) \(target)") }
+                    if status == 405 { #expect(answer.code == "method_not_allowed", "\(method) \(target)") }
+                }
+            }
+        }
+    }
+
+    @Test func `parameters reach the handler in their order`() async throws {
+        try await withServer { port in
+            try await RawConnection.open(port) { connection in
+                let answer = try await connection.exchange(
+                    "POST /v1/things/apple/parts/a.b_c~d-E HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(answer.json?["path"]?.string == "apple/a.b_c~d-E")
+            }
+        }
+    }
+
+    @Test func `HEAD is answered as GET, without the body`() async throws {
+        try await withServer { port in
+            try await RawConnection.open(port) { connection in
+                let whole = try await connection.exchange("GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n")
+                try await connection.send("HEAD /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n")
+                let head = try await connection.answer(toHead: true)
+                #expect(head.status == 200)
+                #expect(head["Content-Length"] == "\(whole.body.count)")
+                #expect(head["Content-Type"] == "application/json")
+                try await connection.send("HEAD /v1/none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                #expect(try await connection.answer(toHead: true).status == 404)
+                try await connection.expectEnd()
+            }
+        }
+    }
+
+    @Test func `no route of one listener answers on the other`() async throws {
+        func listener(_ route: Route, _ report: @escaping @Sendable (Int) async -> Void) -> Listener {
+            Listener(
+                .init(name: "test", host: "127.0.0.1", port: 0), routes: [route],
+                group: .singletonMultiThreadedEventLoopGroup, logger: LogRecorder().logger, onListening: report)
+        }
+        let paths = ["/v1/mobile", "/admin/v1/secret"]
+        try await withServices { report in
+            paths.map { path in listener(Route(.get, path) { _ in .json { $0.member("path", path) } }, report) }
+        } body: { ports, _ in
+            // The ports are reported in the order in which they are bound, which need not be that of the listeners.
+            var served: [String] = []
+            for port in ports {
+                for path in paths {
+                    let answer = try await RawConnection.open(port) { connection in
+                        try await connection.exchange("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+                    }
+                    if answer.status == 200 { served.append(path) } else { #expect(answer.status == 404) }
+                }
+            }
+            #expect(served.sorted() == paths.sorted())
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import JSON
+import Testing
+
+@Suite struct JSONWriterTests {
+    private static func text(_ write: (inout JSONWriter) throws -> Void) rethrows -> String {
+        var writer = JSONWriter()
+        try write(&writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    @Test func `commas stand between values and nowhere else`() {
+        let text = Self.text { writer in
+            writer.beginObject()
+            writer.member("a", "x")
+            writer.member("b", 1)
+            writer.member("c", Int64.min)
+            writer.member("d", true)
+            writer.member("absent", nil as String?)
+            writer.member("present", "y" as String?)
+            writer.member("list", ["p", "q"])
+            writer.name("e")
+            writer.beginArray()
+            writer.beginObject()
+            writer.endObject()
+            writer.null()
+            writer.beginArray()
+            writer.endArray()
+            writer.bool(false)
+            writer.string("z")
+            writer.integer(-2)
+            writer.endArray()
+            writer.endObject()
+        }
+        #expect(
+            text == #"{"a":"x","b":1,"c":-9223372036854775808,"d":true,"present":"y","list":["p","q"],"#
+                + #""e":[{},null,[],false,"z",-2]}"#)
+    }
+
+    @Test func `every string that can be is read back as it was`() throws {
+        let strings =
+            (0..<0x80).map { String(UnicodeScalar(UInt8($0))) } + ["é", "e\u{301}", "\u{1D11E}", "\r\n", "", "\\u0041"]
+        for string in strings {
+            let text = Self.text { $0.string(string) }
+            #expect(!text.utf8.contains { $0 < 0x20 })
+            #expect(try JSONValue(parsing: [UInt8](text.utf8)).stringBytes == [UInt8](string.utf8))
+            let object = Self.text { writer in
+                writer.beginObject()
+                writer.member(string, string)
+                writer.endObject()
+            }
+            #expect(try JSONValue(parsing: [UInt8](object.utf8))[string]?.isString(equalTo: string) == true)
+        }
+    }
+
+    @Test func `escapes are the ones that RFC 8259 requires`() {
+        #expect(
+            Self.text { $0.string("\"\\/\u{0}\u{8}\n\r\t\u{1F}\u{7F}<é") }
+                == "\"\\\"\\\\/\\u0000\\u0008\\n\\r\\t\\u001f\u{7F}<é\"")
+    }
+
+    @Test func `a value that was read is written on one line and means the same`() throws {
+        let source =
+            "{\r\n \"a\" : [ 1.50 , {\"\\u0062\" : \"x\\ny \\u00e9\"} , [ ] , { } ] ,\n\t\"c\" : null , \"d\":true }"
+        let value = try JSONValue(parsing: [UInt8](source.utf8))
+        let whole = #"{"a":[1.50,{"\u0062":"x\ny \u00e9"},[],{}],"c":null,"d":true}"#
+        #expect(Self.text { $0.value(value) } == whole)
+        let wrapped = try Self.text { writer in
+            writer.beginObject()
+            writer.member("before", 1)
+            writer.member("inner", try #require(value["a"]))
+            writer.member("scalar", try #require(value["d"]))
+            writer.member("after", 2)
+            writer.endObject()
+        }
+        #expect(
+            wrapped == #"{"before":1,"inner":[1.50,{"\u0062":"x\ny \u00e9"},[],{}],"scalar":true,"after":2}"#)
+    }
+}

@@ -1,0 +1,228 @@
+import Testing
+
+@testable import Postgres
+
+/// The pool's decisions where no server could be made to show them: states that last for microseconds.
+@Suite struct PoolStateMachineTests {
+    private let here = CodeLocation(file: #fileID, line: #line)
+
+    private func machine(slots: Int = 1, depth: Int = 4) -> PoolStateMachine {
+        PoolStateMachine(.init(url: "", poolSize: slots, pipelineDepth: depth, maximumWaiting: 3))
+    }
+
+    private func statement() -> Statement { Statement("SELECT 1", .execute, here) }
+
+    /// What the connection's thread takes.
+    private func take(
+        _ machine: inout PoolStateMachine, slot: Int = 0, answered: Int = 0, again: [Statement] = [],
+        isCancelling: Bool = false,
+        retires: Bool = false
+    ) -> (taken: [Statement], command: PoolStateMachine.ThreadCommand, effects: PoolStateMachine.Effects) {
+        var outbox: [Statement] = []
+        var effects = PoolStateMachine.Effects()
+        let command = machine.advance(
+            slot, answered: answered, again: again, isCancelling: isCancelling, retires: retires, outbox: &outbox,
+            &effects)
+        return (outbox, command, effects)
+    }
+
+    /// A seating of one connection, with statements in its inbox.
+    private func loaded(_ count: Int) -> (PoolStateMachine, [Statement]) {
+        var machine = machine()
+        let statements = (0..<count).map { _ in statement() }
+        _ = machine.connected(0)
+        for statement in statements { _ = machine.submit(statement) }
+        return (machine, statements)
+    }
+
+    @Test func `statements of a lost connection that were not sent go to the next one in their order`() {
+        var (machine, statements) = loaded(2)
+        let taken = take(&machine).taken
+        #expect(taken.map(ObjectIdentifier.init) == statements.map(ObjectIdentifier.init))
+        let late = statement()
+        _ = machine.submit(late)
+        // The first was sent, the second was not, the third was not even taken.
+        let effects = machine.lost(0, unsent: [taken[1]])
+        #expect(effects.answers.isEmpty)
+        #expect(machine.queue.count == 2)
+        #expect(machine.connectCommand(0) == .connect)
+        _ = machine.connected(0)
+        let next = take(&machine).taken
+        #expect(next.map(ObjectIdentifier.init) == [taken[1], late].map(ObjectIdentifier.init))
+    }
+
+    @Test func `statements of a transaction do not outlive its connection`() throws {
+        var machine = machine()
+        _ = machine.connected(0)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        let lease = try #require(try request.outcome?.get())
+        let (sent, unsent, later) = (statement(), statement(), statement())
+        _ = machine.submit(sent, on: lease, endsLease: false)
+        _ = take(&machine)
+        _ = machine.submit(unsent, on: lease, endsLease: false)
+        let lost = machine.lost(0, unsent: [])
+        #expect(lost.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(unsent)])
+        #expect(machine.queue.count == 0)
+        let refused = machine.submit(later, on: lease, endsLease: false)
+        #expect(refused.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(later)])
+    }
+
+    @Test func `BEGIN goes with the first statement that is really taken`() throws {
+        var machine = machine()
+        _ = machine.connected(0)
+        let request = LeaseRequest(.serializable, here)
+        _ = machine.submit(request)
+        let lease = try #require(try request.outcome?.get())
+        let (dropped, first, second) = (statement(), statement(), statement())
+        for statement in [dropped, first, second] { _ = machine.submit(statement, on: lease, endsLease: false) }
+        _ = machine.cancel(dropped)
+        #expect(take(&machine).taken.map(\.opening) == [.serializable, nil])
+    }
+
+    @Test func `nothing is sent while a cancel is under way`() {
+        var (machine, _) = loaded(1)
+        _ = take(&machine)
+        let behind = statement()
+        _ = machine.submit(behind)
+        #expect(take(&machine, isCancelling: true).taken.isEmpty)
+        #expect(machine.queue.count == 1)
+        #expect(take(&machine, answered: 1, isCancelling: true).taken.isEmpty)
+        #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(behind)])
+    }
+
+    @Test func `a lease that was promised a connection gets it before statements do`() throws {
+        var (machine, _) = loaded(2)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        let late = statement()
+        _ = machine.submit(late)
+        _ = take(&machine)
+        #expect(request.outcome == nil)
+        let effects = take(&machine, answered: 2).effects
+        #expect(effects.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
+        #expect(machine.queue.count == 1)
+        let lease = try #require(try request.outcome?.get())
+        _ = machine.release(lease, isSpent: false)
+        #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
+    }
+
+    @Test func `a promise survives the loss of its connection, and a cancelled one frees it`() {
+        var (machine, _) = loaded(1)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        _ = take(&machine)
+        _ = machine.lost(0, unsent: [])
+        #expect(machine.connectCommand(0) == .connect)
+        let effects = machine.connected(0)
+        #expect(effects.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
+
+        var (other, _) = loaded(1)
+        let cancelled = LeaseRequest(.readCommitted, here)
+        _ = other.submit(cancelled)
+        let waiting = statement()
+        _ = other.submit(waiting)
+        #expect(other.queue.count == 1)
+        #expect(other.cancel(cancelled).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(cancelled)])
+        #expect(other.queue.count == 0)
+    }
+
+    @Test func `a statement that is put back and cancelled is answered once`() {
+        var (machine, _) = loaded(1)
+        let taken = take(&machine).taken
+        _ = machine.cancel(taken[0])
+        #expect(
+            take(&machine, again: taken).effects.answers.map(ObjectIdentifier.init) == taken.map(ObjectIdentifier.init))
+        #expect(machine.cancel(taken[0]).answers.isEmpty)
+        #expect(machine.queue.count == 0)
+        #expect(machine.statistics == Database.Statistics(idle: 1))
+    }
+
+    @Test func `who waited too long is answered, who came later waits on`() throws {
+        var machine = machine()
+        let (old, young, gone) = (statement(), statement(), statement())
+        let now = ContinuousClock.now
+        old.since = now - .seconds(2)
+        gone.since = now - .seconds(2)
+        young.since = now - .seconds(1)
+        for statement in [gone, old, young] { _ = machine.submit(statement) }
+        _ = machine.cancel(gone)
+        var effects = PoolStateMachine.Effects()
+        let next = try #require(machine.expire(now, &effects))
+        #expect(effects.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(old)])
+        #expect(next == now + .seconds(1))
+        var later = PoolStateMachine.Effects()
+        #expect(machine.expire(now + .seconds(1), &later) == nil)
+        #expect(later.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(young)])
+    }
+
+    @Test func `the pool grows by one connection for each request that waits, up to its size`() {
+        var machine = machine(slots: 2, depth: 1)
+        #expect(machine.connectCommand(0) == .none)
+        _ = machine.submit(statement())
+        #expect([machine.connectCommand(0), machine.connectCommand(1)] == [.connect, .none])
+        _ = machine.submit(statement())
+        #expect([machine.connectCommand(0), machine.connectCommand(1)] == [.connect, .connect])
+        _ = machine.submit(statement())
+        #expect(machine.submit(statement()).answers.count == 1)
+    }
+
+    @Test func `closing waits for what is there and then closes every seat`() {
+        var (machine, _) = loaded(1)
+        _ = take(&machine)
+        machine.isClosing = true
+        #expect(machine.submit(statement()).answers.count == 1)
+        #expect(take(&machine).command == .proceed)
+        #expect(take(&machine, answered: 1).command == .close)
+    }
+
+    @Test func `a connection that retires takes nothing new and is replaced once idle`() {
+        var (machine, _) = loaded(1)
+        _ = take(&machine)
+        #expect(take(&machine, retires: true).command == .proceed)
+        _ = machine.submit(statement())
+        #expect(machine.queue.count == 1)
+        #expect(take(&machine, answered: 1, retires: true).command == .reconnect)
+        #expect(machine.connectCommand(0) == .connect)
+    }
+
+    @Test func `a cancel is asked for again until the statement ends or the server is given up`() {
+        let (target, other) = (statement(), statement())
+        let start = ContinuousClock.now
+        var cancellation = Cancellation(of: target, at: start)
+        func step(_ current: Statement?, delivered: Bool, after: Duration) -> Cancellation.Step {
+            cancellation.step(towards: current, isDelivered: delivered, at: start + after)
+        }
+        #expect(step(target, delivered: true, after: .zero) == .request)
+        #expect(step(target, delivered: false, after: .milliseconds(10)) == .wait)
+        #expect(step(target, delivered: true, after: .milliseconds(20)) == .wait)
+        #expect(step(target, delivered: true, after: .milliseconds(69)) == .wait)
+        #expect(step(target, delivered: true, after: .milliseconds(70)) == .request)
+        // Ended, but the second request may still hit somebody.
+        #expect(step(nil, delivered: false, after: .milliseconds(71)) == .wait)
+        #expect(step(nil, delivered: true, after: .milliseconds(72)) == .over)
+        #expect(step(other, delivered: true, after: .seconds(4)) == .request)
+        #expect(step(other, delivered: true, after: .seconds(5)) == .wait)
+        #expect(step(other, delivered: false, after: .seconds(9)) == .giveUp)
+    }
+
+    @Test func `a server that keeps forgetting prepared statements is no longer asked to prepare`() {
+        var prepared = PreparedStatements()
+        let key = PreparedKey(text: "SELECT 1", types: [])
+        var preparations = 0
+        for _ in 0..<1000 {
+            switch prepared.plan(for: key) {
+            case .unprepared: break
+            case .execute: prepared.forget(key)
+            case .prepare(let name):
+                preparations += 1
+                guard case .unprepared = prepared.plan(for: key) else {
+                    Issue.record("relied on before the server confirmed it")
+                    return
+                }
+                prepared.confirm(key, name)
+            }
+        }
+        #expect(preparations == 256)
+    }
+}

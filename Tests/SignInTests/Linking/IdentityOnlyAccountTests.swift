@@ -1,0 +1,230 @@
+import Accounts
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// An identity that is linked to an account of its own, when its owner proves another account and wants it there.
+@Suite struct IdentityOnlyAccountTests {
+    /// What the stray account is besides the identity.
+    enum State: String, CaseIterable, Sendable {
+        case nothing, sameAddress, password, secondIdentity, otherAddress, disabled, blocked
+
+        /// Whether the account may end for the identity to move.
+        var mayEnd: Bool { self == .nothing || self == .sameAddress }
+    }
+
+    /// How the identity's owner comes to ask.
+    enum Way: String, CaseIterable, Sendable {
+        /// With a ticket of before the stray account was made.
+        case ticket
+        /// Signed in to the other account.
+        case link
+    }
+
+    private struct Case: Sendable {
+        let member: SignedIn
+        let stray: SignedIn
+        let ticket: LinkRequired
+    }
+
+    private func arrange(_ state: State, _ fixture: SignInFixture) async throws -> Case {
+        let claims = state == .sameAddress ? SignInFixture.email("stray@gmail.com") : []
+        let token = try fixture.google("stray", claims)
+        let ticket = try await fixture.ticket(.google, token)
+        let stray = try await fixture.create(try await fixture.ticket(.google, token))
+        let id = stray.account.id
+        switch state {
+        case .nothing, .sameAddress: break
+        case .password:
+            try await fixture.database.execute(
+                """
+                UPDATE accounts SET email = 'stray@example.com', password_hash = 'x' WHERE account_id = \(id)
+                """)
+        case .secondIdentity:
+            _ = try await fixture.bind(
+                try await fixture.ticket(.apple, try fixture.apple("stray")), stray.session.credential)
+        case .otherAddress:
+            try await fixture.database.execute(
+                """
+                UPDATE accounts SET email = 'stray@example.com', email_verified = true WHERE account_id = \(id)
+                """)
+        case .disabled: try await fixture.disable(stray)
+        case .blocked: try await fixture.database.execute("UPDATE identities SET blocked_at = now()")
+        }
+        let member = try await fixture.member("kim@example.com")
+        try await fixture.forgetMails()
+        return Case(member: member, stray: stray, ticket: ticket)
+    }
+
+    private func ask(
+        _ way: Way, _ found: Case, _ fixture: SignInFixture, replacing: Bool = false
+    ) async throws {
+        switch way {
+        case .ticket:
+            _ = try await fixture.service.bind(
+                linkTicket: found.ticket.linkTicket, credential: found.member.session.credential, replacing: replacing,
+                client: fixture.client)
+        case .link:
+            let credential = ProviderCredential(
+                token: try fixture.google("stray"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            _ = try await fixture.service.link(
+                .google, credential, to: try await fixture.opened(found.member), client: fixture.client)
+        }
+    }
+
+    @Test(arguments: State.allCases, Way.allCases)
+    func `refuse leaves every stray account as it is`(state: State, way: Way) async throws {
+        try await SignInFixture.withMail { fixture in
+            let found = try await arrange(state, fixture)
+            let accounts = try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1")
+            let identities = try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1")
+            try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+            #expect(try await fixture.texts("SELECT to_jsonb(a)::text FROM accounts a ORDER BY 1") == accounts)
+            #expect(try await fixture.texts("SELECT to_jsonb(i)::text FROM identities i ORDER BY 1") == identities)
+            #expect(try await fixture.mails() == [])
+        }
+    }
+
+    @Test(arguments: State.allCases, Way.allCases)
+    func `merge ends a stray account that is nothing but the identity, and no other`(
+        state: State, way: Way
+    ) async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let found = try await arrange(state, fixture)
+            let linked = try #require(found.stray.identity)
+            guard state.mayEnd else {
+                try await expectFailure("identityAlreadyLinked") { try await ask(way, found, fixture) }
+                _ = try await fixture.account(found.stray)
+                #expect(try await fixture.account(found.member).identities.isEmpty)
+                return
+            }
+            try await ask(way, found, fixture)
+            let account = try await fixture.account(found.member)
+            #expect(account.identities.map(\.id) == [linked.id])
+            #expect(account.identities.first?.key == linked.key)
+            #expect(try await fixture.stores.accounts.account(found.stray.account.id) == nil)
+            #expect(try await !fixture.isLive(found.stray))
+            #expect(try await fixture.isLive(found.member))
+            #expect(try await fixture.recorded(of: found.stray).contains("account_merged"))
+            #expect(try await fixture.recorded(of: found.member).contains("identity_linked"))
+            #expect(try await fixture.mails().map(\.template) == ["identity_linked"])
+            // No authorization ended: the person is the same.
+            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 0)
+            #expect(
+                try await fixture.session(.google, try fixture.google("stray")).account.id == found.member.account.id)
+            #expect(account.email?.text == "kim@example.com")
+        }
+    }
+
+    @Test func `merge asks before it replaces, and replaces in the same transaction`() async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let found = try await arrange(.nothing, fixture)
+            let existing = try await fixture.bind(
+                try await fixture.ticket(.google, try fixture.google("old")), found.member.session.credential)
+            let before = try await fixture.state()
+            try await expectFailure("providerAlreadyLinked") { try await ask(.ticket, found, fixture) }
+            #expect(try await fixture.state() == before)
+            try await ask(.ticket, found, fixture, replacing: true)
+            #expect(try await fixture.account(found.member).identities.map(\.key.subject.text) == ["stray"])
+            #expect(try await !fixture.isLive(existing))
+            #expect(try await fixture.count("accounts") == 1)
+            #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
+        }
+    }
+
+    @Test func `a ticket of before the provider ended what it had opened moves nothing`() async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let found = try await arrange(.nothing, fixture)
+            try await fixture.database.execute(
+                "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 1))")
+            try await expectFailure("identityAlreadyLinked") { try await ask(.ticket, found, fixture) }
+            _ = try await fixture.account(found.stray)
+            // Who comes back afterwards may.
+            fixture.clock.advance(by: 2)
+            try await ask(.link, found, fixture)
+        }
+    }
+
+    @Test func `automatic linking ends no account`() async throws {
+        try await SignInFixture.withMail(policy: .automatic, strays: .merge) { fixture in
+            let address = SignInFixture.email("kim@gmail.com")
+            let member = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", address)))
+            let ticket = try await fixture.ticket(.google, try fixture.google("1"))
+            let token = try fixture.google("1", address)
+            let key = ticket.identity.key
+            // An account of its own comes to be while the identity is about to be bound by its address.
+            let signingIn = try await fixture.interleave { transaction in
+                try await transaction.execute(
+                    "SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
+                try await transaction.execute(
+                    """
+                    WITH stray AS (
+                        INSERT INTO accounts (account_id, created_at) VALUES (gen_random_uuid(), now())
+                        RETURNING account_id
+                    )
+                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                    SELECT gen_random_uuid(), account_id, 'google', 'main', \(key.subject.text), now() FROM stray
+                    """)
+            } with: {
+                try await fixture.session(.google, token)
+            }
+            #expect(try await signingIn.value.account.id != member.account.id)
+            #expect(try await fixture.count("accounts") == 2)
+        }
+    }
+
+    @Test func `a stray account that gets a password while it is to end stays`() async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let found = try await arrange(.nothing, fixture)
+            let asking = try await fixture.interleave { transaction in
+                try await transaction.execute(
+                    """
+                    UPDATE accounts SET email = 'stray@example.com', password_hash = 'x'
+                    WHERE account_id = \(found.stray.account.id)
+                    """)
+            } with: {
+                try await ask(.ticket, found, fixture)
+            }
+            try await expectFailure("identityAlreadyLinked") { try await asking.value }
+            _ = try await fixture.account(found.stray)
+        }
+    }
+
+    @Test func `of two accounts that both take the identity at once one gets it`() async throws {
+        try await SignInFixture.withMail(strays: .merge) { fixture in
+            let token = try fixture.google("stray")
+            let tickets = try await [fixture.ticket(.google, token), fixture.ticket(.google, token)]
+            _ = try await fixture.create(try await fixture.ticket(.google, token))
+            let members = try await [fixture.member("a@example.com"), fixture.member("b@example.com")]
+            let outcomes = try await race(2) { number in
+                try await fixture.bind(tickets[number], members[number].session.credential)
+            }
+            #expect(outcomes == ["won": 1, "identityAlreadyLinked": 1])
+            #expect(try await fixture.count("identities") == 1)
+            #expect(try await fixture.count("accounts") == 2)
+        }
+    }
+
+    @Test func `what was authorized moves with the identity`() async throws {
+        try await LifeCycleFixture.run {
+            $0.strayAccountPolicy = .merge
+        } _: { fixture in
+            let early = try await fixture.ticket(try await fixture.consent(.google))
+            let stray = try await fixture.account(.google)
+            let held = try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL")
+            let member = try await fixture.account(.apple, "ada")
+            let bound = try await fixture.bind(early, to: member)
+            #expect(bound.identity?.id == stray.identity?.id)
+            #expect(bound.identity?.authorization == .active)
+            #expect(
+                try await fixture.refreshTokens(of: "provider_grants g WHERE g.identity_id IS NOT NULL").count == 2)
+            #expect(held.count == 1)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.google).allSatisfy(\.isLive))
+            #expect(try await fixture.count("accounts") == 1)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Accounts
+import Curl
+import JSON
+import Synchronization
+import TestSupport
+
+/// Both providers' token endpoints, in this process: a million exchanges are to cost nothing. What they say in all their
+/// moods is the sandbox's to test with; these always answer.
+final class WalkProviders: Fetcher {
+    static let tokenURL = "https://provider.example/token"
+    static let revokeURL = "https://provider.example/revoke"
+
+    private struct State {
+        var issued = 0
+        /// The refresh tokens that are honoured, by whom they are of.
+        var honoured: [String: Set<String>] = [:]
+    }
+
+    private let clock: ManualClock
+    private let state = Mutex(State())
+
+    init(clock: ManualClock) {
+        self.clock = clock
+    }
+
+    /// A code that is good for this person.
+    func code(_ provider: Provider, _ subject: String) -> String {
+        "\(nextNumber())-\(provider.rawValue)-\(subject)"
+    }
+
+    /// The person withdraws in the provider's settings. Every token of theirs is dead.
+    func withdraw(_ subject: String) {
+        state.withLock { $0.honoured[subject] = nil }
+    }
+
+    private func nextNumber() -> Int {
+        state.withLock {
+            $0.issued += 1
+            return $0.issued
+        }
+    }
+
+    func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
+        let fields = WalkProviders.fields(of: request)
+        if let code = fields["code"] { return answer(toCode: code, of: fields["client_id"] ?? "") }
+        let token = fields["token"] ?? fields["refresh_token"] ?? ""
+        let subject = WalkProviders.subject(in: token)
+        // A revocation ends the person's whole authorization.
+        if request.url == WalkProviders.revokeURL { withdraw(subject) }
+        let isHonoured = state.withLock { $0.honoured[subject]?.contains(token) ?? false }
+        return isHonoured || request.url == WalkProviders.revokeURL
+            ? FetchResponse(status: 200, body: Array(#"{"access_token":"access"}"#.utf8))
+            : FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8))
+    }
+
+    private func answer(toCode code: String, of clientID: String) -> FetchResponse {
+        let parts = code.split(separator: "-", maxSplits: 2).map(String.init)
+        guard parts.count == 3, let provider = Provider(rawValue: parts[1]),
+            let token = try? WalkWorld.token(provider, parts[2], at: clock.now())
+        else { return FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)) }
+        let refreshToken = "\(nextNumber())-\(provider.rawValue)-\(parts[2])"
+        state.withLock { _ = $0.honoured[parts[2], default: []].insert(refreshToken) }
+        var body = JSONWriter()
+        body.beginObject()
+        body.member("access_token", "access")
+        body.member("refresh_token", refreshToken)
+        body.member("id_token", token)
+        body.endObject()
+        return FetchResponse(status: 200, body: body.bytes)
+    }
+
+    private static func subject(in token: String) -> String {
+        token.split(separator: "-", maxSplits: 2).last.map(String.init) ?? ""
+    }
+
+    /// Of a form whose values need no escape where they matter.
+    private static func fields(of request: FetchRequest) -> [String: String] {
+        let pairs = String(decoding: request.body ?? [], as: UTF8.self).split(separator: "&").map {
+            $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        }
+        return Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }) { first, _ in first }
+    }
+}

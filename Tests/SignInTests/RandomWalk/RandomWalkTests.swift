@@ -1,0 +1,118 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+/// Whatever people, operators and providers do, in whatever order and at once: what must never be is not. The same ways
+/// are gone every time; the soak goes others.
+@Suite struct RandomWalkTests {
+    @Test(arguments: WalkPolicy.all)
+    func `eight walkers at once break nothing`(policy: WalkPolicy) async throws {
+        try await WalkWorld.run(policy, poolSize: 8) { world in
+            var walk = RandomWalk(world, seed: 1, walkers: 8)
+            try await walk.go(500, pause: 48)
+            #expect(walk.steps >= 500)
+        }
+    }
+
+    @Test(arguments: WalkPolicy.all)
+    func `one walker breaks nothing, looked at after each step`(policy: WalkPolicy) async throws {
+        try await WalkWorld.run(policy) { world in
+            var walk = RandomWalk(world, seed: 2)
+            try await walk.go(150, pause: 1)
+        }
+    }
+
+    @Test func `one walker goes the same way again`() async throws {
+        var traces: [[String]] = []
+        for _ in 1...2 {
+            try await WalkWorld.run(WalkPolicy(verifiedEmail: .automatic, strayAccount: .merge)) { world in
+                var walk = RandomWalk(world, seed: 7, keepsTrace: true)
+                try await walk.go(200, pause: 200)
+                traces.append(walk.walkers[0].trace)
+            }
+        }
+        #expect(traces[0].count == 200)
+        #expect(traces[0] == traces[1])
+    }
+
+    @Test func `fifty at once on ten accounts end in no deadlock`() async throws {
+        let contention = WalkContention(seed: 3)
+        let metrics = try await contention.run { $0 < 2_000 }
+        #expect(metrics.steps >= 2_000)
+        #expect(metrics.deadlocks == 0)
+    }
+
+    // MARK: That a breach is seen
+
+    /// What an operator would have to do to the database by hand.
+    private static let breaches: [WalkInvariant: [SQL]] = [
+        .oneIdentityOfAProvider: [
+            "ALTER TABLE identities DROP CONSTRAINT identities_account_provider_key",
+            "UPDATE identities SET account_id = (SELECT account_id FROM identities WHERE subject = 'kim')",
+        ],
+        .sessionOfLinkedIdentity: ["DELETE FROM identities WHERE subject = 'kim'"],
+        .sessionOfActiveAccount: ["UPDATE accounts SET status = 'disabled'"],
+        .wayIn: ["DELETE FROM identities", "UPDATE accounts SET email_verified = false"],
+        .passwordWithAddress: ["UPDATE accounts SET password_hash = 'x'"],
+        .grantOfItsHolder: [grant("identity_id, NULL, NULL"), "UPDATE provider_grants SET subject = 'nobody'"],
+        .grantInForce: [grant("identity_id, NULL, NULL")],
+        .revocationUnderWay: ["UPDATE identities SET authorization_status = 'revoking'"],
+        .doneHoldsNothing: [
+            """
+            INSERT INTO outbox (message_id, kind, status, provider, realm, subject, next_attempt_at, created_at,
+                finished_at)
+            SELECT identity_id, 'revocation', 'done', provider, realm, subject, created_at, created_at, created_at
+            FROM identities
+            """, grant("NULL, NULL, identity_id"),
+        ],
+        .oneOwnerOfAnAddress: [
+            "ALTER TABLE accounts DROP CONSTRAINT accounts_email_key", "UPDATE accounts SET email = 'kim@example.com'",
+        ],
+        .sessionLineage: [
+            "ALTER TABLE sessions DROP CONSTRAINT sessions_lineage_ordered",
+            "UPDATE sessions SET parent_generation = 2",
+        ],
+    ]
+
+    private static func grant(_ holders: SQL) -> SQL {
+        """
+        INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
+            prefix_fingerprint, digest_fingerprint, created_at, identity_id, ticket_hash, revocation_id)
+        SELECT gen_random_uuid(), provider, realm, subject, 'lamp', '', '', '', created_at, \(holders)
+        FROM identities
+        """
+    }
+
+    @Test(arguments: WalkInvariant.allCases)
+    func `a walk sees what must not be`(invariant: WalkInvariant) async throws {
+        try await SignInFixture.run { fixture in
+            for person in ["kim", "ada"] {
+                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(person)))
+            }
+            let now = fixture.clock.now()
+            #expect(try await WalkInvariant.broken(in: fixture.database, at: now).isEmpty)
+            for statement in try #require(Self.breaches[invariant]) {
+                _ = try await fixture.database.execute(statement)
+            }
+            #expect(try await WalkInvariant.broken(in: fixture.database, at: now).keys.contains(invariant))
+        }
+    }
+
+    @Test func `a walk sees what nobody wrote down, and what was used twice`() async throws {
+        try await WalkWorld.run(WalkPolicy.all[0]) { world in
+            let told = WalkChange(requestID: "walk-0-1", kinds: [.accountCreated])
+            let missing = try await WalkRecord.missing([told], in: world.database, since: world.clock.now())
+            #expect(missing == ["nothing is written down of account_created by walk-0-1"])
+            for _ in 1...2 {
+                world.memory.spent(ticket: "ticket")
+                world.memory.used(code: EmailCodeID(now: world.clock.now()))
+            }
+            #expect(world.memory.takeReport().faults == ["a ticket was used twice"])
+            let code = EmailCodeID(now: world.clock.now())
+            for _ in 1...2 { world.memory.used(code: code) }
+            #expect(world.memory.takeReport().faults == ["a mailed code was accepted twice"])
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Accounts
+import KeyRing
+import Logging
+import OpenSSL
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The rules under which a walk goes.
+struct WalkPolicy: Sendable, CustomTestStringConvertible {
+    let verifiedEmail: VerifiedEmailPolicy
+    let strayAccount: StrayAccountPolicy
+
+    static let all = VerifiedEmailPolicy.allCases.flatMap { verifiedEmail in
+        StrayAccountPolicy.allCases.map { WalkPolicy(verifiedEmail: verifiedEmail, strayAccount: $0) }
+    }
+
+    /// What Apple's events do, one way with either policy of the other kind.
+    var accountDeleted: AccountDeletedPolicy { strayAccount == .merge ? .deleteAccount : .unlink }
+    var consentRevoked: ConsentRevokedPolicy { verifiedEmail == .automatic ? .keep : .unlink }
+
+    var testDescription: String { "\(verifiedEmail) \(strayAccount)" }
+}
+
+/// The service and its workers over one database, both providers, a clock that walkers move, and what they remember.
+struct WalkWorld: Sendable {
+    static let refreshLifetime: Int64 = 5_184_000
+
+    let people: [WalkPerson]
+    let policy: WalkPolicy
+    let database: Database
+    let clock = ManualClock(at: SignInFixture.start)
+    let memory = WalkMemory()
+    let providers: WalkProviders
+    let stores: Stores
+    let keyRing: KeyRing
+    let service: SignInService
+    let revocations: RevocationWorker
+    let checks: GrantCheckWorker
+    let sweeping: RetentionSweeper
+
+    /// Three people on a database of their own.
+    static func run(
+        _ policy: WalkPolicy, poolSize: Int = 4, _ body: (WalkWorld) async throws -> Void
+    ) async throws {
+        // Many want the same rows, and hold a connection while they wait for them.
+        let patient: (inout Database.Configuration) -> Void = { configuration in
+            configuration.poolSize = poolSize
+            configuration.acquireTimeout = .seconds(300)
+        }
+        try await ScratchDatabase.withMigratedPool(configure: patient) { database in
+            try await body(
+                try await WalkWorld(people: WalkPerson.crowd(3), policy: policy, database: database))
+        }
+    }
+
+    init(people: [WalkPerson], policy: WalkPolicy, database: Database) async throws {
+        self.people = people
+        self.policy = policy
+        self.database = database
+        providers = WalkProviders(clock: clock)
+        keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
+        let logger = Logger(label: "walk") { [memory] _ in WalkLog(memory: memory) }
+        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        let apple = AppleProvider(
+            configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys)
+        let google = GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys)
+        let endpoints = TokenEndpoints(
+            apple: AppleTokenEndpoint(
+                provider: apple,
+                configuration: .init(
+                    teams: [
+                        .init(
+                            teamID: "WALKTEAM01", keyID: "WALKKEY001", privateKey: try P256PrivateKey(),
+                            clientIDs: [SignInFixture.appleClient])
+                    ], tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),
+                fetcher: providers, logger: logger),
+            google: GoogleTokenEndpoint(
+                provider: google,
+                configuration: .init(
+                    clientID: SignInFixture.googleClient, clientSecret: "walk-secret",
+                    tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),
+                fetcher: providers, logger: logger))
+        // The access token outlives the walk: whether a session still lives is then its row's to say.
+        let accessTokens = try await AccessTokens(
+            configuration: .init(
+                issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 100 * 365 * 86_400),
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: logger)
+        service = SignInService(
+            configuration: WalkWorld.configuration(policy), apple: apple, google: google, endpoints: endpoints,
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing,
+            passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1_000),
+            clock: clock, logger: logger)
+        revocations = RevocationWorker(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
+        checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        sweeping = RetentionSweeper(
+            stores: stores, refreshLifetime: WalkWorld.refreshLifetime, clock: clock, logger: SignInFixture.quiet)
+    }
+
+    private static func configuration(_ policy: WalkPolicy) -> SignInService.Configuration {
+        var configuration = SignInService.Configuration(
+            verifiedEmailPolicy: policy.verifiedEmail, refreshLifetime: refreshLifetime)
+        configuration.strayAccountPolicy = policy.strayAccount
+        configuration.mailLanguages = ["en"]
+        // Drawn on and given back, and never used up, also not by whoever is overtaken by the clock.
+        configuration.limits = Dictionary(
+            uniqueKeysWithValues: LimitKind.allCases.map { ($0, .limit(count: 100_000_000, seconds: 100 * 86_400)) })
+        configuration.codeExchangeTimeout.besideToken = .seconds(60)
+        configuration.codeExchangeTimeout.forRevocations = .seconds(30)
+        configuration.codeExchangeTimeout.alone = .seconds(60)
+        return configuration
+    }
+
+    /// A provider's token, issued now.
+    static func token(
+        _ provider: Provider, _ subject: String, _ claims: [(String, TokenMint.Literal?)] = [], at now: Timestamp
+    ) throws -> String {
+        let (issuer, client) =
+            provider == .apple
+            ? ("https://appleid.apple.com", SignInFixture.appleClient)
+            : ("https://accounts.google.com", SignInFixture.googleClient)
+        var members: TokenMint.Members = [
+            "iss": .string(issuer), "aud": .string(client), "sub": .string(subject), "iat": .integer(now.seconds),
+            "exp": .integer(now.seconds + 3_600),
+        ]
+        for (name, value) in claims { members = members.with(name, value) }
+        return String(decoding: try TokenMint.shared.token(members), as: UTF8.self)
+    }
+}
+
+extension WalkWorld {
+    /// How many the database has had to end, as far as its connections have told by now: each does so within a second of
+    /// its next statement. Whoever loses one is tried again, and nobody hears of it.
+    func deadlocks() async throws -> Int64 {
+        let counts = try await database.query(
+            "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+        return counts.first ?? 0
+    }
+}
+
+/// Whatever work in the background warns of is a fault of the walk's: it would have been an error to somebody.
+private struct WalkLog: LogHandler {
+    let memory: WalkMemory
+    var logLevel = Logger.Level.warning
+    var metadata: Logger.Metadata = [:]
+
+    init(memory: WalkMemory) {
+        self.memory = memory
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        // What a walker does on purpose.
+        guard !"\(event.message)".hasPrefix("refresh token reused") else { return }
+        memory.note(fault: "\(event.message) \(event.metadata ?? [:])")
+    }
+}

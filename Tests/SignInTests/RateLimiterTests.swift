@@ -1,0 +1,347 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The limits of guessing and registering, as all processes of the service share them.
+@Suite struct RateLimiterTests {
+    private static let email = "kim@example.com"
+    private static let password = "correct horse battery"
+    private static let limits: [LimitKind: RateLimit] = [
+        .passwordPerAccount: .limit(count: 10, seconds: 900), .guessPerNetwork: .limit(count: 100, seconds: 900),
+        .registrationPerNetwork: .limit(count: 30, seconds: 3600),
+    ]
+
+    /// Somebody with a password and an Apple identity, and a service that has the default limits.
+    private static func run(
+        _ limits: [LimitKind: RateLimit] = limits, _ body: (SignInFixture, SignInService) async throws -> Void
+    ) async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await fixture.service.register(
+                email: email, password: password, displayName: nil, client: fixture.client)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            _ = try await fixture.bind(ticket, kim.session.credential)
+            try await body(fixture, try fixture.service { $0.limits = limits })
+        }
+    }
+
+    /// Seconds to wait, or nil when the password was looked at.
+    private static func guess(
+        _ password: String = "a wrong password", _ email: String = email, at service: SignInService,
+        from network: String? = "192.0.2.0/24"
+    ) async throws -> Int64? {
+        let client = Client(requestID: "test", address: nil, network: network, device: nil)
+        do throws(SignInFailure) {
+            _ = try await service.signIn(email: email, password: password, client: client)
+            return nil
+        } catch {
+            switch error {
+            case .invalidCredentials: return nil
+            case .rateLimited(_, let retryAfter): return retryAfter
+            default: throw error
+            }
+        }
+    }
+
+    // MARK: Passwords
+
+    @Test func `after ten wrong passwords the right one has to wait as well, as long as the answer says`() async throws
+    {
+        try await Self.run { (fixture, service) async throws in
+            for _ in 0..<10 { #expect(try await Self.guess(at: service) == nil) }
+            let hashed = fixture.passwordHasher.finished
+            #expect(try await Self.guess(at: service) == 90)
+            #expect(try await Self.guess(Self.password, at: service) == 90)
+            #expect(fixture.passwordHasher.finished == hashed)
+            fixture.clock.advance(by: 60)
+            let wait = try #require(try await Self.guess(at: service))
+            #expect(wait == 30)
+            fixture.clock.advance(by: wait - 1)
+            #expect(try await Self.guess(at: service) == 1)
+            fixture.clock.advance(by: 1)
+            // One more, and only one.
+            #expect(try await Self.guess(at: service) == nil)
+            #expect(try await Self.guess(at: service) == 90)
+            fixture.clock.advance(by: 90)
+            #expect(try await Self.guess(Self.password, at: service) == nil)
+        }
+    }
+
+    @Test func `right passwords are not counted`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            for _ in 0..<30 { #expect(try await Self.guess(Self.password, at: service) == nil) }
+            for _ in 0..<10 { #expect(try await Self.guess(at: service) == nil) }
+            #expect(try await Self.guess(at: service) == 90)
+        }
+    }
+
+    @Test func `the right password of a disabled account is no guess`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
+            for _ in 0..<12 {
+                try await expectFailure("accountDisabled") {
+                    try await service.signIn(email: Self.email, password: Self.password, client: fixture.client)
+                }
+            }
+        }
+    }
+
+    @Test func `all spellings of an address are one, known, unknown and impossible addresses alike`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let people = [
+                [
+                    "kim@example.com", "Kim@Example.com", "KIM@EXAMPLE.COM", "kim@EXAMPLE.com", "kIm@example.Com",
+                    "kim@example.com",
+                ],
+                [
+                    "nobody@bücher.example", "NOBODY@BÜCHER.example", "nobody@xn--bcher-kva.example",
+                    "nobody@XN--BCHER-KVA.example",
+                ],
+                ["no address"],
+            ]
+            for spellings in people {
+                for index in 0..<10 {
+                    #expect(
+                        try await Self.guess("a wrong password", spellings[index % spellings.count], at: service) == nil
+                    )
+                }
+                for email in spellings {
+                    #expect(try await Self.guess(Self.password, email, at: service) == 90, "\(email)")
+                }
+            }
+            // Two limits of one network and three addresses.
+            #expect(try await fixture.count("rate_limits") == 4)
+        }
+    }
+
+    @Test func `binding by password and changing one are the same guesses`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let ticket = try await fixture.ticket(.google, try fixture.google("g-1")).linkTicket
+            let session = try await fixture.session(.apple, try fixture.apple("a-1")).session
+            let kim = try await service.session(of: session.bearer)
+            for _ in 0..<5 {
+                try await expectFailure("invalidCredentials") {
+                    try await service.bind(
+                        linkTicket: ticket, credential: .password(email: Self.email, password: "a wrong password"),
+                        client: fixture.client)
+                }
+                try await expectFailure("invalidCredentials") {
+                    try await service.changePassword(
+                        of: kim, current: "a wrong password", to: "another good password", client: fixture.client)
+                }
+            }
+            #expect(try await Self.guess(Self.password, at: service) == 90)
+            try await expectFailure("rateLimited") {
+                try await service.bind(
+                    linkTicket: ticket, credential: .password(email: Self.email, password: Self.password),
+                    client: fixture.client)
+            }
+            try await expectFailure("rateLimited") {
+                try await service.changePassword(
+                    of: kim, current: Self.password, to: "another good password", client: fixture.client)
+            }
+        }
+    }
+
+    @Test func `of fifty wrong passwords at once ten are looked at`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let processes = [service, try fixture.service { $0.limits = Self.limits }]
+            let hashed = fixture.passwordHasher.finished
+            let outcomes = try await race(50) { index in
+                try await processes[index % 2].signIn(
+                    email: Self.email, password: "a wrong password \(index)", client: fixture.client)
+            }
+            #expect(outcomes == ["invalidCredentials": 10, "rateLimited": 40])
+            #expect(fixture.passwordHasher.finished == hashed + 10)
+        }
+    }
+
+    @Test func `processes share the counters, which outlive them`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let other = try fixture.service { $0.limits = Self.limits }
+            for _ in 0..<5 {
+                #expect(try await Self.guess(at: service) == nil)
+                #expect(try await Self.guess(at: other) == nil)
+            }
+            #expect(try await Self.guess(at: service) == 90)
+            let restarted = try fixture.service { $0.limits = Self.limits }
+            #expect(try await Self.guess(at: restarted) == 90)
+        }
+    }
+
+    @Test func `a service that has too much to hash gives the guess back`() async throws {
+        try await Self.run { fixture, _ in
+            let full = try PasswordHasher(cost: SignInFixture.cheap, slots: 1, maximumWaiting: 0)
+            let busy = try fixture.service(passwordHasher: full) { $0.limits = Self.limits }
+            let outcomes = try await race(8) { _ in
+                try await busy.signIn(email: Self.email, password: Self.password, client: fixture.client)
+            }
+            #expect(outcomes["rateLimited"] == nil)
+            let service = try fixture.service { $0.limits = Self.limits }
+            for _ in 0..<10 { #expect(try await Self.guess(at: service) == nil) }
+            #expect(try await Self.guess(at: service) == 90)
+        }
+    }
+
+    // MARK: Networks
+
+    @Test func `a network that has guessed a hundred times waits, whoever it guesses at`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            for index in 0..<100 {
+                #expect(try await Self.guess("a wrong password", "victim-\(index)@example.com", at: service) == nil)
+            }
+            #expect(try await Self.guess("a wrong password", "another@example.com", at: service) == 9)
+            #expect(try await Self.guess(Self.password, at: service) == 9)
+            // The neighbours are not to blame.
+            #expect(try await Self.guess(Self.password, at: service, from: "198.51.100.0/24") == nil)
+            // Whoever is not even tried leaves no row: a hundred and Kim, and two networks.
+            #expect(try await fixture.count("rate_limits") == 103)
+            fixture.clock.advance(by: 9)
+            #expect(try await Self.guess(Self.password, at: service) == nil)
+        }
+    }
+
+    @Test func `who waits for an account is not counted for the network`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            for _ in 0..<10 { _ = try await Self.guess(at: service) }
+            for _ in 0..<200 { #expect(try await Self.guess(at: service) == 90) }
+            for index in 0..<90 {
+                #expect(try await Self.guess("a wrong password", "victim-\(index)@example.com", at: service) == nil)
+            }
+            #expect(try await Self.guess("a wrong password", "another@example.com", at: service) == 9)
+        }
+    }
+
+    @Test func `from everywhere at once one account is still guessed at ten times`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            var waits: [Int64?] = []
+            for index in 0..<60 { waits.append(try await Self.guess(at: service, from: "10.0.\(index).0/24")) }
+            #expect(waits == Array(repeating: nil, count: 10) + Array(repeating: 90, count: 50))
+        }
+    }
+
+    @Test func `a network registers thirty accounts, and is told of taken addresses no oftener`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let client = Client(requestID: "test", address: nil, network: "2001:db8:1:2::/64", device: nil)
+            @Sendable func register(_ email: String, _ password: String = Self.password) async throws -> SignedIn {
+                try await service.register(email: email, password: password, displayName: nil, client: client)
+            }
+            for index in 0..<15 {
+                _ = try await register("new-\(index)@example.com")
+                try await expectFailure("emailTaken") { try await register("KIM@example.com") }
+            }
+            // What nobody looks an address up for is not counted.
+            try await expectFailure("malformedEmail") { try await register("no address") }
+            try await expectFailure("weakPassword") { try await register("weak@example.com", "password") }
+            let queries = try await fixture.count("accounts")
+            for email in ["kim@example.com", "free@example.com"] {
+                try await expectFailure("rateLimited") { try await register(email) }
+            }
+            #expect(try await fixture.count("accounts") == queries)
+            fixture.clock.advance(by: 120)
+            _ = try await register("free@example.com")
+            try await expectFailure("rateLimited") { try await register("late@example.com") }
+        }
+    }
+
+    // MARK: Without limits
+
+    @Test func `a limit that is off counts nothing`() async throws {
+        try await Self.run([.passwordPerAccount: .none, .guessPerNetwork: .none]) { (fixture, service) async throws in
+            for _ in 0..<120 { #expect(try await Self.guess(at: service) == nil) }
+            #expect(try await fixture.count("rate_limits") == 0)
+        }
+    }
+
+    @Test func `whoever is guessed at a thousand times signs in by a provider as ever`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            for index in 0..<1_000 {
+                _ = try await Self.guess(at: service, from: "10.\(index / 250).\(index % 250).0/24")
+            }
+            let rows: SQL =
+                "SELECT string_agg(xmin::text || ctid::text || full_at::text, ' ' ORDER BY limit_key) FROM rate_limits"
+            let before = try await fixture.text(rows)
+            let credential = ProviderCredential(
+                token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            let client = Client(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
+            guard case .signedIn = try await service.signIn(with: .apple, credential, client: client) else {
+                throw SignInFixture.Unexpected.linkRequired
+            }
+            // Nor does that touch a counter.
+            #expect(try await fixture.text(rows) == before)
+            #expect(try await Self.guess(Self.password, at: service, from: "172.16.0.0/24") == 90)
+        }
+    }
+
+    // MARK: Rows
+
+    @Test func `a row names nobody`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            _ = try await Self.guess(at: service)
+            _ = try await Self.guess(at: service, from: "2001:db8:1:2::/64")
+            let dump = try await fixture.text(
+                "SELECT string_agg(r::text || encode(limit_key, 'escape'), ' ') FROM rate_limits r")
+            for name in ["kim", "example", "192.0.2", "2001", "db8", "password", "guess"] {
+                #expect(!dump.lowercased().contains(name), "\(name)")
+            }
+            // Not even by a digest that whoever guesses the address could make.
+            let other = try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)) { $0.limits = Self.limits }
+            for _ in 0..<10 { #expect(try await Self.guess(at: other) == nil) }
+            #expect(try await fixture.count("rate_limits") == 5)
+        }
+    }
+
+    @Test func `a row goes when its allowance is whole again, and not before`() async throws {
+        try await Self.run { (fixture, service) async throws in
+            let sweeping = RetentionSweeper(
+                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
+            for _ in 0..<10 { _ = try await Self.guess(at: service) }
+            fixture.clock.advance(by: 899)
+            _ = try await sweeping.sweep()
+            // The network's hundred came back sooner.
+            #expect(try await fixture.count("rate_limits") == 1)
+            fixture.clock.advance(by: 2)
+            _ = try await sweeping.sweep()
+            #expect(try await fixture.count("rate_limits") == 0)
+            for _ in 0..<10 { #expect(try await Self.guess(at: service) == nil) }
+            #expect(try await Self.guess(at: service) == 90)
+        }
+    }
+
+    @Test(arguments: [(1, 1), (3, 10), (7, 60), (60, 60), (1, 86_400)])
+    func `exactly the allowance can be drawn at once, and one by one as it comes back`(
+        count: Int, seconds: Int
+    ) async throws {
+        try await SignInFixture.run { fixture in
+            let store = fixture.stores.limits
+            let key = [UInt8](repeating: 1, count: 32)
+            let now = fixture.clock.now()
+            for _ in 0..<count {
+                #expect(try await store.draw(key, count: count, seconds: seconds, at: now) == nil)
+            }
+            for _ in 0..<3 {
+                let wait = try #require(
+                    try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()))
+                #expect(wait >= 1 && wait <= max(1, (seconds + count - 1) / count))
+                fixture.clock.advance(by: wait)
+                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) == nil)
+                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) != nil)
+            }
+            fixture.clock.advance(by: Int64(seconds))
+            for _ in 0..<count {
+                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) == nil)
+            }
+            #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) != nil)
+        }
+    }
+}
+
+extension SignInFixture {
+    /// The one text that a query answers.
+    func text(_ query: SQL) async throws -> String {
+        let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
+        return (rows.first ?? nil) ?? ""
+    }
+}

@@ -1,0 +1,150 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// Refusals reach the trail as sums, and cost the refused request nothing.
+@Suite struct RefusalAggregatorTests {
+    private static func rows(_ fixture: SignInFixture) async throws -> [String] {
+        try await fixture.database.query(
+            """
+            SELECT concat_ws(' ', type, COALESCE(provider, '-'), reason, COALESCE(network, '-'),
+                COALESCE(request_id, '-'), occurrences)
+            FROM audit_events
+            WHERE type IN ('credential_rejected', 'guess_rejected', 'rate_limited', 'code_requested')
+            ORDER BY type, reason, network, occurrences
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+    }
+
+    private static func client(_ id: String, _ network: String = "192.0.2.0/24") -> Client {
+        Client(requestID: id, address: "192.0.2.7", network: network, device: nil)
+    }
+
+    private static func refuse(_ token: String, _ client: Client, by service: SignInService) async throws {
+        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        await #expect(throws: SignInFailure.self) { try await service.signIn(with: .apple, credential, client: client) }
+    }
+
+    @Test func `a refused token is written down at the next flush, and many as one`() async throws {
+        try await SignInFixture.run { fixture in
+            let stranger = try fixture.apple("a-1", [("aud", "com.example.other")])
+            try await Self.refuse("junk", Self.client("r1"), by: fixture.service)
+            for number in 2...4 {
+                try await Self.refuse(stranger, Self.client("r\(number)"), by: fixture.service)
+            }
+            try await Self.refuse(stranger, Self.client("r5", "198.51.100.0/24"), by: fixture.service)
+            #expect(try await Self.rows(fixture) == [])
+            #expect(try await fixture.service.journal.flush() == 3)
+            #expect(
+                try await Self.rows(fixture) == [
+                    "credential_rejected apple audience_rejected 192.0.2.0/24 - 3",
+                    "credential_rejected apple audience_rejected 198.51.100.0/24 r5 1",
+                    "credential_rejected apple malformed 192.0.2.0/24 r1 1",
+                ])
+            #expect(try await fixture.service.journal.flush() == 0)
+            #expect(try await Self.rows(fixture).count == 3)
+        }
+    }
+
+    /// Neither the record nor the database tells whether there is an account.
+    @Test func `a wrong guess is written down without at whose`() async throws {
+        try await SignInFixture.run { fixture in
+            let service = fixture.service
+            _ = try await service.register(
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, client: fixture.client)
+            for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
+                await #expect(throws: SignInFailure.self) {
+                    try await service.signIn(email: email, password: "a wrong one", client: Self.client("r1"))
+                }
+            }
+            await #expect(throws: SignInFailure.self) {
+                try await service.signIn(email: "kim@example.com", code: "123456", client: Self.client("r2"))
+            }
+            try await service.journal.flush()
+            #expect(
+                try await Self.rows(fixture) == [
+                    "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 - 3",
+                ])
+            #expect(
+                try await fixture.count("audit_events WHERE type = 'guess_rejected' AND account_id IS NOT NULL") == 0)
+        }
+    }
+
+    @Test func `who runs into a limit is written down with which, and who asks for a code with what for`() async throws
+    {
+        let configure: (inout SignInService.Configuration) -> Void = { configuration in
+            configuration.limits = [.mailPerAddress: .limit(count: 1, seconds: 3600)]
+            configuration.mailLanguages = ["en"]
+        }
+        try await SignInFixture.run(configure: configure) { fixture in
+            let service = fixture.service
+            try await service.mailCode(to: "kim@example.com", for: .signIn, client: Self.client("r1"))
+            for _ in 0..<2 {
+                try await expectFailure("rateLimited") {
+                    try await service.mailCode(to: "kim@example.com", for: .resetPassword, client: Self.client("r2"))
+                }
+            }
+            try await service.journal.flush()
+            #expect(
+                try await Self.rows(fixture) == [
+                    "code_requested - signIn 192.0.2.0/24 r1 1", "rate_limited - mailPerAddress 192.0.2.0/24 - 2",
+                ])
+        }
+    }
+
+    @Test func `one network asks for so many codes, whoever they are for`() async throws {
+        let configure = { (configuration: inout SignInService.Configuration) in
+            configuration.limits = [.mailPerNetwork: .limit(count: 2, seconds: 3600)]
+            configuration.mailLanguages = ["en"]
+        }
+        try await SignInFixture.run(configure: configure) { fixture in
+            for name in ["kim", "ada"] {
+                try await fixture.service.mailCode(to: "\(name)@example.com", for: .signIn, client: Self.client("r1"))
+            }
+            try await expectFailure("rateLimited") {
+                try await fixture.service.mailCode(to: "lee@example.com", for: .signIn, client: Self.client("r2"))
+            }
+            #expect(try await fixture.count("email_codes") == 2)
+        }
+    }
+
+    @Test func `beyond its bound the journal forgets the networks and no refusal`() async throws {
+        try await SignInFixture.run { fixture in
+            let journal = fixture.service.journal
+            for number in 0..<1000 {
+                journal.note(
+                    .credentialRejected, provider: .apple, reason: "expired", network: "10.0.\(number).0/24",
+                    requestID: "r\(number)")
+                journal.note(
+                    .guessRejected, reason: "password", network: "10.1.\(number).0/24", requestID: "g\(number)")
+            }
+            #expect(try await journal.flush() == RefusalAggregator.limit + 2)
+            let rows = try await Self.rows(fixture)
+            let rest = 1000 - RefusalAggregator.limit / 2
+            #expect(rows.contains("credential_rejected apple expired - - \(rest)"))
+            #expect(rows.contains("guess_rejected - password - - \(rest)"))
+            #expect(try await fixture.count("audit_events WHERE occurrences = 1") == Int64(RefusalAggregator.limit))
+        }
+    }
+
+    @Test func `what can't be written is kept, within the same bound`() async throws {
+        try await SignInFixture.run { fixture in
+            let journal = fixture.service.journal
+            journal.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
+            try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
+            await #expect(throws: PostgresError.self) { try await journal.flush() }
+            journal.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
+            for number in 0..<RefusalAggregator.limit {
+                journal.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
+            }
+            await #expect(throws: PostgresError.self) { try await journal.flush() }
+            try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
+            #expect(try await journal.flush() == RefusalAggregator.limit + 1)
+            #expect(try await Self.rows(fixture).contains("guess_rejected - password 10.0.0.0/24 - 2"))
+            #expect(try await fixture.count("audit_events") == Int64(RefusalAggregator.limit) + 1)
+        }
+    }
+}

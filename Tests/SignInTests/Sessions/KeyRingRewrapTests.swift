@@ -1,0 +1,237 @@
+import Accounts
+import Foundation
+import KeyRing
+import Logging
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// From one line of the key ring to the next.
+@Suite struct KeyRingRewrapTests {
+    private static let rings = Result {
+        (
+            first: try SignInFixture.makeKeyRing(lines: [("k1", 7)]),
+            both: try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)]),
+            second: try SignInFixture.makeKeyRing(lines: [("k2", 8)])
+        )
+    }
+
+    @Test func `what an old line sealed is sealed anew, page by page, and opens without it`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(1_201, under: rings.first)
+            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+            #expect(results.map(\.done) == [1_201, 1])
+            #expect(results.map(\.total) == [1_201, 1])
+            #expect(results.map(\.left) == [0, 0])
+            #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
+
+            // The process that had them open goes on, and one that never had the old line starts.
+            try await AccessTokens(
+                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
+                keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
+            ).rereadKeys()
+            let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+            #expect(again.map(\.done) == [0, 0])
+        }
+    }
+
+    @Test func `a grant is found by a provider's event as if it had been sealed under the new line`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            for (subject, ring) in [("kim", rings.first), ("lee", rings.second)] {
+                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(subject)))
+                let grant = NewGrant(
+                    clientID: SignInFixture.googleClient, refreshToken: "1//the-same-token",
+                    exchangedAt: fixture.clock.now(), checkAt: nil)
+                let key = IdentityKey(
+                    provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
+                let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(grant, for: key)
+                #expect(isKept)
+            }
+            let kinds: SQL = "(SELECT DISTINCT prefix_fingerprint, digest_fingerprint FROM provider_grants) AS f"
+            #expect(try await fixture.count(kinds) == 2)
+            _ = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
+            #expect(try await fixture.count(kinds) == 1)
+        }
+    }
+
+    @Test func `of two runs at once each value is sealed anew by one`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(1_201, under: rings.first)
+            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+            async let one = rewrap.run()
+            async let other = rewrap.run()
+            let (first, second) = (try await one, try await other)
+            #expect(first[0].done + second[0].done == 1_201)
+            #expect(first[1].done + second[1].done == 1)
+            #expect(try await rewrap.run().map(\.left) == [0, 0])
+            #expect(try await fixture.database.tokens(rings.second).count == 1_201)
+        }
+    }
+
+    @Test func `a run that is killed leaves good values, and the next one carries on`() async throws {
+        let rings = try Self.rings.get()
+        try await ScratchDatabase.withMigrated { scratch in
+            try await scratch.withPool { database in
+                try await database.insertGrants(1_201, under: rings.first)
+                await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String] in
+                    let database = Database(
+                        configuration: .init(url: url, poolSize: 1),
+                        logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+                    _ = try await KeyRingRewrap(database: database, keyRing: try Self.rings.get().both).run {
+                        progress in
+                        if progress.done == 1_000 { kill(getpid(), SIGKILL) }
+                    }
+                }
+                #expect(try await database.tokens(rings.both).count == 1_201)
+                let rest = try await KeyRingRewrap(database: database, keyRing: rings.both).run()
+                #expect(rest[0].total == 201)
+                #expect(rest[0].done == 201)
+                #expect(try await database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
+            }
+        }
+    }
+
+    @Test func `a grant that somebody has locked is not waited for, and comes with the next run`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(3, under: rings.first)
+            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+            let held = try await fixture.database.transaction { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+                return try await rewrap.run()
+            }
+            #expect(held[0].done == 2)
+            #expect(held[0].left == 1)
+            #expect(try await rewrap.run()[0].left == 0)
+        }
+    }
+
+    @Test func `a grant that is replaced meanwhile keeps its newest token`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(200, under: rings.first)
+            let old = GrantStore(database: fixture.database, keyRing: rings.first)
+            let replacing = Task {
+                for number in 1...5 {
+                    for subject in 0..<200 {
+                        let grant = NewGrant(
+                            clientID: "client", refreshToken: "newer \(subject) \(number)",
+                            exchangedAt: fixture.clock.now(), checkAt: nil)
+                        let key = IdentityKey(
+                            provider: .google, realm: .main, subject: try #require(ProviderSubject("\(subject)")))
+                        #expect(try await old.keep(grant, for: key))
+                    }
+                }
+            }
+            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+            let watching = Task { while !Task.isCancelled { _ = try await rewrap.run() } }
+            try await replacing.value
+            watching.cancel()
+            _ = try? await watching.value
+            #expect(try await rewrap.run()[0].left == 0)
+            let kept = try await fixture.database.tokens(rings.second)
+            #expect(kept == (0..<200).map { "newer \($0) 5" })
+        }
+    }
+
+    @Test func `what can't be opened is counted and left as it is`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(3, under: rings.first)
+            let results = try await KeyRingRewrap(database: fixture.database, keyRing: rings.second).run()
+            #expect(results.map(\.left) == [3, 1])
+            #expect(results.map(\.unreadable) == [3, 1])
+            #expect(results.compactMap { $0.reason?.description.contains("lacks a key") } == [true, true])
+            #expect(try await fixture.database.tokens(rings.first).count == 3)
+        }
+    }
+
+    @Test func `sessions, codes and seals that need a line are told with it`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
+            let new = KeyRingLines(database: fixture.database, keyRing: rings.both)
+            #expect(try await old.otherUses(at: fixture.clock.now()).isEmpty)
+            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.writtenAt) == [nil])
+
+            try await old.noteWriting(at: fixture.clock.now())
+            let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
+            _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("lee")))
+            try await fixture.database.execute(
+                """
+                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                    created_at)
+                VALUES (1, 1, 12, gen_random_uuid(), 1, 1, 'k1', decode(repeat('0c', 32), 'hex'), now())
+                """)
+            let lastWritten = fixture.clock.now()
+            fixture.clock.advance(by: 3_600)
+            try await new.noteWriting(at: fixture.clock.now())
+
+            let before = try #require(try await new.otherUses(at: fixture.clock.now()).first)
+            #expect(before.keyID == "k1")
+            #expect(before.writtenAt == lastWritten)
+            #expect(before.sessions == 2)
+            #expect(before.sessionsUntil == lastWritten.advanced(bySeconds: 5_184_000))
+            #expect(before.seals == 1)
+            // A minute for the notes that came in between, and ten for the code that was mailed last.
+            #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
+            // Whoever has refreshed needs it no more.
+            _ = try await fixture.service(keyRing: rings.both).refresh(kim.session.refreshToken, client: fixture.client)
+            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessions) == [1])
+            fixture.clock.advance(by: 5_184_000)
+            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessionsUntil) == [nil])
+        }
+    }
+}
+
+extension Database {
+    /// Identities with the subjects "0", "1" …, each with a grant of the token "token 0", "token 1" …
+    fileprivate func insertGrants(_ count: Int, under keyRing: KeyRing) async throws {
+        let now = Timestamp(seconds: SignInFixture.start)
+        let ids = (0..<count).map { _ in GrantID(now: now) }
+        let sealed = try ids.enumerated().map { index, id in
+            try keyRing.seal(
+                Array("token \(index)".utf8), for: .grants,
+                at: SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token"))
+        }
+        let numbers = Array(0..<count)
+        try await execute(
+            """
+            WITH row AS (
+                SELECT *, gen_random_uuid() AS account_id, gen_random_uuid() AS identity_id
+                FROM unnest(\(ids), \(sealed), \(numbers)) AS r (grant_id, sealed, number)
+            ), account AS (
+                INSERT INTO accounts (account_id, email_verified, status, created_at)
+                SELECT account_id, false, 'active', \(now) FROM row
+            ), identity AS (
+                INSERT INTO identities (identity_id, account_id, provider, realm, subject, email_verified,
+                    is_private_email, authorization_status, created_at)
+                SELECT identity_id, account_id, 'google', 'main', number::text, false, false, 'active', \(now)
+                FROM row
+            )
+            INSERT INTO provider_grants (grant_id, identity_id, provider, realm, subject, client_id,
+                sealed_refresh_token, prefix_fingerprint, digest_fingerprint, created_at)
+            SELECT grant_id, identity_id, 'google', 'main', number::text, 'client', sealed,
+                decode(lpad(to_hex(number), 8, '0'), 'hex'), '\\x00', \(now)
+            FROM row
+            """)
+    }
+
+    /// What all grants hold, in the order of their subjects.
+    fileprivate func tokens(_ keyRing: KeyRing) async throws -> [String] {
+        try await query(
+            "SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY subject::integer"
+        ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8].self) }
+        .map { id, sealed in
+            let location = SealedLocation(
+                table: "provider_grants", row: id.description, column: "sealed_refresh_token")
+            return String(decoding: try keyRing.open(sealed, for: .grants, at: location), as: UTF8.self)
+        }
+    }
+}

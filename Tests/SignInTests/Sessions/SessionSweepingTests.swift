@@ -1,0 +1,211 @@
+import Accounts
+import Logging
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+@Suite struct SessionSweepingTests {
+    private static let day: Int64 = 86_400
+    private static let refreshLifetime: Int64 = 60 * day
+
+    private static func sweeping(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
+        RetentionSweeper(
+            stores: fixture.stores, refreshLifetime: lifetime, clock: fixture.clock, logger: SignInFixture.quiet)
+    }
+
+    /// Adds live sessions of the account, the first a second before the second and so on, and returns their ids.
+    @discardableResult
+    private static func add(
+        _ count: Int, to account: Account, openedAt start: Timestamp, expiringAfter lifetime: Int64 = refreshLifetime,
+        in fixture: SignInFixture
+    ) async throws -> [SessionID] {
+        let ids = (0..<count).map { SessionID(now: start.advanced(bySeconds: Int64($0))) }
+        let times = (0..<count).map { start.advanced(bySeconds: Int64($0)) }
+        let ends = times.map { $0.advanced(bySeconds: lifetime) }
+        _ = try await fixture.database.execute(
+            """
+            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at, expires_at)
+            SELECT s.id, \(account.id), s.opened, s.opened, '{pwd}', s.opened, s.opened, s.ends
+            FROM unnest(\(ids), \(times), \(ends)) AS s (id, opened, ends)
+            """)
+        return ids
+    }
+
+    @Test func `an ended session is kept for seven days, an expired one as long after its end`() async throws {
+        try await SignInFixture.run { fixture in
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            let signedOut = try await fixture.session(.apple, try fixture.apple("a-1")).session
+            try await fixture.service.end(signedOut.id, of: account.id, client: fixture.client)
+            let sweeping = Self.sweeping(fixture)
+            func left() async throws -> Int64 {
+                _ = try await sweeping.sweep()
+                return try await fixture.count("sessions")
+            }
+            fixture.clock.advance(by: 7 * Self.day)
+            #expect(try await left() == 2)
+            fixture.clock.advance(by: 1)
+            #expect(try await left() == 1)
+            // The other one expires sixty days after it was opened.
+            fixture.clock.advance(by: 60 * Self.day - 1)
+            #expect(try await left() == 1)
+            fixture.clock.advance(by: 1)
+            #expect(try await left() == 0)
+        }
+    }
+
+    @Test func `a session that is refreshed is never swept, however old`() async throws {
+        try await SignInFixture.run { fixture in
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            var session = created.session
+            let sweeping = Self.sweeping(fixture)
+            for _ in 0..<12 {
+                fixture.clock.advance(by: 59 * Self.day)
+                session = try await fixture.service.refresh(session.refreshToken, client: fixture.client)
+                _ = try await sweeping.sweep()
+            }
+            _ = try await fixture.service.session(of: session.bearer)
+        }
+    }
+
+    @Test func `the walk finds every expired session among the live ones, page after page, and begins anew`()
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            let start = fixture.clock.now()
+            // Three pages that somebody still uses, with a few among them that nobody does.
+            try await Self.add(3_000, to: account, openedAt: start, expiringAfter: 400 * Self.day, in: fixture)
+            let expired = try await Self.add(
+                50, to: account, openedAt: start.advanced(bySeconds: 3_000), in: fixture)
+            try await Self.add(
+                3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day,
+                in: fixture)
+            fixture.clock.advance(by: 68 * Self.day)
+            let sweeping = Self.sweeping(fixture)
+            var swept: [Int] = []
+            for _ in 0..<4 { swept.append(try await sweeping.sweep()) }
+            // The account's own session is the oldest; its ticket goes as well.
+            #expect(swept == [2, 50, 0, 0])
+            #expect(try await fixture.count("sessions WHERE session_id = ANY (\(expired))") == 0)
+            #expect(try await fixture.count("sessions") == 6_000)
+            // What expires behind the walk is found by the next one.
+            fixture.clock.advance(by: 340 * Self.day)
+            var left = 6_000
+            for _ in 0..<10 where left > 0 { left -= try await sweeping.sweep() }
+            #expect(left == 0)
+        }
+    }
+
+    @Test func `a session that somebody is at is left for later`() async throws {
+        try await SignInFixture.run { fixture in
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            let ids = try await Self.add(3, to: account, openedAt: fixture.clock.now(), in: fixture)
+            fixture.clock.advance(by: 68 * Self.day)
+            let sweeping = Self.sweeping(fixture)
+            try await fixture.database.transaction { transaction in
+                _ = try await transaction.execute("SELECT FROM sessions WHERE session_id = \(ids[1]) FOR SHARE")
+                _ = try await sweeping.sweep()
+            }
+            #expect(try await fixture.count("sessions WHERE session_id = \(ids[1])") == 1)
+            #expect(try await fixture.count("sessions") == 1)
+            _ = try await sweeping.sweep()
+            #expect(try await fixture.count("sessions") == 0)
+        }
+    }
+
+    @Test func `several processes sweep one pile without getting in each other's way`() async throws {
+        try await SignInFixture.run { fixture in
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            try await Self.add(900, to: account, openedAt: fixture.clock.now(), in: fixture)
+            _ = try await fixture.database.execute(
+                "UPDATE sessions SET ended_at = created_at, end_reason = 'signed_out'")
+            let live = try await fixture.session(.apple, try fixture.apple("a-1"))
+            fixture.clock.advance(by: 8 * Self.day)
+            let processes = (0..<4).map { _ in Self.sweeping(fixture) }
+            let swept = try await withThrowingTaskGroup(of: Int.self) { group in
+                for process in processes {
+                    group.addTask {
+                        var swept = 0
+                        while true {
+                            let count = try await process.sweep()
+                            guard count > 0 else { return swept }
+                            swept += count
+                        }
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            // Whoever found everything locked by another has gone home before it was done.
+            var rest = 0
+            while case let count = try await processes[0].sweep(), count > 0 { rest += count }
+            // The account's first session and its ticket too.
+            #expect(swept + rest == 902)
+            _ = try await fixture.service.refresh(live.session.refreshToken, client: fixture.client)
+        }
+    }
+
+    // MARK: The clock
+
+    /// The clock of one machine must not end what lives for all others. The tests' clock stands still while the database's
+    /// goes on, so there is room for a slow machine.
+    @Test(arguments: [600_000_000, 1_200, -360] as [Int64])
+    func `a process whose clock and the database's differ sweeps nothing, and goes on when they agree`(_ ahead: Int64)
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let log = EventLog()
+            let sweeping = RetentionSweeper(
+                stores: fixture.stores, refreshLifetime: Self.refreshLifetime, clock: fixture.clock,
+                logger: Logger(label: "tests") { _ in log })
+            let present = try await fixture.stores.databaseTime()
+            fixture.clock.set(to: present.seconds)
+            let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            // Over by any of these clocks; its ticket too, which the choice has left.
+            let account = created.account
+            try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+
+            fixture.clock.set(to: present.seconds + ahead)
+            for _ in 0..<3 { #expect(try await sweeping.round() == false) }
+            #expect(try await fixture.count("sessions") == 2)
+            #expect(log.lines.count == 1)
+            #expect(log.lines.first?.contains("nothing is swept") == true)
+            #expect(log.lines.first?.contains("clock_differs") == true)
+
+            fixture.clock.set(to: try await fixture.stores.databaseTime().seconds)
+            #expect(try await sweeping.round() == false)
+            #expect(try await fixture.count("sessions") == 1)
+            #expect(log.lines.count == 2)
+            #expect(log.lines.last?.contains("sweeping goes on") == true)
+            _ = try await fixture.service.refresh(created.session.refreshToken, client: fixture.client)
+        }
+    }
+
+    @Test(arguments: [240, -60] as [Int64])
+    func `clocks that differ by less sweep on`(_ ahead: Int64) async throws {
+        try await SignInFixture.run { fixture in
+            let present = try await fixture.stores.databaseTime()
+            fixture.clock.set(to: present.seconds + ahead)
+            let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
+            try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
+            #expect(try await Self.sweeping(fixture).round() == false)
+            #expect(try await fixture.count("sessions") == 1)
+        }
+    }
+
+    @Test func `mailed codes go an hour after their end, and link tickets as before`() async throws {
+        try await SignInFixture.run { fixture in
+            let service = try fixture.service { $0.mailLanguages = ["en"] }
+            try await service.mailCode(to: "nobody@example.com", for: .signIn, client: fixture.client)
+            _ = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let sweeping = Self.sweeping(fixture)
+            fixture.clock.advance(by: 4_200)
+            #expect(try await sweeping.sweep() == 0)
+            fixture.clock.advance(by: 1)
+            #expect(try await sweeping.sweep() == 2)
+            #expect(try await fixture.count("email_codes") == 0)
+            #expect(try await fixture.count("link_tickets") == 0)
+        }
+    }
+}

@@ -1,0 +1,267 @@
+import Accounts
+import Curl
+import JOSE
+import KeyRing
+import Logging
+import OpenSSL
+import Postgres
+import Providers
+import SignIn
+import Storage
+import TestSupport
+
+/// The use cases with codes, refresh tokens and their ends. Apple and Google are a sandbox in a process of its own, whose
+/// clock stands still at the same moment as the service's.
+struct LifeCycleFixture: Sendable {
+    static let appleClient = SignInFixture.appleClient
+    static let webClient = "com.example.lamp.web"
+    static let redirectURI = "https://lamp.example.com/callback"
+    static let serverClient = SignInFixture.googleClient
+    static let team = "SANDBOX001"
+    static let keyID = "LAMPKEY001"
+
+    let sandbox: Sandbox
+    let clock = ManualClock(at: SignInFixture.start)
+    let database: Database
+    let keyRing: KeyRing
+    let stores: Stores
+    let apple: AppleProvider
+    private let google: GoogleProvider
+    private let accessTokens: AccessTokens
+    private let passwordHasher: PasswordHasher
+    private let configuration: SignInService.Configuration
+    let endpoints: TokenEndpoints
+    let service: SignInService
+    let revocations: RevocationWorker
+    let checks: GrantCheckWorker
+    let sweeping: RetentionSweeper
+    let client = Client(requestID: "test", address: "192.0.2.1", device: nil)
+
+    static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+
+    /// - Parameters:
+    ///   - appleClients: Apple's clients of the service, all of one team.
+    ///   - isPatient: whether an answer may take its time, as on a busy machine it does.
+    static func run(
+        appleClients: [String] = [appleClient], poolSize: Int = 4, isPatient: Bool = true,
+        configure: (inout SignInService.Configuration) -> Void = { _ in },
+        _ body: (LifeCycleFixture) async throws -> Void
+    ) async throws {
+        try await Sandbox.run { sandbox in
+            try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = poolSize }) { database in
+                try await body(
+                    try await LifeCycleFixture(
+                        sandbox: sandbox, database: database, appleClients: appleClients, isPatient: isPatient,
+                        configure: configure))
+            }
+        }
+    }
+
+    private init(
+        sandbox: Sandbox, database: Database, appleClients: [String], isPatient: Bool,
+        configure: (inout SignInService.Configuration) -> Void
+    ) async throws {
+        try await sandbox.setClock(clock.now().rfc3339)
+        let teamKey = try P256PrivateKey()
+        try await sandbox.registerAppleKey(team: Self.team, keyID: Self.keyID, teamKey)
+        try await sandbox.registerGoogleClient(Self.serverClient, secret: "lamp-secret")
+        for person in ["kim", "ada"] {
+            let members = #"{"email":"\#(person)@example.com"}"#
+            try await sandbox.addApplePerson(person, members)
+            try await sandbox.addGooglePerson(person, members)
+        }
+        apple = AppleProvider(
+            configuration: .init(teams: [.init(clientIDs: appleClients)]),
+            keys: .fixed(try await Self.keys(at: sandbox.appleKeysURL, of: sandbox)))
+        let google = GoogleProvider(
+            configuration: .init(clientIDs: [Self.serverClient]),
+            keys: .fixed(try await Self.keys(at: sandbox.googleKeysURL, of: sandbox)))
+        endpoints = TokenEndpoints(
+            apple: Self.appleEndpoint(
+                apple, of: sandbox, team: Self.team, keyID: Self.keyID, key: teamKey, clientIDs: appleClients),
+            google: GoogleTokenEndpoint(
+                provider: google,
+                configuration: .init(
+                    clientID: Self.serverClient, clientSecret: "lamp-secret", tokenURL: sandbox.googleTokenURL,
+                    revokeURL: sandbox.googleRevokeURL),
+                fetcher: sandbox.fetcher, logger: Self.quiet))
+        self.sandbox = sandbox
+        self.database = database
+        keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
+        accessTokens = try await AccessTokens(
+            configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: Self.quiet)
+        self.google = google
+        passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
+        var timeout = CodeExchangeTimeout()
+        if isPatient {
+            timeout.besideToken = .seconds(60)
+            timeout.forRevocations = .seconds(30)
+            timeout.alone = .seconds(60)
+        }
+        var configuration = SignInService.Configuration(
+            verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000, redirectURIs: [Self.redirectURI])
+        configuration.codeExchangeTimeout = timeout
+        configure(&configuration)
+        self.configuration = configuration
+        service = Self.service(
+            configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
+            accessTokens: accessTokens,
+            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+        revocations = RevocationWorker(
+            store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        sweeping = RetentionSweeper(
+            stores: stores, refreshLifetime: 5_184_000, clock: clock, logger: SignInFixture.quiet)
+    }
+
+    private static func service(
+        _ configuration: SignInService.Configuration, apple: AppleProvider, google: GoogleProvider,
+        endpoints: TokenEndpoints, stores: Stores,
+        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: ManualClock
+    ) -> SignInService {
+        SignInService(
+            configuration: configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
+            accessTokens: accessTokens,
+            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
+    }
+
+    /// The same service after its operator gave it another key of Apple's.
+    func service(with endpoint: AppleTokenEndpoint) -> SignInService {
+        Self.service(
+            configuration, apple: apple, google: google,
+            endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+    }
+
+    private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {
+        try KeySet(parsing: try await sandbox.fetcher.fetch(FetchRequest(url: url).uncontended).body)
+    }
+
+    static func appleEndpoint(
+        _ provider: AppleProvider, of sandbox: Sandbox, team: String, keyID: String, key: P256PrivateKey,
+        clientIDs: [String] = [appleClient]
+    ) -> AppleTokenEndpoint {
+        AppleTokenEndpoint(
+            provider: provider,
+            configuration: .init(
+                teams: [.init(teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs)],
+                tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
+                userMigrationURL: sandbox.appleUserMigrationURL),
+            fetcher: sandbox.fetcher, logger: quiet)
+    }
+
+    /// Time goes by, here and at the providers.
+    func advance(by seconds: Int64) async throws {
+        try await move(to: clock.now().advanced(bySeconds: seconds))
+    }
+
+    /// To a moment, or to the first whole second after it.
+    func move(to moment: Timestamp) async throws {
+        clock.set(to: moment.advanced(bySeconds: moment == Timestamp(seconds: moment.seconds) ? 0 : 1).seconds)
+        try await sandbox.setClock(clock.now().rfc3339)
+    }
+
+    // MARK: Signing in
+
+    /// What a provider's SDK gave the phone.
+    struct Consent: Sendable {
+        let provider: Provider
+        let token: String
+        let code: String
+    }
+
+    /// What of it the phone posts.
+    enum Evidence: CaseIterable, Sendable {
+        case token
+        case code
+        case both
+    }
+
+    /// - Parameter isForced: whether Google is made to ask the person once more, so that the exchange brings a refresh
+    ///   token as Apple's do. Otherwise its first one alone does.
+    func consent(
+        _ provider: Provider, _ person: String = "kim", nonce: String? = nil, appleClient: String = appleClient,
+        redirectURI: String? = nil, isForced: Bool = true, token: Sandbox.TokenChanges = .init(),
+        exchange: Sandbox.ExchangeChanges = .init()
+    ) async throws -> Consent {
+        switch provider {
+        case .apple:
+            let credential = try await sandbox.authorizeApple(
+                person, clientID: appleClient, nonce: nonce.map(NonceForm.sha256Hex.text), repeatEmail: true,
+                token: token,
+                redirectURI: redirectURI, exchange: exchange)
+            return Consent(
+                provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
+        case .google:
+            let credential = try await sandbox.authorizeGoogle(
+                person, clientID: Self.serverClient, nonce: nonce, token: token, forceConsent: isForced,
+                exchange: exchange)
+            return Consent(provider: .google, token: credential.idToken, code: credential.serverAuthCode)
+        }
+    }
+
+    func signIn(
+        _ consent: Consent, _ evidence: Evidence = .both, nonce: String? = nil, clientID: String? = nil,
+        redirectURI: String? = nil, fullName: DisplayName? = nil
+    ) async throws -> SignInAnswer {
+        let credential = ProviderCredential(
+            token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
+            clientID: clientID, redirectURI: redirectURI, fullName: fullName)
+        return try await service.signIn(with: consent.provider, credential, client: client)
+    }
+
+    /// The session of somebody who is known.
+    func session(
+        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, fullName: DisplayName? = nil
+    ) async throws -> SignedIn {
+        switch try await signIn(consent, evidence, clientID: clientID, fullName: fullName) {
+        case .signedIn(let signedIn): return signedIn
+        case .linkRequired: throw SignInFixture.Unexpected.linkRequired
+        }
+    }
+
+    /// The ticket of somebody who is not known yet.
+    func ticket(
+        _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
+        fullName: DisplayName? = nil
+    ) async throws -> LinkRequired {
+        switch try await signIn(
+            consent, evidence, clientID: clientID, redirectURI: redirectURI, fullName: fullName)
+        {
+        case .linkRequired(let required): return required
+        case .signedIn: throw SignInFixture.Unexpected.signedIn
+        }
+    }
+
+    func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
+        try await service.create(linkTicket: ticket.linkTicket, displayName: displayName, client: client)
+    }
+
+    func bind(
+        _ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false
+    ) async throws -> SignedIn {
+        try await service.bind(
+            linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
+            client: client)
+    }
+
+    /// A new account of a person, signed up with token and code.
+    func account(_ provider: Provider, _ person: String = "kim") async throws -> SignedIn {
+        try await create(try await ticket(try await consent(provider, person)))
+    }
+
+    func opened(_ signedIn: SignedIn) async throws -> Session {
+        try await service.session(of: signedIn.session.bearer)
+    }
+
+    func deleteAccount(_ signedIn: SignedIn) async throws {
+        try await service.deleteAccount(of: try await opened(signedIn), client: client)
+    }
+
+    /// Does what is due until nothing is.
+    func revokeDue() async throws {
+        for provider in Provider.allCases { while try await revocations.attemptDue(at: provider) > 0 {} }
+    }
+}

@@ -1,0 +1,186 @@
+import Accounts
+import Curl
+import Foundation
+import Logging
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The worker that mails, over a database of its own and to a real mail server.
+struct MailFixture: Sendable {
+    static let service = "Lamp & Söhne"
+    static let sender = "lamp@auth.example.com"
+
+    let clock = ManualClock(at: SignInFixture.start)
+    let database: Database
+    let peer: MailServer
+    let stores: Stores
+    let codes: EmailCodes
+    let log = EventLog()
+    let mailing: MailWorker
+    private let templates: MailTemplates
+
+    static func run(
+        templates: MailTemplates = MailTemplates(serviceName: service),
+        _ body: (MailFixture) async throws -> Void
+    ) async throws {
+        try await MailServer.run { peer in
+            try await ScratchDatabase.withMigratedPool { database in
+                try await body(try MailFixture(database: database, peer: peer, templates: templates))
+            }
+        }
+    }
+
+    private init(database: Database, peer: MailServer, templates: MailTemplates) throws {
+        self.database = database
+        self.peer = peer
+        self.templates = templates
+        let keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
+        codes = EmailCodes(keyRing: keyRing)
+        mailing = try Self.mailing(
+            stores: stores, transport: try Self.transport(to: peer), templates: templates, codes: codes, clock: clock,
+            log: log)
+    }
+
+    static func transport(to peer: MailServer) throws -> SMTPTransport {
+        let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
+        var configuration = SMTPTransport.Configuration()
+        // Runs into a timeout only where a test wants one, however busy the machine is.
+        configuration.connectTimeout = .seconds(50)
+        configuration.timeout = .seconds(50)
+        return SMTPTransport(server: server, configuration: configuration)
+    }
+
+    /// The same worker with another way out, or in a process with another key ring.
+    func mailing(transport: (any MailTransport)? = nil, codes: EmailCodes? = nil) throws -> MailWorker {
+        try Self.mailing(
+            stores: stores, transport: try transport ?? Self.transport(to: peer), templates: templates,
+            codes: codes ?? self.codes, clock: clock, log: log)
+    }
+
+    private static func mailing(
+        stores: Stores, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes, clock: ManualClock,
+        log: EventLog
+    ) throws -> MailWorker {
+        MailWorker(
+            store: stores.mails, transport: transport, templates: templates, sender: try #require(EmailAddress(sender)),
+            codes: codes,
+            clock: clock, logger: Logger(label: "tests") { _ in log })
+    }
+
+    // MARK: What is promised
+
+    func addAccount(_ email: String?, isVerified: Bool = true, pending: String? = nil) async throws {
+        _ = try await database.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_verified, pending_email, pending_email_expires_at, created_at)
+            VALUES (\(AccountID(now: clock.now())), \(email), \(isVerified), \(pending),
+                \(pending.map { _ in clock.now().advanced(bySeconds: 86_400) }), \(clock.now()))
+            """)
+    }
+
+    /// Makes a code the live one, and promises the mail with it.
+    @discardableResult
+    func issue(
+        _ purpose: EmailCodePurpose, to address: String, in language: String = "en"
+    ) async throws -> EmailCode {
+        let now = clock.now()
+        let code = EmailCode(
+            id: EmailCodeID(now: now), keyID: "k1", email: try #require(EmailAddress(address)), purpose: purpose,
+            expiresAt: now.advanced(bySeconds: EmailCode.lifetime))
+        let ticket: [UInt8]? = purpose == .bind ? [1] : nil
+        try await stores.emailCodes.issue(code, ticketHash: ticket, language: language, at: now)
+        return code
+    }
+
+    /// Promises a notice as the stores do.
+    func promise(
+        _ template: String, to address: String, in language: String = "en", provider: Provider? = nil
+    ) async throws {
+        let now = clock.now()
+        _ = try await database.execute(
+            """
+            INSERT INTO outbox (message_id, kind, template, recipient, language, provider, expires_at, next_attempt_at,
+                created_at)
+            VALUES (\(MailID(now: now)), 'mail', \(template), \(address), \(language), \(provider?.rawValue),
+                \(now.advanced(bySeconds: Mail.noticeLifetime)), \(now), \(now))
+            """)
+    }
+
+    // MARK: What comes of it
+
+    /// Deals with everything that is due. Returns how many mails that were.
+    @discardableResult
+    func work() async throws -> Int {
+        var count = 0
+        while try await mailing.sendNext() { count += 1 }
+        return count
+    }
+
+    /// What has arrived when a mail that is sent now has: nothing more is on its way.
+    func arrived() async throws -> [MailServer.Message] {
+        let mark = "mark-\(UUID().uuidString.lowercased())@example.com"
+        try await Self.transport(to: peer).send(
+            OutgoingMail(sender: Self.sender, recipient: mark, content: Array("Subject: mark\r\n\r\n".utf8)))
+        var count = 1
+        while true {
+            let messages = await peer.messages(count)
+            if messages.contains(where: { $0.recipients == [mark] }) {
+                return messages.filter { !$0.recipients.allSatisfy { $0.hasPrefix("mark-") } }
+            }
+            count = messages.count + 1
+        }
+    }
+
+    struct Row: Sendable, Equatable {
+        var status: String
+        var attempts: Int32
+        var failures: Int32
+        var recipient: String?
+        var error: String?
+        var isClaimed: Bool
+        var nextAttemptAt: Timestamp
+    }
+
+    func rows() async throws -> [Row] {
+        try await database.query(
+            """
+            SELECT status, attempts, failures, recipient, last_error, claimed_until IS NOT NULL, next_attempt_at
+            FROM outbox
+            ORDER BY message_id
+            """
+        ) { row throws(PostgresError) in
+            let (status, attempts, failures, recipient, error, isClaimed, next) = try row.decode(
+                String.self, Int32.self, Int32.self, String?.self, String?.self, Bool.self, Timestamp.self)
+            return Row(
+                status: status, attempts: attempts, failures: failures, recipient: recipient, error: error,
+                isClaimed: isClaimed, nextAttemptAt: next)
+        }
+    }
+
+    /// Time goes by until the only mail is due.
+    func waitUntilDue() async throws {
+        guard let next = try await rows().first?.nextAttemptAt else { return }
+        clock.set(to: next.microseconds % 1_000_000 == 0 ? next.seconds : next.seconds + 1)
+    }
+}
+
+/// A way out by which mails arrive, and on which the server's word that they have is lost.
+struct DeafTransport: MailTransport {
+    let transport: any MailTransport
+
+    func send(_ mail: OutgoingMail) async throws(MailTransportError) {
+        try await transport.send(mail)
+        throw MailTransportError(.closed)
+    }
+}
+
+/// A way out that never works.
+struct BrokenTransport: MailTransport {
+    let error: MailTransportError
+
+    func send(_ mail: OutgoingMail) async throws(MailTransportError) { throw error }
+}

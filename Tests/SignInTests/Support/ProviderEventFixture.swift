@@ -1,0 +1,200 @@
+import Accounts
+import JOSE
+import Logging
+import Postgres
+import Providers
+import SignIn
+import Storage
+import Synchronization
+import TestSupport
+import Testing
+
+/// The use cases, and the events that Apple and Google send about the same people.
+struct ProviderEventFixture: Sendable {
+    static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
+    static let oauth = "https://schemas.openid.net/secevent/oauth/event-type/"
+    static let start = SignInFixture.start
+
+    let people: SignInFixture
+    let events: ProviderEvents
+    let sweeping: RetentionSweeper
+    let log: EventLog
+
+    static func run(
+        consentRevoked: ConsentRevokedPolicy = .unlink, accountDeleted: AccountDeletedPolicy = .unlink,
+        _ body: (ProviderEventFixture) async throws -> Void
+    ) async throws {
+        try await SignInFixture.run { people in
+            let policy = ProviderEvents.Policy(consentRevoked: consentRevoked, accountDeleted: accountDeleted)
+            try await body(try ProviderEventFixture(people: people, policy: policy))
+        }
+    }
+
+    private init(people: SignInFixture, policy: ProviderEvents.Policy) throws {
+        self.people = people
+        log = EventLog()
+        events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)
+        sweeping = RetentionSweeper(
+            stores: people.stores, refreshLifetime: 5_184_000, clock: people.clock, logger: SignInFixture.quiet)
+    }
+
+    /// The same of another process, whose key ring may be another.
+    static func events(
+        _ people: SignInFixture,
+        _ policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
+        store: ProviderEventStore, postponed: EventBackoff = EventBackoff(), log: EventLog = EventLog()
+    ) throws -> ProviderEvents {
+        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        return ProviderEvents(
+            apple: AppleProvider(
+                configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
+            google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
+            policy: policy, store: store, postponed: postponed, clock: people.clock,
+            logger: Logger(label: "events") { _ in log })
+    }
+
+    var database: Database { people.database }
+    var stores: Stores { people.stores }
+
+    func advance(by seconds: Int64) { people.clock.advance(by: seconds) }
+
+    // MARK: Telling
+
+    /// An Apple notification.
+    ///
+    /// - Parameter time: of the event, in seconds from the start; now by default.
+    func apple(
+        _ type: String, of subject: String? = "kim", at time: Int64? = nil, id: String,
+        _ changes: [(String, TokenMint.Literal?)] = [], by mint: TokenMint? = nil
+    ) throws -> [UInt8] {
+        let now = people.clock.now().seconds
+        var event: TokenMint.Members = ["type": .string(type)]
+        if let subject { event["sub"] = .string(subject) }
+        event["event_time"] = .integer((time.map { Self.start + $0 } ?? now) * 1_000)
+        var claims: TokenMint.Members = [
+            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "iat": .integer(now),
+            "jti": .string(id), "events": .string(String(decoding: event.bytes, as: UTF8.self)),
+        ]
+        for (name, value) in changes { claims[name] = value }
+        return try (mint ?? TokenMint.shared).token(claims)
+    }
+
+    /// A security event token of Google's.
+    ///
+    /// - Parameters:
+    ///   - members: the event's, beside its subject.
+    ///   - time: of the event, in seconds from the start; now by default.
+    func google(
+        _ type: String, _ members: [(String, String)] = [], of subject: String? = "kim", at time: Int64? = nil,
+        id: String, by mint: TokenMint? = nil
+    ) throws -> [UInt8] {
+        var person: TokenMint.Members = ["subject_type": "iss-sub", "iss": "https://accounts.google.com/"]
+        if let subject { person["sub"] = .string(subject) }
+        return try google(type, members, about: subject == nil ? nil : person, at: time, id: id, by: mint)
+    }
+
+    /// That a refresh token is dead.
+    func google(revokedToken name: String, by algorithm: String, id: String) throws -> [UInt8] {
+        let token: TokenMint.Members = [
+            "subject_type": "oauth_token", "token_type": "refresh_token", "token_identifier_alg": .string(algorithm),
+            "token": .string(name),
+        ]
+        return try google(Self.oauth + "token-revoked", [], about: token, at: nil, id: id, by: nil)
+    }
+
+    private func google(
+        _ type: String, _ members: [(String, String)], about subject: TokenMint.Members?, at time: Int64?, id: String,
+        by mint: TokenMint?
+    ) throws -> [UInt8] {
+        var event: TokenMint.Members = [:]
+        event["subject"] = subject.map { .raw(String(decoding: $0.bytes, as: UTF8.self)) }
+        for (name, value) in members { event[name] = .string(value) }
+        let events = TokenMint.Members([(type, .raw(String(decoding: event.bytes, as: UTF8.self)))])
+        return try (mint ?? TokenMint.shared).token([
+            "iss": "https://accounts.google.com/", "aud": .string(SignInFixture.googleClient),
+            "iat": .integer(time.map { Self.start + $0 } ?? people.clock.now().seconds), "jti": .string(id),
+            "events": .raw(String(decoding: events.bytes, as: UTF8.self)),
+        ])
+    }
+
+    /// Delivers tokens in this order and acts on them.
+    func tell(_ provider: Provider, _ tokens: [UInt8]...) async throws {
+        for token in tokens { try await events.take(token, from: provider) }
+        try await act()
+    }
+
+    /// Acts on everything that is pending.
+    func act() async throws {
+        for _ in 1...1_000 where try await events.processPending() == 0 { return }
+        Issue.record("There is no end to it.")
+    }
+
+    // MARK: People
+
+    func key(_ provider: Provider, _ subject: String = "kim") throws -> IdentityKey {
+        IdentityKey(provider: provider, realm: .main, subject: try #require(ProviderSubject(subject)))
+    }
+
+    func token(_ provider: Provider, _ subject: String = "kim") throws -> String {
+        try provider == .apple ? people.apple(subject) : people.google(subject)
+    }
+
+    /// A new account of this person.
+    func account(_ provider: Provider, _ subject: String = "kim") async throws -> SignedIn {
+        try await people.create(try await people.ticket(provider, token(provider, subject)))
+    }
+
+    /// Somebody who is known signs in once more.
+    func session(_ provider: Provider, _ subject: String = "kim") async throws -> SignedIn {
+        try await people.session(provider, token(provider, subject))
+    }
+
+    /// Gives an account another way in.
+    func bind(_ provider: Provider, _ subject: String = "kim", to session: SignedIn) async throws -> SignedIn {
+        try await people.bind(
+            try await people.ticket(provider, token(provider, subject)), session.session.credential)
+    }
+
+    /// A refresh token for the person, as an exchanged code would have brought it.
+    func keep(_ refreshToken: String, _ provider: Provider, _ subject: String = "kim") async throws {
+        let kept = try await stores.grants.keep(grant(refreshToken, provider), for: try key(provider, subject))
+        #expect(kept)
+    }
+
+    func grant(_ refreshToken: String, _ provider: Provider) -> NewGrant {
+        NewGrant(
+            clientID: provider == .apple ? SignInFixture.appleClient : SignInFixture.googleClient,
+            refreshToken: refreshToken, exchangedAt: people.clock.now(), checkAt: nil)
+    }
+}
+
+extension TokenMint.Members {
+    fileprivate init(_ members: [(String, TokenMint.Literal)]) {
+        self = [:]
+        for (name, value) in members { append(name, value) }
+    }
+}
+
+/// What the worker logs.
+struct EventLog: LogHandler {
+    private final class Lines: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
+    private let written = Lines()
+    var logLevel = Logger.Level.trace
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    /// `level message key=value …`, the keys sorted.
+    var lines: [String] { written.lines.withLock(\.self) }
+
+    func log(event: LogEvent) {
+        let members = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: " ")
+        written.lines.withLock { $0.append("\(event.level) \(event.message) \(members)") }
+    }
+}

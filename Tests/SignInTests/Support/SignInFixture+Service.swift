@@ -1,0 +1,39 @@
+import Accounts
+import KeyRing
+import Logging
+import Providers
+import SignIn
+import Storage
+import TestSupport
+
+extension SignInFixture {
+    /// Another process of the service, on the same database.
+    ///
+    /// - Parameters:
+    ///   - apple: whether Apple is enabled.
+    ///   - keyRing: the fixture's by default.
+    ///   - stores: the fixture's by default.
+    ///   - nonceForms: how the apps hand nonces to each provider's SDK.
+    func service(
+        apple: Bool = true, keyRing: KeyRing? = nil, stores: Stores? = nil, passwordHasher: PasswordHasher? = nil,
+        nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw),
+        _ configure: (inout SignInService.Configuration) -> Void = { _ in }
+    ) throws -> SignInService {
+        var configuration = service.configuration
+        configure(&configuration)
+        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        return SignInService(
+            configuration: configuration,
+            apple: apple
+                ? AppleProvider(
+                    configuration: .init(
+                        teams: [.init(clientIDs: [SignInFixture.appleClient])], nonceForm: nonceForms.apple), keys: keys
+                )
+                : nil,
+            google: GoogleProvider(
+                configuration: .init(clientIDs: [SignInFixture.googleClient], nonceForm: nonceForms.google), keys: keys),
+            endpoints: .none, stores: stores ?? self.stores, accessTokens: accessTokens,
+            keyRing: keyRing ?? self.keyRing, passwordHasher: passwordHasher ?? self.passwordHasher, clock: clock,
+            logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
+    }
+}

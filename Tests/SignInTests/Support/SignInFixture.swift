@@ -1,0 +1,200 @@
+import Accounts
+import JOSE
+import KeyRing
+import Logging
+import OpenSSL
+import Postgres
+import Primitives
+import Providers
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The use cases over a database of their own, with Apple's and Google's keys in the test's hands and a clock that stands
+/// still.
+struct SignInFixture: Sendable {
+    static let start: Int64 = 1_767_225_600
+    static let appleClient = "com.example.lamp"
+    static let googleClient = "lamp-web.apps.googleusercontent.com"
+
+    let clock = ManualClock(at: SignInFixture.start)
+    let database: Database
+    let stores: Stores
+    let keyRing: KeyRing
+    let accessTokens: AccessTokens
+    let passwordHasher: PasswordHasher
+    let service: SignInService
+
+    /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
+    static let cheap = Scrypt.Cost(n: 16, r: 1, p: 1)
+
+    /// - Parameter configure: changes what isn't as a test wants it; no mail is sent otherwise, and nothing limited.
+    static func run(
+        policy: VerifiedEmailPolicy = .prompt, configure: (inout SignInService.Configuration) -> Void = { _ in },
+        _ body: (SignInFixture) async throws -> Void
+    ) async throws {
+        var configuration = SignInService.Configuration(verifiedEmailPolicy: policy, refreshLifetime: 5_184_000)
+        configure(&configuration)
+        try await ScratchDatabase.withMigratedPool { database in
+            try await body(try await SignInFixture(database: database, configuration: configuration))
+        }
+    }
+
+    private init(database: Database, configuration: SignInService.Configuration) async throws {
+        self.database = database
+        keyRing = try SignInFixture.makeKeyRing()
+        stores = Stores(database: database, keyRing: keyRing)
+        accessTokens = try await AccessTokens(
+            configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
+            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
+        passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
+        let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        service = SignInService(
+            configuration: configuration,
+            apple: AppleProvider(
+                configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
+            google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
+            endpoints: .none, stores: stores, accessTokens: accessTokens, keyRing: keyRing,
+            passwordHasher: passwordHasher,
+            clock: clock, logger: SignInFixture.quiet)
+    }
+
+    static var quiet: Logger { Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() } }
+
+    static func makeKeyRing(id: String = "k1", octet: UInt8 = 7) throws -> KeyRing {
+        try makeKeyRing(lines: [(id, octet)])
+    }
+
+    static func makeKeyRing(lines: [(id: String, octet: UInt8)]) throws -> KeyRing {
+        let lines = lines.map { line in
+            let key = Base64URL.encode([UInt8](repeating: line.octet, count: 32))
+                .replacing("-", with: "+").replacing("_", with: "/")
+            return "\(line.id) \(key)=\n"
+        }
+        return try KeyRing(parsing: lines.joined())
+    }
+
+    let client = Client(requestID: "test", address: "192.0.2.1", device: Device(name: "Kim's phone", platform: "ios"))
+
+    // MARK: Tokens
+
+    func apple(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
+        var claims: TokenMint.Members = [
+            "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": .string(subject),
+            "iat": .integer(clock.now().seconds), "exp": .integer(clock.now().seconds + 86_400),
+        ]
+        for (name, value) in changes { claims = claims.with(name, value) }
+        return String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
+    }
+
+    func google(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) throws -> String {
+        var claims: TokenMint.Members = [
+            "iss": "https://accounts.google.com", "aud": .string(SignInFixture.googleClient), "sub": .string(subject),
+            "iat": .integer(clock.now().seconds), "exp": .integer(clock.now().seconds + 3600),
+        ]
+        for (name, value) in changes { claims = claims.with(name, value) }
+        return String(decoding: try TokenMint.shared.token(claims), as: UTF8.self)
+    }
+
+    static func email(_ address: String, verified: TokenMint.Literal = true) -> [(String, TokenMint.Literal?)] {
+        [("email", .string(address)), ("email_verified", verified)]
+    }
+
+    static let relay: [(String, TokenMint.Literal?)] = [("is_private_email", true)]
+
+    // MARK: Calls
+
+    func signIn(_ provider: Provider, _ token: String, nonce: String? = nil) async throws -> SignInAnswer {
+        let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
+        return try await service.signIn(with: provider, credential, client: client)
+    }
+
+    /// The ticket of somebody who is not known yet.
+    func ticket(_ provider: Provider, _ token: String) async throws -> LinkRequired {
+        switch try await signIn(provider, token) {
+        case .linkRequired(let required): return required
+        case .signedIn: throw Unexpected.signedIn
+        }
+    }
+
+    /// The session of somebody who is known.
+    func session(_ provider: Provider, _ token: String) async throws -> SignedIn {
+        switch try await signIn(provider, token) {
+        case .signedIn(let signedIn): return signedIn
+        case .linkRequired: throw Unexpected.linkRequired
+        }
+    }
+
+    func create(_ ticket: LinkRequired) async throws -> SignedIn {
+        try await service.create(linkTicket: ticket.linkTicket, displayName: nil, client: client)
+    }
+
+    func bind(_ ticket: LinkRequired, _ credential: BindCredential) async throws -> SignedIn {
+        try await service.bind(linkTicket: ticket.linkTicket, credential: credential, client: client)
+    }
+
+    /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
+    ///
+    /// - Parameter check: is run before, while the call waits.
+    func interleave<Value: Sendable>(
+        _ change: @escaping @Sendable (Transaction) async throws -> Void,
+        with call: @escaping @Sendable () async throws -> Value,
+        then check: @escaping @Sendable (Transaction) async throws -> Void = { _ in }
+    ) async throws -> Task<Value, any Error> {
+        try await database.transaction { transaction in
+            try await change(transaction)
+            let task = Task { try await call() }
+            var isWaiting = false
+            while !isWaiting {
+                isWaiting = try await transaction.query(
+                    """
+                    SELECT EXISTS (
+                        SELECT FROM pg_locks
+                        WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                    """
+                ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+            }
+            try await check(transaction)
+            return task
+        }
+    }
+
+    func count(_ table: SQL) async throws -> Int64 {
+        let rows = try await database.query("SELECT count(*) FROM \(table)") { row throws(PostgresError) in
+            try row.decode(Int64.self)
+        }
+        return rows[0]
+    }
+
+    enum Unexpected: Error {
+        case signedIn
+        case linkRequired
+        case succeeded
+    }
+}
+
+/// Which failure a call ends in, by the name of its case.
+func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> String {
+    do {
+        _ = try await body()
+    } catch let failure as SignInFailure {
+        if case .credentialRejected(let reason, _) = failure { return reason.rawValue }
+        return String(describing: failure).split(separator: "(").first.map(String.init) ?? ""
+    }
+    throw SignInFixture.Unexpected.succeeded
+}
+
+/// Expects a call to end in the failure of that name.
+func expectFailure<Value: Sendable>(
+    _ name: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: @Sendable () async throws -> Value
+) async throws {
+    let ended = try await failure(body)
+    #expect(ended == name, sourceLocation: sourceLocation)
+}
+
+extension IssuedSession {
+    var bearer: [UInt8] { Array(accessToken.utf8) }
+    var credential: BindCredential { .session(bearer) }
+}

@@ -6,12 +6,12 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libssl-dev libcurl4-openssl-dev libpq-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-# The dependencies, at the versions of Package.resolved when there is one. What follows uses the network no more.
+# The dependencies, at the versions of Package.resolved if there is one. The later steps don't use the network.
 COPY Package.swift Package.resolve[d] ./
 RUN swift package resolve
 COPY Migrations Migrations
 COPY Sources Sources
-# Not built here, but the manifest names targets in both and SwiftPM looks for them.
+# Not built here, but the manifest has targets in both, and SwiftPM requires their folders.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
 RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign \
@@ -29,7 +29,7 @@ RUN apt-get update \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
 USER 10001:10001
 
-# Whoever reaches its port can sign in as anybody: for development alone.
+# Every client that reaches its port can sign in as any person: for development only.
 FROM runtime AS sandbox
 COPY --from=build-sandbox /out/countersign-sandbox /usr/local/bin/
 EXPOSE 8090
@@ -41,7 +41,7 @@ CMD ["--host", "0.0.0.0", "--allow-remote"]
 # check finds it by the variables, so set a host or a port of your own there and not in a file.
 FROM runtime AS countersign
 COPY --from=build /out/countersign /usr/local/bin/
-# Large pages for the heap, where the host gives them to who asks (docs/performance.md).
+# Huge pages for the heap, where the host offers them on request (docs/performance.md).
 ENV COUNTERSIGN_SERVER_HOST=0.0.0.0 GLIBC_TUNABLES=glibc.malloc.hugetlb=1
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["bash", "-c", "exec 3<>/dev/tcp/${COUNTERSIGN_ADMIN_HOST:-127.0.0.1}/${COUNTERSIGN_ADMIN_PORT:-8081} && printf 'GET /health/live HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r -t 2 _ status _ <&3 && [ \"$status\" = 200 ]"]

@@ -1,5 +1,5 @@
-# Sourced by what measures a running service under load: sees to wrk, and to release executables in the folder that `bin`
-# names, unless it names one already.
+# Sourced by the scripts that measure a running service under load: installs wrk, and builds release executables and
+# sets `bin` to their folder, unless `bin` is set already.
 Scripts/setup
 if ! command -v wrk >/dev/null; then
     root=()

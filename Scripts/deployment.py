@@ -1,4 +1,4 @@
-"""The services of docker-compose.yml as processes with namespaces of their own: what Docker would make of them."""
+"""The services of docker-compose.yml as processes with namespaces of their own, as Docker would run them."""
 import json
 import os
 import pathlib
@@ -15,7 +15,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SANDBOX = ["--env-file", "docs/operations/compose/sandbox.env", "--profile", "sandbox"]
-# What the image's entry point does; the machine's PostgreSQL has none.
+# The work of the image's entry point, which the machine's PostgreSQL doesn't have.
 POSTGRES = r"""
 set -euo pipefail
 data=/var/lib/postgresql/data
@@ -34,7 +34,7 @@ if [ ! -s "$data/PG_VERSION" ]; then
 fi
 exec "${as[@]}" postgres -D "$data" -c 'listen_addresses=*'
 """
-# A root of its own: the machine's programs, and apart from them nothing that the service was not given.
+# A root file system with the machine's programs and the service's own mounts, and nothing else.
 ROOT_FILE_SYSTEM = r"""
 set -euo pipefail
 mount -t tmpfs -o mode=0755 tmpfs "$root"
@@ -74,7 +74,7 @@ def wait_until(what, seconds, condition):
 
 
 def dockerfile_stages():
-    """What each stage says of the process: user, environment, entry point, command and health check."""
+    """The settings of the process in each stage: user, environment, entry point, command and health check."""
     stages, stage = {}, {}
     for line in re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text()).splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -94,7 +94,7 @@ def dockerfile_stages():
 
 
 class Names(threading.Thread):
-    """The name server of all networks: the addresses (A) of the services that share one with whoever asks, nothing else."""
+    """The name server of all networks. It has the addresses (A) of the services that share one with the client."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -103,29 +103,29 @@ class Names(threading.Thread):
         self.socket.bind(("0.0.0.0", 53))
 
     def of(self, service):
-        """By network."""
+        """The addresses of a service by network."""
         return {network: address for (name, network), address in list(self.addresses.items()) if name == service}
 
-    def seen(self, service, asker):
-        """The service's address in a network that the one with this address is in as well."""
-        name = next((name for (name, _), address in list(self.addresses.items()) if address == asker), None)
+    def seen(self, service, client):
+        """The service's address in a network that the client's service is in as well."""
+        name = next((name for (name, _), address in list(self.addresses.items()) if address == client), None)
         return next((address for network, address in self.of(service).items() if network in self.of(name)), None)
 
     def run(self):
         while True:
-            query, (asker, port) = self.socket.recvfrom(1024)
+            query, (client, port) = self.socket.recvfrom(1024)
             labels, at = [], 12
             while query[at]:
                 labels.append(query[at + 1 : at + 1 + query[at]].decode())
                 at += 1 + query[at]
             question, kind = query[12 : at + 5], query[at + 2]
-            address = self.seen(".".join(labels).lower(), asker)
+            address = self.seen(".".join(labels).lower(), client)
             found = address is not None and kind == 1
             flags = 0x8580 if address else 0x8583
             answer = query[:2] + struct.pack(">5H", flags, 1, int(found), 0, 0) + question
             if found:
                 answer += struct.pack(">HHHIH", 0xC00C, 1, 1, 5, 4) + socket.inet_aton(address)
-            self.socket.sendto(answer, (asker, port))
+            self.socket.sendto(answer, (client, port))
 
 
 class Network:
@@ -195,14 +195,14 @@ class Deployment:
         return name
 
     def outside(self, name):
-        """The network whose gateway the service goes out by, and its address there, to which Docker leads its published
-        ports: there is only one that isn't internal."""
+        """The network for outgoing traffic, the only one that isn't internal, and the service's address there, to which
+        Docker forwards its published ports."""
         (found,) = ((self.networks[network], address) for network, address in self.names.of(name).items()
                     if not self.networks[network].is_internal)
         return found
 
     def name_server(self, name):
-        """Its own network's, or that of whose network it uses."""
+        """The name server of its first network; `name` is the service whose network it uses."""
         networks = self.names.of(name)
         return self.networks[next(iter(networks))].gateway if networks else "127.0.0.1"
 
@@ -261,7 +261,7 @@ class Deployment:
         self.processes[name] = process
 
     def first(self, name):
-        """The process that has the number 1 in there; nothing before and after its time."""
+        """The process with the number 1 in its namespace; None before it starts and after it ends."""
         pid = self.processes[name].pid
         children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return int(children[0]) if children else None
@@ -280,7 +280,7 @@ class Deployment:
             return False
 
     def up(self, name):
-        """Starts the service after those that it waits for."""
+        """Starts the service after those that it depends on."""
         if name in self.processes:
             return
         service = self.services[name]
@@ -294,7 +294,7 @@ class Deployment:
         self.start(name)
 
     def stop(self, *names):
-        """Tells all of them, then waits for each to end in peace."""
+        """Sends all of them their stop signals, then waits for each to end with success."""
         for name in names:
             if self.processes[name].poll() is None and (first := self.first(name)):
                 os.kill(first, self.processes[name].stop_signal)
@@ -308,7 +308,7 @@ class Deployment:
                 raise Failure(f"{name} has ended with {code}")
 
     def kill(self, name):
-        # Number 1 takes its whole namespace along. (`unshare --kill-child` can't: a change of user forgets it.)
+        # The end of number 1 kills its whole namespace. (`unshare --kill-child` doesn't: a change of user resets it.)
         if self.processes[name].poll() is None and (first := self.first(name)):
             os.kill(first, signal.SIGKILL)
         self.processes[name].wait()
@@ -335,7 +335,7 @@ class Deployment:
             return None, str(error)
 
     def is_reached(self, name, address, port):
-        """Whether anything listens there for whoever is in the service's place."""
+        """Whether anything listens there, seen from the service's network."""
         connect = f"exec 3<>/dev/tcp/{address}/{port}"
         return subprocess.run(["ip", "netns", "exec", name, "timeout", "2", "bash", "-c", connect],
                               stderr=subprocess.DEVNULL).returncode == 0

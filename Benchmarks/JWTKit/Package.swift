@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package of its own: nothing of ours depends on jwt-kit, it is only measured against.
+// A package of its own: no target of ours depends on jwt-kit, which is only compared with.
 let package = Package(
     name: "jwtkit-verify",
     platforms: [.macOS(.v13)],

@@ -1,4 +1,4 @@
-"""Whether the time of an answer tells who has an account: see run.sh."""
+"""Whether the time of an answer reveals who has an account: see run.sh."""
 
 import argparse
 import http.client
@@ -18,13 +18,13 @@ WRONG = "x23456"
 
 
 class MailServer:
-    """Takes every mail."""
+    """A mail server that accepts every mail."""
 
     def __init__(self):
         self._process = subprocess.Popen(
             ["/usr/bin/python3", MAIL_SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.port = int(self._process.stdout.readline())
-        # Somebody has to read what it says of each mail.
+        # Its output, a line for each mail, has to be read.
         self._reader = subprocess.Popen(["cat"], stdin=self._process.stdout, stdout=subprocess.DEVNULL)
 
     def stop(self):
@@ -56,8 +56,8 @@ def prepare(world, mail, count):
 
 
 def ticket(world):
-    """Of somebody whom nobody has linked; good for ten minutes."""
-    name = f"stranger{random.getrandbits(48)}"
+    """A link ticket of a person without an account; valid for ten minutes."""
+    name = f"unknown{random.getrandbits(48)}"
     world.control("google/persons", {"name": name, "email": f"{name}@example.org"})
     token = world.control("google/authorize", {"person": name, "clientId": CLIENT_ID})["idToken"]
     _, _, answer = world.post(SIGN_IN, {"idToken": token})
@@ -65,7 +65,7 @@ def ticket(world):
 
 
 class Call:
-    """One call, and the kinds of address that it is made for: the first is what the others are compared with."""
+    """One call, and the kinds of address that it is made for. The others are compared with the first."""
 
     def __init__(self, name, path, members, kinds, status=401):
         self.name, self.path, self.members, self.kinds, self.status = name, path, members, kinds, status
@@ -110,7 +110,7 @@ def measure(world, one, count):
 
 
 def judge(one, seconds, answers):
-    """Whether nothing tells the kinds apart."""
+    """Whether neither answers nor times distinguish the kinds."""
     reference = seconds[one.kinds[0]]
     holds = [status for status, _ in answers] == [one.status]
     if not holds:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Whether the time of an answer tells who has an account.  [--samples 400] [--password-samples 100] [--bin DIR]
+# Whether the time of an answer reveals who has an account.  [--samples 400] [--password-samples 100] [--bin DIR]
 #
-# Each guessable call is made for addresses that somebody has and for addresses that nobody has, in random order over one
+# Each guessable call is made for addresses with an account and for addresses without one, in random order over one
 # connection, each address once. A line per call: medians, the gap between them, and p of the Mann-Whitney U test. Exits 1
 # when an answer differs, or its time: p <= 0.01 and medians 2 % apart or more. Limits are off, mail goes to a real server.
 set -euo pipefail

@@ -19,10 +19,10 @@ from service import Sandbox, Service, register_persons  # noqa: E402
 
 FACTOR = 3
 CONNECTIONS = 1800
-# The capacity is the better of what so many connections come to; there are places for all of them.
+# The capacity is the better result of these numbers of connections. All of them are admitted.
 CAPACITY_CONNECTIONS = (64, 160)
 RECOVERY_SECONDS = 20
-# So often one person signs in and another one signs out during the overload.
+# Seconds between two sign-ins of one person, and between two sign-outs of another, during the overload.
 PROBE_PAUSE = 0.02
 
 
@@ -93,7 +93,7 @@ class Bench:
         return [json.loads(answer)["session"]["accessToken"] for answer in answers]
 
     def probe(self, path, requests):
-        """Makes one request after the other in a thread; returns what to call for the statuses, times and headers."""
+        """Makes one request after the other in a thread. Returns a function that waits for its answers."""
         answers = []
 
         def work():

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Three times as many sign-ins as can be answered, and what is revoked meanwhile.  [--seconds 60] [--bin DIR]
+# Three times as many sign-ins as can be answered, and revocations meanwhile.  [--seconds 60] [--bin DIR]
 #
 # The database is a private, durable cluster in .local/bench. Where there are two cores the client has the first for itself,
-# as it would elsewhere: what it costs is not the service's. Exits 1 when a bound is broken.
+# as it would have its own machine: its CPU time is not the service's. Exits 1 when a bound is broken.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,7 +21,7 @@ done
 # Each client is a descriptor on either side.
 ulimit -n 8192
 
-# Those that the servers share; none named: all are everybody's.
+# The cores of the servers; empty: all processes share all cores.
 servers=$(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[1:], sep=",")')
 
 cluster=.local/bench/postgres

@@ -36,14 +36,14 @@ class Database:
             check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
     def reset(self):
-        """Every measurement begins with the same tables, and with neither a checkpoint nor a vacuum due."""
+        """Empties the tables, so that every measurement begins alike, with neither a checkpoint nor a vacuum due."""
         self.query("TRUNCATE sessions, audit_events", "VACUUM ANALYZE", "CHECKPOINT")
 
     def sessions(self):
         return int(self.query("SELECT count(*) FROM sessions"))
 
     def cpu_seconds(self):
-        """Of the server, its processes that have ended included."""
+        """CPU seconds of the server, including those of its processes that have ended."""
         ticks = 0
         for directory in pathlib.Path("/proc").glob("[0-9]*"):
             try:
@@ -57,7 +57,7 @@ class Database:
         return ticks / os.sysconf("SC_CLK_TCK")
 
     def pgbench(self, script, clients, seconds):
-        """Statements in a second."""
+        """Statements per second."""
         output = subprocess.run(
             ["pgbench", "-n", "-M", "prepared", "-c", str(clients), "-j", "2", "-T", str(seconds), "-D", "count=0",
              "-f", script, self.url], check=True, stdout=subprocess.PIPE, text=True).stdout

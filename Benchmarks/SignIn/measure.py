@@ -1,4 +1,4 @@
-"""Measures full sign-ins against pgbench on one PostgreSQL cluster; see README.md. Called by run.sh."""
+"""Measures full sign-ins against pgbench on one PostgreSQL cluster; see docs/performance.md. Called by run.sh."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ class Bench:
     def measure(self, connections=CONNECTIONS, rate=0):
         self.database.reset()
         result = self.wrk(self.seconds, connections, rate)
-        # wrk hangs up on the last answers of its connections.
+        # wrk closes its connections without reading their last answers.
         sessions = self.database.sessions()
         if not result["requests"] <= sessions <= result["requests"] + connections:
             raise SystemExit(f"{result['requests']} answers, but {sessions} sessions")
@@ -70,14 +70,14 @@ class Bench:
         return self.service.cpu_seconds(), self.database.cpu_seconds(), children.ru_utime + children.ru_stime
 
     def paced(self, peak):
-        """At 70 % of the peak."""
+        """The latencies at 70 % of the peak."""
         result = self.measure(PACED_CONNECTIONS, 0.7 * peak)
         result["load"] = result["rate"] / peak
         result["spread"] = result["p99"] / result["p50"]
         return result
 
     def idle_memory(self):
-        """Of the service with idle connections, each of which has asked something once."""
+        """Memory of the service with idle connections, each of which has sent one request."""
         connections = [
             socket.create_connection(("127.0.0.1", self.service.port)) for _ in range(IDLE_CONNECTIONS)]
         for connection in connections:
@@ -99,7 +99,7 @@ def run(bench, options):
     bench.prepare()
     ceilings, peaks, paced = [], [], []
     for number in range(1, options.rounds + 1):
-        # They take turns, so that a slow minute of the machine slows all of them.
+        # They alternate, so that a slow minute of the machine slows all of them.
         ceilings.append({"8": bench.ceiling(8), "32": bench.ceiling(32)})
         peaks.append(bench.peak())
         peaks[-1]["ratio"] = peaks[-1]["rate"] / max(ceilings[-1].values())

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A full sign-in over HTTP, against what pgbench gets out of the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR]
+# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR]
 #
-# The database is a private, durable cluster in .local/bench; see README.md for what is measured and how.
+# The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -72,7 +72,7 @@ class Sandbox(Server):
 
 
 class Service(Server):
-    """As it runs in production, but for where it finds Google's keys and how long it drains."""
+    """The service as in production, except for the URL of Google's keys and the duration of the drain."""
 
     def __init__(self, executables, directory, database_url, sandbox):
         super().__init__(f"{directory}/countersign.log")
@@ -102,7 +102,7 @@ class Service(Server):
 
 
 def register_persons(service, sandbox, path):
-    """Persons with an account each; writes a token of Google's for each to a file.
+    """Registers persons with an account each, and writes a token of Google's for each of them to a file.
 
     Tokens last an hour and have no nonce, so that each can be posted again and again.
     """

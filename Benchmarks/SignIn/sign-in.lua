@@ -1,7 +1,7 @@
 -- Posts the tokens of a file, at random.  wrk -t1 -s sign-in.lua URL -- TOKENS [RATE]
--- With a rate, so many are posted a second by all connections together, at the moments of a Poisson process, however long
--- the answers take; what finds no connection free comes late, and what is late by more than a second is let go. Without
--- one, each connection posts after each answer.
+-- With a rate, all connections together post that many a second as a Poisson process, however long the answers take. A
+-- request that finds no free connection is late; one that is late by more than a second is dropped. Without a rate,
+-- each connection posts after each answer.
 
 local ffi = require("ffi")
 ffi.cdef([[

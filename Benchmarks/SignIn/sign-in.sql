@@ -1,5 +1,5 @@
--- What one sign-in asks of the database, as one statement for pgbench: looks the identity up, touches it when that is
--- due, opens a session, reads the account. Sources/Storage/IdentityStore.swift does the same for many at once.
+-- The work of one sign-in in the database, as one statement for pgbench: looks the identity up, updates it when that is
+-- due, opens a session, reads the account. Sources/Storage/Accounts/IdentityStore.swift does the same for many at once.
 -- Sessions get ids that grow, as UUIDv7 do; decimal digits are hexadecimal ones too.
 \set subject random(1000000001, 1000002000)
 \set count :count + 1

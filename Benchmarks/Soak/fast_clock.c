@@ -1,5 +1,5 @@
-// Loaded into a server (LD_PRELOAD), this makes its wall clock go FAST_CLOCK_SPEED times as fast as time does from the
-// second FAST_CLOCK_START on. Whatever waits, waits by the monotonic clock, and so in real time.
+// Loaded into a server (LD_PRELOAD), this makes its wall clock run FAST_CLOCK_SPEED times as fast as real time from the
+// second FAST_CLOCK_START on. Timers use the monotonic clock, and so run in real time.
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

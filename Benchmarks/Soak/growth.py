@@ -1,7 +1,8 @@
-"""Weeks of signing in, wrong guesses, nonces, codes and refreshes, under a clock that goes three thousand times as fast.
+"""Weeks of signing in, wrong guesses, nonces, codes and refreshes, under a clock three thousand times as fast.
 
-It is the wall clock of the service and the sandbox alone (fast_clock.c); whatever waits, waits in real time. The database
-tells it too when it is asked, for a service whose clock is another one sweeps nothing, and else goes by its own.
+Only the wall clock of the service and the sandbox is fast (fast_clock.c); timers run in real time. The database's
+clock_timestamp() is fast too, because a service deletes nothing when its clock and the database's differ. Else the
+database uses its own clock.
 """
 
 import http.client
@@ -18,7 +19,7 @@ from world import CLIENT_ID, SIGN_IN
 SPEED = int(os.environ["FAST_CLOCK_SPEED"])
 DAY = 86_400 / SPEED
 REFRESH_LIFETIME_DAYS = 1
-# What is over is kept for seven days: from then on as much goes as comes.
+# Ended rows are kept for seven days. From then on as many are deleted as are added.
 FULL_AFTER = (7 + REFRESH_LIFETIME_DAYS) * DAY
 PEOPLE = 200
 TABLES = ["sessions", "nonces", "rate_limits", "link_tickets", "email_codes", "outbox"]
@@ -26,7 +27,7 @@ CLIENTS = 4
 
 
 class Clients(threading.Thread):
-    """Somebody's phone after the other."""
+    """A client that acts for one random person after the other."""
 
     def __init__(self, world, end):
         super().__init__()
@@ -39,7 +40,7 @@ class Clients(threading.Thread):
         connection = self._connections.setdefault(
             server.port, http.client.HTTPConnection("127.0.0.1", server.port, timeout=60))
         try:
-            # Everybody has a network of their own.
+            # A network of its own for each request.
             address = f"10.{random.randrange(256)}.{random.randrange(256)}.1"
             connection.request(
                 "POST", path, json.dumps(body),
@@ -55,9 +56,9 @@ class Clients(threading.Thread):
 
     def _sign_in(self):
         _, issued = self._post(self._world.service, "/v1/nonces", {"provider": "google"})
-        # A new one now and then: who signs in and never chooses leaves a ticket.
-        name = f"person{random.randrange(PEOPLE)}" if random.random() < 0.8 else f"passer{secrets.token_hex(6)}"
-        if name.startswith("passer"):
+        # Now and then a new person, who never chooses between create and bind: the link ticket expires unused.
+        name = f"person{random.randrange(PEOPLE)}" if random.random() < 0.8 else f"new{secrets.token_hex(6)}"
+        if name.startswith("new"):
             self._post(self._world.sandbox, "/control/google/persons", {"name": name, "email": f"{name}@example.com"})
         _, credential = self._post(
             self._world.sandbox, "/control/google/authorize",
@@ -78,7 +79,7 @@ class Clients(threading.Thread):
         self._count(f"refresh {status}")
         if status != 200:
             return
-        # A third signs out, a third goes on, and a third is never seen again.
+        # A third of the sessions is revoked, a third is used again, and a third is left to expire.
         fate = random.randrange(3)
         if fate == 0:
             status, _ = self._post(
@@ -121,7 +122,7 @@ def sizes(world):
     return row[:len(TABLES)], row[len(TABLES):]
 
 
-def tell_fast_time(world):
+def install_fast_clock(world):
     """Gives the database a clock_timestamp() that is found before its own."""
     start = int(os.environ["FAST_CLOCK_START"])
     world.execute(f"""
@@ -131,12 +132,12 @@ def tell_fast_time(world):
         ALTER DATABASE postgres SET search_path = public, fast_clock, pg_catalog""")
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     if seconds < 3 * FULL_AFTER:
         raise SystemExit(f"growth takes {3 * FULL_AFTER:.0f} seconds at least")
     world.service.stop()
-    tell_fast_time(world)
-    # Codes for addresses that nobody has are dropped by the worker: nothing is ever sent.
+    install_fast_clock(world)
+    # The worker drops codes for addresses without an account: no mail is ever sent.
     world.service.configure(
         COUNTERSIGN_TOKENS_REFRESH_LIFETIME=str(REFRESH_LIFETIME_DAYS * 86_400),
         COUNTERSIGN_SERVER_TRUSTED_PROXIES="127.0.0.1",
@@ -164,13 +165,13 @@ def run(world, seconds, figures):
     for client in clients:
         for what, count in client.counts.items():
             counts[what] = counts.get(what, 0) + count
-    figures.say("answers", ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())))
-    # Once as much goes as comes, a table is as large as it ever is.
+    report.say("answers", ", ".join(f"{what}: {count}" for what, count in sorted(counts.items())))
+    # Once as many rows are deleted as are added, a table no longer grows.
     whole = seen[-1][0]
     middle = [entry for entry in seen if whole / 3 < entry[0] <= 2 * whole / 3]
     last = [entry for entry in seen if entry[0] > 2 * whole / 3]
     for index, table in enumerate(TABLES):
         before, after = (max(entry[1][index] for entry in part) for part in (middle, last))
-        figures.bound(f"{table}: {after} rows at most, {before} before", after <= 1.3 * before + 100)
+        report.bound(f"{table}: {after} rows at most, {before} before", after <= 1.3 * before + 100)
         before, after = (max(entry[2][index] for entry in part) for part in (middle, last))
-        figures.bound(f"{table}: {after} KiB at most, {before} before", after <= 1.4 * before + 256)
+        report.bound(f"{table}: {after} KiB at most, {before} before", after <= 1.4 * before + 256)

@@ -1,4 +1,4 @@
-"""Two hundred logins at once, again and again, beside somebody who has no password."""
+"""Two hundred logins at once, again and again, and meanwhile sign-ins of a person without a password."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ SLOTS = 2
 SCRYPT_MB = 128 * 1024 * 1024 / 1e6
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     world.lift_limits()
     world.register("has@example.com", "correct horse battery")
     person = world.person("quick")
@@ -39,11 +39,11 @@ def run(world, seconds, figures):
 
     _, latencies = person.sign_in_while(burst)
     peak = world.service.memory("VmHWM")
-    figures.latency("sign-ins with a token, no logins", quiet)
-    figures.latency("sign-ins with a token beside the logins", latencies)
-    figures.say("logins judged / refused", f"{statuses.count(401)} / {statuses.count(503)} in {seconds} s")
-    figures.say("logins judged in a second", f"{statuses.count(401) / seconds:.1f}")
-    figures.say("memory before / at most", f"{base:.0f} MB / {peak:.0f} MB")
-    figures.bound("every answer is 401 or 503", len(statuses) == statuses.count(401) + statuses.count(503))
-    figures.bound("every 503 says when to try again", all(value and int(value) >= 1 for value in refusals))
-    figures.bound(f"memory grows by {SLOTS} × 134 MB and 32 MB at most", peak <= base + SLOTS * SCRYPT_MB + 32)
+    report.latency("sign-ins with a token, no logins", quiet)
+    report.latency("sign-ins with a token beside the logins", latencies)
+    report.say("logins judged / refused", f"{statuses.count(401)} / {statuses.count(503)} in {seconds} s")
+    report.say("logins judged in a second", f"{statuses.count(401) / seconds:.1f}")
+    report.say("memory before / at most", f"{base:.0f} MB / {peak:.0f} MB")
+    report.bound("every answer is 401 or 503", len(statuses) == statuses.count(401) + statuses.count(503))
+    report.bound("every 503 says when to try again", all(value and int(value) >= 1 for value in refusals))
+    report.bound(f"memory grows by {SLOTS} × 134 MB and 32 MB at most", peak <= base + SLOTS * SCRYPT_MB + 32)

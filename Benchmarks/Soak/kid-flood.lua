@@ -1,5 +1,5 @@
 -- wrk -s kid-flood.lua URL -- kids|nothing MEAN_PAUSE_MS
--- kids: tokens of which each names a key that there is not; nothing: requests for a path that there is not.
+-- kids: tokens that name unknown keys; nothing: requests for an unknown path.
 
 local alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 local kids = true

@@ -1,4 +1,4 @@
-"""A flood of tokens with made-up key ids beside somebody with a good token."""
+"""A flood of tokens with made-up key ids, and meanwhile sign-ins with a valid token."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ SCRIPT = pathlib.Path(__file__).with_name("kid-flood.lua")
 
 
 def flood(world, target, seconds):
-    """Lets wrk post for so long, at about RATE requests in a second."""
+    """Runs wrk for that many seconds, at about RATE requests per second."""
     output = subprocess.run(
         ["wrk", "-t2", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", str(SCRIPT), world.service.url, "--", target,
          str(1000 * CONNECTIONS / RATE)],
@@ -18,21 +18,21 @@ def flood(world, target, seconds):
     return json.loads(output.splitlines()[-1])
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     person = world.person("good")
-    figures.latency("good tokens, nothing else", person.sign_in_for(max(5, seconds / 6)))
-    # As many requests that need nothing: what the machine itself makes of the load.
+    report.latency("good tokens, nothing else", person.sign_in_for(max(5, seconds / 6)))
+    # As many requests that need no work: the effect of the load on the machine itself.
     control, beside_control = person.sign_in_while(lambda: flood(world, "nothing", max(5, seconds // 6)))
-    figures.latency("good tokens beside as many answers of 404", beside_control)
+    report.latency("good tokens beside as many answers of 404", beside_control)
     before = world.fetches()
     flooded, latencies = person.sign_in_while(lambda: flood(world, "kids", seconds))
     fetches = world.fetches() - before
-    figures.latency("good tokens beside the flood", latencies)
+    report.latency("good tokens beside the flood", latencies)
     for name, result in (("404", control), ("the flood", flooded)):
-        figures.say(f"requests of {name}", f"{result['requests']} in {result['seconds']:.0f} s, "
+        report.say(f"requests of {name}", f"{result['requests']} in {result['seconds']:.0f} s, "
                     f"{result['requests'] / result['seconds']:.0f}/s, p99 {result['p99'] / 1000:.1f} ms")
-    figures.say("fetches of the key set meanwhile", fetches)
-    figures.say("refused / not answered", f"{flooded['refused']} / {flooded['failed']}")
-    figures.bound("every good token signs in", True)
-    figures.bound("every made-up token is refused", flooded["refused"] == flooded["requests"] and not flooded["failed"])
-    figures.bound(f"{1 + seconds // 60} fetches at most", fetches <= 1 + seconds // 60)
+    report.say("fetches of the key set meanwhile", fetches)
+    report.say("refused / not answered", f"{flooded['refused']} / {flooded['failed']}")
+    report.bound("every good token signs in", True)
+    report.bound("every made-up token is refused", flooded["refused"] == flooded["requests"] and not flooded["failed"])
+    report.bound(f"{1 + seconds // 60} fetches at most", fetches <= 1 + seconds // 60)

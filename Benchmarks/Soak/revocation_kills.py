@@ -1,4 +1,4 @@
-"""Kills the service again and again while it revokes, and asks the providers what came of it."""
+"""Kills the service again and again while it revokes, and checks the result at the providers."""
 
 import collections
 import http.client
@@ -18,14 +18,14 @@ TEAM, KEY_ID = "SANDBOX001", "LAMPKEY001"
 # Access tokens and fresh authentications last for minutes: people sign up shortly before they leave.
 KILLS_IN_A_ROUND = 25
 LEAVERS_FOR_A_KILL = 3
-# The claim of a dead process lapses after 30 s.
-PATIENCE = 120
+# Seconds to wait for the outbox; the claim of a dead process lapses after 30.
+DRAIN_TIMEOUT = 120
 
 Leaver = collections.namedtuple("Leaver", "name access")
 
 
 def use_codes(world):
-    """Starts the service again, with keys that the sandbox knows."""
+    """Restarts the service with keys that are registered in the sandbox."""
     key = pathlib.Path(world.directory, "apple.p8")
     key.touch(0o600)
     subprocess.run(
@@ -46,7 +46,7 @@ def use_codes(world):
 
 
 def sign_up(world, number):
-    """Somebody with an account and a grant, at Apple and Google by turns."""
+    """A person with an account and a grant, alternately at Apple and Google."""
     name = f"leaver{number}"
     provider = "apple" if number % 2 else "google"
     world.control(provider + "/persons", {"name": name, "email": f"{name}@example.com"})
@@ -65,20 +65,20 @@ def sign_up(world, number):
 
 
 def leave(world, leaver):
-    """Whether the service said that the account is gone; a killed one says nothing."""
+    """Whether the service answered that the account is deleted; a killed one doesn't answer."""
     try:
         status, _, answer = call(
             world.service.port, "DELETE", "/v1/account", headers={"Authorization": "Bearer " + leaver.access})
     except (OSError, http.client.HTTPException):
         return False
-    # 401: the account was deleted by a process that was killed before it could say so.
+    # 401: the account was deleted by a process that was killed before it could answer.
     if status not in (202, 401, 503):
         raise SystemExit(f"delete: {status} {answer}")
     return status != 503
 
 
 def delay_answers(world):
-    """Revocations take a while, before the deed and after it: a kill can fall into either."""
+    """Delays revocations at the providers, before and after their effect, so that a kill can fall into either."""
     world.control("faults/clear", {})
     for path in ("/apple/auth/revoke", "/google/revoke"):
         for number in range(40):
@@ -88,7 +88,7 @@ def delay_answers(world):
 
 
 def kill_amid(world, leavers):
-    """Starts the service and kills it within 0.7 s, while these people leave."""
+    """Starts the service and kills it within 0.7 s, while these people delete their accounts."""
     world.service.start()
     end = time.monotonic() + random.uniform(0, 0.7)
 
@@ -111,7 +111,7 @@ def grants(world):
     return [grant for item in items for grant in item["grants"]]
 
 
-def run(world, kills, figures):
+def run(world, kills, report):
     use_codes(world)
     people, rounds = 0, -(-kills // KILLS_IN_A_ROUND)
     start = time.monotonic()
@@ -125,21 +125,21 @@ def run(world, kills, figures):
         delay_answers(world)
         for index in range(kills_now):
             kill_amid(world, leavers[index * LEAVERS_FOR_A_KILL:(index + 1) * LEAVERS_FOR_A_KILL])
-        # Whoever got no answer asks again.
+        # Clients without an answer repeat the request.
         world.service.start()
         if not all(leave(world, leaver) for leaver in leavers):
-            raise SystemExit("a service that nobody killed did not answer")
+            raise SystemExit("a service that was not killed did not answer")
         if number < rounds - 1:
             world.service.kill()
     world.control("faults/clear", {})
-    # Each round has one before its kills and one after them, but the last.
+    # Each round has one more kill before and one after, except for the last round.
     killed = kills + 2 * rounds - 1
     last = time.monotonic()
 
     def pending():
         return int(world.query("SELECT count(*) FROM outbox WHERE status = 'pending'")[0][0])
 
-    while pending() and time.monotonic() < last + PATIENCE:
+    while pending() and time.monotonic() < last + DRAIN_TIMEOUT:
         time.sleep(0.2)
     rest = time.monotonic() - last
     statuses = collections.Counter(row[0] for row in world.query("SELECT status FROM outbox"))
@@ -151,17 +151,17 @@ def run(world, kills, figures):
     left = world.query("SELECT (SELECT count(*) FROM provider_grants) + (SELECT count(*) FROM accounts)")[0][0]
     tokens = grants(world)
     calls = [token["revocations"] for token in tokens]
-    figures.say("kills", f"{killed} in {last - start:.0f} s")
-    figures.say("promises", ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
-    figures.say("attempts", f"{sum(attempts)}, {sum(attempts) - len(attempts)} of them because of a kill, "
-                f"{max(attempts)} at most for one promise")
-    figures.say("calls", f"{sum(calls)}, {sum(calls) - len(calls)} of them repeated, {max(calls)} at most for one token")
-    figures.say("from the promise to its end", f"p50 {median(times):.2f} s, p99 {percentile(times, 0.99):.1f} s, "
+    report.say("kills", f"{killed} in {last - start:.0f} s")
+    report.say("revocations", ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())))
+    report.say("attempts", f"{sum(attempts)}, {sum(attempts) - len(attempts)} of them because of a kill, "
+                f"{max(attempts)} at most for one revocation")
+    report.say("calls", f"{sum(calls)}, {sum(calls) - len(calls)} of them repeated, {max(calls)} at most for one token")
+    report.say("from the request to its end", f"p50 {median(times):.2f} s, p99 {percentile(times, 0.99):.1f} s, "
                 f"max {max(times):.1f} s")
-    figures.say("until the last one had ended", f"{rest:.1f} s after the last kill")
-    figures.bound("one promise for each account that was deleted", sum(statuses.values()) == people)
-    figures.bound("every promise is kept", statuses["done"] == people)
-    figures.bound("every token has ended, once, and by our call", len(tokens) == people and all(
+    report.say("until the last one had ended", f"{rest:.1f} s after the last kill")
+    report.bound("one revocation for each account that was deleted", sum(statuses.values()) == people)
+    report.bound("every revocation is done", statuses["done"] == people)
+    report.bound("every token has ended, once, and by our call", len(tokens) == people and all(
         not token["live"] and token["endedBy"] == "revoke" for token in tokens))
-    figures.bound("every end is on record once", len(notes) == people and set(notes) == {1})
-    figures.bound("no account and no token is left here", left == "0")
+    report.bound("every end is on record once", len(notes) == people and set(notes) == {1})
+    report.bound("no account and no token is left here", left == "0")

@@ -3,14 +3,14 @@
 import importlib
 import sys
 
-from world import Figures, World
+from world import Report, World
 
 name, amount, executables, directory, database_url = sys.argv[1:]
 load = importlib.import_module(name.replace("-", "_"))
-figures = Figures()
+report = Report()
 world = World(executables, directory, database_url)
 try:
-    load.run(world, int(amount), figures)
+    load.run(world, int(amount), report)
 finally:
     world.stop()
-sys.exit(1 if figures.broken else 0)
+sys.exit(1 if report.broken else 0)

@@ -1,4 +1,4 @@
-"""Two thousand clients that take their time, beside somebody who does not."""
+"""Two thousand slow clients, and meanwhile sign-ins of a fast one."""
 
 import http.client
 import multiprocessing
@@ -6,7 +6,7 @@ import socket
 import time
 
 CLIENTS = 2_000
-# Of what the service allows a connection, the longest: idle for a minute, and what the machine needs.
+# Seconds: the longest time limit of a connection is a minute of being idle; the rest is for the machine.
 REAPED_WITHIN = 90
 
 
@@ -47,14 +47,14 @@ def drip(port, until, opened):
                 client.close()
         clients = left
         time.sleep(2)
-    # Held open to the end: it is the service that has to let go.
+    # Held open to the end: the service has to close them.
     time.sleep(max(0, until - time.monotonic()))
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     seconds = max(seconds, REAPED_WITHIN)
     person = world.person("quick")
-    figures.latency("sign-ins, nobody slow", person.sign_in_for(10))
+    report.latency("sign-ins, no slow clients", person.sign_in_for(10))
     sockets, memory = world.service.open_sockets(), world.service.memory("VmRSS")
     opened = multiprocessing.Event()
     start = time.monotonic()
@@ -62,8 +62,8 @@ def run(world, seconds, figures):
     slow.start()
     if not opened.wait(60):
         raise SystemExit("the slow clients could not connect")
-    figures.say("open connections", world.service.open_sockets() - sockets)
-    figures.say("memory for them", f"{world.service.memory('VmRSS') - memory:.1f} MB")
+    report.say("open connections", world.service.open_sockets() - sockets)
+    report.say("memory for them", f"{world.service.memory('VmRSS') - memory:.1f} MB")
     reaped = []
 
     def is_over():
@@ -80,8 +80,8 @@ def run(world, seconds, figures):
         connection.close()
         connecting.append(time.monotonic() - begin)
     slow.join()
-    figures.latency("sign-ins beside them", latencies)
-    figures.latency("sign-ins afterwards, each with a connection", connecting)
-    figures.say("all gone after", f"{reaped[0]:.0f} s" if reaped else "never")
-    figures.bound("p99 of the others under 200 ms", sorted(latencies)[int(len(latencies) * 0.99)] < 0.2)
-    figures.bound(f"all of them reaped within {REAPED_WITHIN} s", bool(reaped) and reaped[0] <= REAPED_WITHIN)
+    report.latency("sign-ins beside them", latencies)
+    report.latency("sign-ins afterwards, each with a connection", connecting)
+    report.say("all gone after", f"{reaped[0]:.0f} s" if reaped else "never")
+    report.bound("p99 of the others under 200 ms", sorted(latencies)[int(len(latencies) * 0.99)] < 0.2)
+    report.bound(f"all of them reaped within {REAPED_WITHIN} s", bool(reaped) and reaped[0] <= REAPED_WITHIN)

@@ -1,4 +1,4 @@
-"""Whether the time of a refused login tells what kind of account it was for."""
+"""Whether the time of a refused login reveals what kind of account it was for."""
 
 import math
 import random
@@ -15,7 +15,7 @@ CLASSES = {
 
 
 def mann_whitney(first, second):
-    """Two-sided p of the U test, by its normal approximation, which so many samples allow."""
+    """Two-sided p of the U test, by its normal approximation, which is good for this many samples."""
     ranked = sorted([(value, 0) for value in first] + [(value, 1) for value in second])
     rank_sum = sum(rank for rank, (_, origin) in enumerate(ranked, 1) if origin == 0)
     n, m = len(first), len(second)
@@ -24,7 +24,7 @@ def mann_whitney(first, second):
     return math.erfc(abs(u - n * m / 2) / deviation / math.sqrt(2))
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     """About 400 samples of each class take ten minutes; `seconds` bounds them."""
     world.lift_limits()
     for email in ("has@example.com", "disabled@example.com"):
@@ -42,13 +42,13 @@ def run(world, seconds, figures):
             samples[name].append(time.monotonic() - start)
             answers.add(status)
     for name, values in samples.items():
-        figures.latency(name, values)
-    figures.bound("every answer is 401", answers == {401})
+        report.latency(name, values)
+    report.bound("every answer is 401", answers == {401})
     reference = samples["wrong password"]
     for name, values in samples.items():
         if values is reference:
             continue
         p = mann_whitney(reference, values)
         gap = abs(median(values) - median(reference)) / median(reference)
-        figures.say(f"{name} against a wrong password", f"p = {p:.3f}, medians {100 * gap:.2f} % apart")
-        figures.bound(f"{name}: p > 0.01, or medians less than 2 % apart", p > 0.01 or gap < 0.02)
+        report.say(f"{name} against a wrong password", f"p = {p:.3f}, medians {100 * gap:.2f} % apart")
+        report.bound(f"{name}: p > 0.01, or medians less than 2 % apart", p > 0.01 or gap < 0.02)

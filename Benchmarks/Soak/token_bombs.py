@@ -1,4 +1,4 @@
-"""Ten thousand tokens that are made to cost much."""
+"""Ten thousand tokens that are made to be expensive."""
 
 import http.client
 import json
@@ -32,12 +32,12 @@ def answer_to(world, head, rest):
         try:
             client.sendall(rest)
         except OSError:
-            pass  # It has heard enough.
+            pass  # The service has closed the connection.
         answer = client.recv(4_096)
         return int(answer.split(b" ", 2)[1]) if answer else 0, time.monotonic() - start
 
 
-def run(world, seconds, figures):
+def run(world, seconds, report):
     person = world.person("good")
     megabyte = b"." * 1_000_000
     body_head = (f"POST {SIGN_IN} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -65,12 +65,12 @@ def run(world, seconds, figures):
             wrong.append((name, status))
     growth = world.service.memory("VmRSS") - memory
     for name, values in latencies.items():
-        figures.latency(name, values)
-    figures.latency("good tokens afterwards", person.sign_in_for(5))
-    figures.say("memory before / growth", f"{memory:.1f} MB / {growth:.2f} MB")
-    figures.bound("every answer is the refusal that it should be", not wrong)
+        report.latency(name, values)
+    report.latency("good tokens afterwards", person.sign_in_for(5))
+    report.say("memory before / growth", f"{memory:.1f} MB / {growth:.2f} MB")
+    report.bound("every answer is the refusal that it should be", not wrong)
     if wrong:
-        figures.say("others", wrong[:5])
+        report.say("others", wrong[:5])
     for name in list(bombs)[:2]:
-        figures.bound(f"{name}: half of the answers within 5 ms", percentile(latencies[name], 0.5) < 0.005)
-    figures.bound("memory grows by 1 MB at most", growth <= 1)
+        report.bound(f"{name}: half of the answers within 5 ms", percentile(latencies[name], 0.5) < 0.005)
+    report.bound("memory grows by 1 MB at most", growth <= 1)

@@ -1,4 +1,4 @@
-"""The service under load, somebody who signs in meanwhile, and the bounds that must hold."""
+"""The service under load, a person who signs in meanwhile, and the bounds that must hold."""
 
 import http.client
 import json
@@ -11,11 +11,11 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "SignIn"))
-from service import CLIENT_ID, Sandbox, Service  # noqa: E402  (the benchmark's processes are the soak's)
+from service import CLIENT_ID, Sandbox, Service  # noqa: E402  (the processes of the benchmark)
 
 SIGN_IN = "/v1/sign-in/google"
 
-__all__ = ["Figures", "Person", "World", "SIGN_IN", "call", "median", "percentile"]
+__all__ = ["Report", "Person", "World", "SIGN_IN", "call", "median", "percentile"]
 
 
 def call(port, method, path, body=None, headers=None, connection=None):
@@ -40,8 +40,8 @@ def median(values):
     return percentile(values, 0.5)
 
 
-class Figures:
-    """What was measured, and which bounds were broken."""
+class Report:
+    """The results of the measurements, and the number of bounds that were broken."""
 
     def __init__(self):
         self.broken = 0
@@ -60,14 +60,14 @@ class Figures:
 
 
 class Person:
-    """Somebody whose token is good, and who signs in again and again on a connection that is kept."""
+    """A person with a valid token, signing in again and again on a connection that is kept."""
 
     def __init__(self, service, token):
         self._service = service
         self._body = json.dumps({"idToken": token})
 
     def sign_in(self, connection):
-        """Seconds until the answer, which has to be the right one."""
+        """Seconds until the answer, which has to be a session."""
         start = time.monotonic()
         status, _, body = call(0, "POST", SIGN_IN, self._body, connection=connection)
         if status != 200 or json.loads(body)["status"] != "signedIn":
@@ -102,7 +102,7 @@ class Person:
 
 class ObservedService(Service):
     def configure(self, **environment):
-        """For the next start."""
+        """Sets variables for the next start."""
         self._environment |= environment
 
     def kill(self):
@@ -131,7 +131,7 @@ class World:
         self.sandbox.stop()
 
     def lift_limits(self):
-        """For loads that are about what comes after them."""
+        """Switches the limits off, for loads on what is behind them."""
         self.service.stop()
         self.service.configure(COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0")
         self.service.start()
@@ -150,7 +150,7 @@ class World:
         return len(self.control("history?path=/google/oauth2/v3/certs")["items"])
 
     def person(self, name):
-        """Somebody with an account and no password."""
+        """A person with an account and no password."""
         self.control("google/persons", {"name": name, "email": f"{name}@example.com"})
         token = self.control("google/authorize", {"person": name, "clientId": CLIENT_ID})["idToken"]
         _, _, answer = self.post(SIGN_IN, {"idToken": token})

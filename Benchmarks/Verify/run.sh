@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Token verification: ours, raw OpenSSL in C, jwt-kit.  [--rounds 20] [--seconds 0.5]
 #
-# All programs verify the same files of tokens, minted for this run. They take turns within each round, so that a slow
-# second of the machine slows all of them; what is compared is the median of each round's ratios.
+# All programs verify the same files of tokens, minted for this run. They alternate within each round, so that a slow
+# second of the machine slows all of them; the median of each round's ratios is compared.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -7,8 +7,8 @@ package struct Account: Hashable, Sendable {
 
     package let id: AccountID
     package let email: EmailAddress?
-    /// Whether somebody has proven to own the mailbox. Until then the address belongs to whoever claimed it first and
-    /// is never found by a token's email.
+    /// Whether access to the mailbox has been proven. Until then the address is only claimed, by the first account that
+    /// gave it, and is never found by a token's email.
     package let isEmailVerified: Bool
     package let displayName: DisplayName?
     package let status: Status
@@ -32,19 +32,20 @@ package struct Account: Hashable, Sendable {
         self.identities = identities
     }
 
-    /// Whether the account can be entered without this identity: by its password and address, or by another identity whose
-    /// provider has not disabled it. A mailed code doesn't count: whether mail goes out is up to the operator.
-    package func hasWayIn(without identity: IdentityID) -> Bool {
+    /// Whether the account has a sign-in method besides this identity: its password and address, or another identity
+    /// that its provider has not disabled. A mailed code doesn't count: whether mail goes out is up to the operator.
+    package func hasSignInMethod(besides identity: IdentityID) -> Bool {
         (hasPassword && email != nil) || identities.contains { $0.id != identity && !$0.isBlocked }
     }
 
-    /// Where its owner is told of changes: the address, once it was proven. Anybody can claim anybody's, and nobody gets
-    /// mail of an account that isn't theirs.
+    /// The address that notices of changes go to: the account's, once it was proven. An unproven one may be another
+    /// person's, who must not get mail of this account.
     package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
 
-    /// Whether the account is nothing but this identity: active, without a password, and without an address that somebody
-    /// else than the identity's owner could read. Whom the provider has disabled moves nowhere.
-    package func isNothingBut(_ key: IdentityKey) -> Bool {
+    /// Whether this is an identity-only account of the identity: active, without a password, and without an address
+    /// that another person than the identity's owner could read. An identity that its provider has disabled is not
+    /// moved, so it doesn't count.
+    package func isIdentityOnly(_ key: IdentityKey) -> Bool {
         guard status == .active, !hasPassword, identities.count == 1, let identity = identities.first,
             identity.key == key, !identity.isBlocked
         else { return false }
@@ -61,7 +62,7 @@ package struct Account: Hashable, Sendable {
 
 /// A provider identity that is linked to an account.
 package struct Identity: Hashable, Sendable {
-    /// What is known of the person's authorization at the provider.
+    /// The known state of the person's authorization at the provider.
     package enum Authorization: String, CaseIterable, Sendable {
         case none
         case active
@@ -75,12 +76,12 @@ package struct Identity: Hashable, Sendable {
     package let isEmailVerified: Bool
     package let isPrivateEmail: Bool
     package let linkedAt: Timestamp
-    /// Kept to the hour: a sign-in writes it only when it is older.
+    /// Accurate to the hour: a sign-in writes it only when it is older.
     package let lastSignInAt: Timestamp?
     package let authorization: Authorization
-    /// Whether mail to a relay address arrives; `nil` while the provider has said nothing of it.
+    /// Whether mail to a relay address arrives; `nil` while the provider has not reported it.
     package let isEmailDeliverable: Bool?
-    /// Whether the provider has disabled the person's account there: then it signs nobody in.
+    /// Whether the provider has disabled the person's account there. The identity can't sign in then.
     package let isBlocked: Bool
 
     /// The address, if the provider has verified it.

@@ -1,7 +1,7 @@
 /// Text that compares by its UTF-8 bytes.
 ///
-/// Swift's `String ==` holds two canonically equivalent spellings equal; PostgreSQL and the providers do not. Whatever
-/// identifies somebody is compared as the database compares it.
+/// Swift's `String ==` holds two canonically equivalent spellings equal; PostgreSQL and the providers do not.
+/// Identifiers are compared as the database compares them.
 package protocol ExactString: Hashable, Sendable, CustomStringConvertible {
     var text: String { get }
 }

@@ -1,4 +1,4 @@
-/// The end of a person's authorization at a provider, promised here and carried out there.
+/// The end of a person's authorization at a provider: an outbox row until the provider has carried it out.
 package struct Revocation: Hashable, Sendable {
     package enum Status: String, Sendable {
         case pending
@@ -10,11 +10,11 @@ package struct Revocation: Hashable, Sendable {
 
     package let id: RevocationID
     package let provider: Provider
-    /// `nil` for one that a link ticket left behind.
+    /// `nil` for one of a link ticket's grant.
     package let identityID: IdentityID?
     package let status: Status
     package let attempts: Int
-    /// A code, of ours or the provider's.
+    /// An error code, of ours or the provider's.
     package let lastError: String?
     package let createdAt: Timestamp
     package let finishedAt: Timestamp?
@@ -33,12 +33,12 @@ package struct Revocation: Hashable, Sendable {
         self.finishedAt = finishedAt
     }
 
-    /// What stands in ``lastError`` when there was nothing to revoke.
+    /// The ``lastError`` when there was nothing to revoke.
     package static let noGrant = "no_grant"
 }
 
-/// When a failed attempt is repeated: 1, 2, 4 … seconds later, at most an hour, each ± 20 % so that what failed together
-/// does not come back together.
+/// The schedule of attempts after one that failed: 1, 2, 4 … seconds later, at most an hour, each ± 20 % so that rows
+/// that failed together are not retried together.
 package enum RetrySchedule {
     /// With an hour between the later ones, four days: longer than a weekend without an operator.
     package static let maximumAttempts = 108
@@ -46,7 +46,7 @@ package enum RetrySchedule {
     /// - Parameters:
     ///   - attempts: how many have failed, at least one.
     ///   - jitter: from 0 to 1, at random.
-    /// - Returns: `nil` when there were enough.
+    /// - Returns: microseconds; `nil` when there were enough.
     package static func delay(after attempts: Int, jitter: Double) -> Int64? {
         guard attempts < maximumAttempts else { return nil }
         let seconds = attempts > 12 ? 3600 : min(3600, 1 << (max(1, attempts) - 1))
@@ -54,7 +54,7 @@ package enum RetrySchedule {
     }
 }
 
-/// A provider's refresh token, kept sealed.
+/// A provider refresh token, stored sealed.
 package enum ProviderGrant {}
 
 package typealias RevocationID = Identifier<Revocation>

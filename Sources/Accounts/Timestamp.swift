@@ -1,4 +1,4 @@
-/// A moment on the wall clock, in microseconds since 1970-01-01T00:00:00Z (leap seconds ignored), the resolution that
+/// A time on the wall clock, in microseconds since 1970-01-01T00:00:00Z (leap seconds ignored), the resolution that
 /// PostgreSQL keeps.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package let microseconds: Int64
@@ -29,14 +29,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         left.microseconds < right.microseconds
     }
 
-    /// The moment `seconds` later (earlier when negative); saturates.
+    /// The time `seconds` later (earlier when negative); saturates.
     package func advanced(bySeconds seconds: Int64) -> Timestamp {
         let (sum, overflow) = microseconds.addingReportingOverflow(Timestamp(seconds: seconds).microseconds)
         return Timestamp(microseconds: overflow ? (seconds < 0 ? .min : .max) : sum)
     }
 }
 
-/// The clock that decides expiry. One is injected into everything that needs the time, so that tests take none.
+/// The clock that decides expiry. One is injected into everything that needs the time, so that tests don't wait for it.
 package protocol WallClock: Sendable {
     func now() -> Timestamp
 }

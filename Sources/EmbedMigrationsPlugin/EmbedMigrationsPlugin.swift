@@ -1,11 +1,11 @@
 import Foundation
 import PackagePlugin
 
-/// Compiles the package's `Migrations` directory into the target that uses this plugin.
+/// A build tool plugin that compiles the package's `Migrations` directory into the target that uses it.
 ///
-/// A binary can't carry yesterday's schema: every file is a declared input, so that an edit rebuilds the target; and the
-/// link `Sources/Migrator/Migrations` makes the directory a part of the package's structure, so that SwiftPM asks this
-/// plugin again when a file comes or goes. (It watches the directories of targets alone.)
+/// No binary carries an outdated schema: every file is a declared input, so that an edit rebuilds the target; and the
+/// link `Sources/Migrator/Migrations` makes the directory a part of the package's structure, so that SwiftPM runs this
+/// plugin again when a file is added or removed. (It watches the directories of targets alone.)
 @main
 struct EmbedMigrationsPlugin: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {

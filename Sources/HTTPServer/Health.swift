@@ -2,17 +2,17 @@ package import JSON
 import Primitives
 import Synchronization
 
-/// Whether this process is alive and whether it should get requests.
+/// The liveness and readiness of this process: whether it is alive, and whether it should get requests.
 ///
 /// ```
-///   starting ── check passes ──▶ ready ◀──▶ unavailable        each /health/ready asks anew
+///   starting ── check passes ──▶ ready ◀──▶ unavailable        each /health/ready runs the check
 ///                                  └── shutdown begins ──▶ stopping, for good
 /// ```
 package final class Health: Sendable {
-    /// What a readiness check found.
+    /// The result of a readiness check.
     package struct Readiness: Sendable {
         package let isReady: Bool
-        /// Writes further members of the answer, such as the age of key sets.
+        /// Writes further members of the response, such as the age of key sets.
         package let members: @Sendable (inout JSONWriter) -> Void
 
         package init(isReady: Bool, members: @escaping @Sendable (inout JSONWriter) -> Void = { _ in }) {
@@ -33,7 +33,7 @@ package final class Health: Sendable {
         self.check = check
     }
 
-    /// From here on the process is not ready, whatever the check says.
+    /// Makes the process not ready from now on, whatever the check says.
     package func stop() { stopping.store(true, ordering: .relaxed) }
 
     package var routes: [Route] {

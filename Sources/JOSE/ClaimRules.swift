@@ -1,11 +1,11 @@
 import JSON
 
-/// What the claims of one kind of token must say (RFC 7519 §4.1, RFC 8725 §3.8 to §3.12).
+/// The requirements on the claims of one kind of token (RFC 7519 §4.1, RFC 8725 §3.8 to §3.12).
 ///
 /// The caller names the kind; it is never guessed from the token. Tokens of one issuer share keys and audience, so the
 /// rules of its kinds exclude each other by `events`.
 package struct ClaimRules: Sendable {
-    /// What an `aud` of several members must be.
+    /// The requirement on an `aud` of several members.
     package enum AudienceArray: Sendable {
         /// One member at least is ours.
         case anyOurs
@@ -13,29 +13,29 @@ package struct ClaimRules: Sendable {
         case everyMemberOurs
     }
 
-    /// The claim that makes a security event of a token (RFC 8417 §2.2).
+    /// The requirement on the claim that makes a token a security event (RFC 8417 §2.2).
     package enum EventsClaim: Sendable {
         case refused
         case required
     }
 
-    /// Without one, nothing is accepted.
+    /// The accepted issuers; without one, nothing is accepted.
     package var issuers: [String]
-    /// Without one, nothing is accepted.
+    /// Our audiences; without one, nothing is accepted.
     package var audiences: [String]
     package var audienceArray: AudienceArray = .anyOurs
     package var events: EventsClaim = .refused
-    /// Whether `exp` must be there and ahead. If not, it is not looked at: an event does not become untrue.
+    /// Whether `exp` must be present and in the future. If not, it is ignored: an event does not become untrue.
     package var requiresExpiry: Bool = true
     package var requiresSubject: Bool = true
-    /// Whether `jti` must be there.
+    /// Whether `jti` must be present.
     package var requiresTokenID: Bool = false
     /// Seconds by which the issuer's clock may differ from ours.
     package var leeway: Int = 60
-    /// Seconds from `iat` to `exp`. Apple's tokens live for a day, Google's for an hour; 300 s are for rounding on their
-    /// side. Judged only where `exp` is.
+    /// The most seconds from `iat` to `exp`. Apple's tokens live for a day, Google's for an hour; 300 s are for
+    /// rounding on their side. Checked only where `exp` is.
     package var maximumLifetime: Int? = 86_400 + 300
-    /// RISC tokens have been seen with and without a slash at the end of Google's issuer.
+    /// Whether one slash at the end of an issuer is ignored: RISC tokens have been seen with and without one.
     package var ignoresIssuerTrailingSlash: Bool = false
 
     package init(
@@ -56,16 +56,16 @@ package struct ClaimRules: Sendable {
         self.ignoresIssuerTrailingSlash = ignoresIssuerTrailingSlash
     }
 
-    /// An Apple notification or a Google security event token: no expiry (RFC 8417 §2.2), an id by which a repetition is
-    /// known, and the subject inside the event.
+    /// The rules of an Apple notification or a Google security event token: no expiry (RFC 8417 §2.2), an id by which a
+    /// repetition is known, and the subject inside the event.
     package static func securityEvent(issuers: [String], audiences: [String]) -> ClaimRules {
         ClaimRules(
             issuers: issuers, audiences: audiences, events: .required, requiresExpiry: false, requiresSubject: false,
             requiresTokenID: true)
     }
 
-    /// Judges `events`, `iss`, `aud`, `exp`, `nbf`, `iat`, the lifetime, `sub` and `jti`, in this order; the first fault
-    /// decides.
+    /// Checks `events`, `iss`, `aud`, `exp`, `nbf`, `iat`, the lifetime, `sub` and `jti`, in this order; the first
+    /// fault decides.
     ///
     /// | fault | `TokenRejection` |
     /// |---|---|
@@ -163,9 +163,9 @@ package struct ClaimRules: Sendable {
     }
 }
 
-/// The claims that every kind of token has, as they were found in order.
+/// The claims common to all kinds of tokens, checked by `ClaimRules`.
 package struct CheckedClaims: Equatable, Sendable {
-    /// As it is configured, which is the claim except perhaps for a slash at its end.
+    /// The issuer as configured: the claim, except perhaps for a slash at its end.
     package let issuer: String
     /// The first of our audiences that the token names.
     package let audience: String

@@ -3,7 +3,7 @@ package import OpenSSL
 
 /// The usable keys of one issuer (RFC 7517 §5), by `kid`.
 ///
-/// An entry that cannot be used is left out with its reason and does no harm to the others. Immutable: a newer set
+/// An entry that cannot be used is left out with its reason and does not affect the others. Immutable: a newer set
 /// replaces the whole value.
 package struct KeySet: Sendable {
     package static let maximumBytes = 65_536
@@ -17,8 +17,8 @@ package struct KeySet: Sendable {
 
     /// Reads a JWK Set document.
     ///
-    /// - Throws: when the document is no key set, and when no key in it can be used: then the set that was there before
-    ///   is the better one.
+    /// - Throws: when the document is no key set, and when no key in it can be used: the previous set is better than
+    ///   none.
     package init(parsing bytes: [UInt8]) throws(KeySetError) {
         guard bytes.count <= Self.maximumBytes else { throw .tooLarge }
         let document: JSONValue
@@ -45,7 +45,7 @@ package struct KeySet: Sendable {
         guard !keys.isEmpty else { throw .noUsableKey(self.rejected) }
     }
 
-    /// A set of keys that are at hand, such as our own.
+    /// A set of known keys, such as our own.
     package init(keys: [(id: String, key: PublicKey)]) {
         self.init(keys: keys.map { JSONWebKey(id: [UInt8]($0.id.utf8), key: $0.key) }, rejected: [])
     }
@@ -87,7 +87,7 @@ package struct RejectedKey: Equatable, Sendable {
     package enum Reason: String, Error, Sendable {
         /// Not a JSON object.
         case notAnObject = "not_an_object"
-        /// It has a private or symmetric part: whoever published it must be told.
+        /// It has a private or symmetric part: the publisher must be informed.
         case privateKeyPublished = "private_key_published"
         /// `kty` is missing or neither `RSA` nor `EC`.
         case keyType = "key_type"
@@ -119,7 +119,7 @@ package struct RejectedKey: Equatable, Sendable {
     }
 }
 
-/// Why a document is not used as key set.
+/// Why a document was refused as a key set.
 package enum KeySetError: Error, Equatable, Sendable {
     case tooLarge
     case malformed(JSONError)

@@ -2,11 +2,11 @@ import JSON
 internal import OpenSSL
 import Primitives
 
-/// The header of a compact JWS, already judged: what remains of it is an algorithm and a key id.
+/// The validated header of a compact JWS, with its algorithm and key id.
 struct TokenHeader: Sendable {
     let value: JSONValue
     let algorithm: SignatureAlgorithm
-    /// Empty when there is none.
+    /// The bytes of `kid`; empty when there is none.
     let keyID: [UInt8]
 
     init(_ value: JSONValue, _ rules: HeaderRules) throws(TokenRejection) {
@@ -53,7 +53,7 @@ struct TokenHeader: Sendable {
     }
 }
 
-/// What a kind of token demands of its header.
+/// The requirements on the header of one kind of token.
 struct HeaderRules {
     let allowedAlgorithms: [SignatureAlgorithm]
     let allowedTypes: [String]
@@ -61,7 +61,7 @@ struct HeaderRules {
     let requiresKeyID: Bool
 }
 
-/// Media types as `typ` and `cty` write them (RFC 7515 §4.1.9): case means nothing, nor does `application/` in front.
+/// Media types as `typ` and `cty` write them (RFC 7515 §4.1.9): compared without case, `application/` is optional.
 private enum MediaType {
     static func equal(_ text: [UInt8], _ name: String) -> Bool {
         let prefix = "application/"

@@ -9,11 +9,12 @@ package enum TokenRejection: String, Error, CaseIterable, Sendable {
     case tooLarge = "too_large"
     /// `alg` is missing, not one that we accept, or not the one of the key.
     case algorithmRejected = "algorithm_rejected"
-    /// A header member that we must not accept (`crit`, `zip`, `enc`, `b64`, a wrong `typ` or `cty`) or no usable `kid`.
+    /// A header member that we must not accept (`crit`, `zip`, `enc`, `b64`, a wrong `typ` or `cty`) or no usable
+    /// `kid`.
     case headerRejected = "header_rejected"
     /// No key of the key set has the `kid` of the token.
     case keyUnknown = "key_unknown"
-    /// The provider's keys could not be had, so nothing can be said about the token.
+    /// The provider's keys are not available, so the token cannot be verified.
     case keysUnavailable = "keys_unavailable"
     /// The signature does not hold.
     case signatureMismatch = "signature_mismatch"
@@ -25,11 +26,11 @@ package enum TokenRejection: String, Error, CaseIterable, Sendable {
     case partyRejected = "party_rejected"
     /// `exp` is past.
     case expired
-    /// `nbf` or `iat` lies ahead.
+    /// `nbf` or `iat` is in the future.
     case notYetValid = "not_yet_valid"
     /// The time from `iat` to `exp` is longer than the provider issues.
     case lifetimeRejected = "lifetime_rejected"
-    /// A claim that must be there is not.
+    /// A required claim is absent.
     case claimMissing = "claim_missing"
     /// A claim has another type than it must have, or a value out of its range.
     case claimInvalid = "claim_invalid"
@@ -37,7 +38,7 @@ package enum TokenRejection: String, Error, CaseIterable, Sendable {
     case eventToken = "event_token"
     /// A nonce was expected in the token or beside it.
     case nonceMissing = "nonce_missing"
-    /// The nonce of the token is another one.
+    /// The nonce of the token is not the expected one.
     case nonceMismatch = "nonce_mismatch"
     /// A nonce that we issued is unknown, expired or used.
     case nonceSpent = "nonce_spent"

@@ -2,12 +2,12 @@ import JSON
 package import OpenSSL
 import Primitives
 
-/// Signs ES256 tokens: our access tokens, and the client secrets that Apple wants.
+/// A signer of ES256 tokens: our access tokens, and the client secrets for Apple.
 package struct TokenSigner: Sendable {
     private let key: P256PrivateKey
     private let header: SigningHeader
 
-    /// - Parameter type: the `typ` of the header, which is left out without one.
+    /// - Parameter type: the `typ` of the header; nil omits it.
     package init(key: P256PrivateKey, keyID: String, type: String? = nil) {
         self.key = key
         header = SigningHeader(algorithm: .es256, keyID: keyID, type: type)
@@ -19,12 +19,12 @@ package struct TokenSigner: Sendable {
     }
 }
 
-/// Signs RS256 tokens, for whom a provider accepts nothing else.
+/// A signer of RS256 tokens, for providers that accept nothing else.
 package struct RSATokenSigner: Sendable {
     private let key: RSAPrivateKey
     private let header: SigningHeader
 
-    /// - Parameter type: the `typ` of the header, which is left out without one.
+    /// - Parameter type: the `typ` of the header; nil omits it.
     package init(key: RSAPrivateKey, keyID: String, type: String? = nil) {
         self.key = key
         header = SigningHeader(algorithm: .rs256, keyID: keyID, type: type)

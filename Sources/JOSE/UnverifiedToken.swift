@@ -2,8 +2,8 @@ package import JSON
 package import OpenSSL
 import Primitives
 
-/// A compact JWS (RFC 7515 §3.1) whose form and header are in order. Nothing in it is to be believed yet, and its payload
-/// has not been read.
+/// A compact JWS (RFC 7515 §3.1) whose form and header are valid. Nothing in it is trusted yet, and its payload has not
+/// been read.
 ///
 /// The steps from bytes to `VerifiedToken`, and the rejection that each of them throws. The first that fails decides.
 ///
@@ -41,9 +41,9 @@ package struct UnverifiedToken: Sendable {
     package var keyID: [UInt8] { header.keyID }
 
     /// - Parameters:
-    ///   - compact: the token and nothing else; not so much as a line feed after it.
+    ///   - compact: exactly the token; surrounding whitespace is rejected.
     ///   - allowedTypes: the media types that `typ` may be, without `application/`.
-    ///   - requiresType: whether `typ` must be there. No provider promises one; our own access tokens have it
+    ///   - requiresType: whether `typ` must be present. No provider promises one; our own access tokens have it
     ///     (RFC 9068 §2.1).
     package init(
         _ compact: [UInt8], allowedAlgorithms: [SignatureAlgorithm] = [.rs256, .es256],
@@ -78,7 +78,7 @@ package struct UnverifiedToken: Sendable {
         return try read()
     }
 
-    /// The token, if this key signed it; `kid` has no say.
+    /// The token, if this key signed it; `kid` is ignored.
     package func verified(by key: PublicKey) throws(TokenRejection) -> VerifiedToken {
         try verifySignature(by: key)
         return try read()
@@ -115,9 +115,9 @@ package struct UnverifiedToken: Sendable {
     }
 }
 
-/// A token that one of an issuer's keys signed. Made only here, so who holds one need not ask.
+/// A token that one of an issuer's keys signed. Made only here, so that every value of this type has been verified.
 ///
-/// Its claims are the issuer's word and not yet meant for us: see `ClaimRules`.
+/// Its claims are what the issuer states; whether they are meant for us is for `ClaimRules` to check.
 package struct VerifiedToken: Sendable {
     package let header: JSONValue
     package let claims: JSONValue
@@ -129,7 +129,8 @@ package struct VerifiedToken: Sendable {
 }
 
 extension RawSpan {
-    /// Looks at eight bytes at a time and allocates nothing, however many periods there are.
+    /// The index of the first period from `start` on. Reads eight bytes at a time and allocates nothing, however many
+    /// periods there are.
     fileprivate func firstPeriod(from start: Int) -> Int? {
         var position = start
         while position + 8 <= byteCount {

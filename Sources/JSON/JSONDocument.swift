@@ -18,7 +18,7 @@ struct JSONNode {
     let offset: UInt32
     /// Bytes of the text, without quotation marks.
     var length: UInt32
-    /// Of an object or array, the index of the first node after its last descendant. Of a name, its fingerprint.
+    /// For an object or array, the index of the first node after its last descendant; for a name, its fingerprint.
     var link: UInt32 = 0
 
     var range: Range<Int> { Int(offset)..<Int(offset) + Int(length) }
@@ -29,7 +29,7 @@ struct JSONNode {
 /// A parsed document: its bytes and one flat array of nodes in document order.
 ///
 /// An object is followed by its members, each a name and then its value with all that is in it; an array by its
-/// elements. Nothing is copied out of the bytes until somebody asks for a `String`.
+/// elements. Nothing is copied out of the bytes until a `String` is requested.
 final class JSONDocument: Sendable {
     let bytes: [UInt8]
     let nodes: [JSONNode]
@@ -69,8 +69,8 @@ final class JSONDocument: Sendable {
         return JSONText.equal(text, expected)
     }
 
-    /// Whether the string at `index` has characters from U+0000 to U+001F. Bare they are refused, so only escapes can
-    /// bring them.
+    /// Whether the string at `index` has characters from U+0000 to U+001F. The reader refuses bare ones, so they
+    /// can only come from escapes.
     func hasControlCharacters(at index: Int) -> Bool {
         nodes[index].hasEscapes && text(at: index).contains { $0 < 0x20 }
     }

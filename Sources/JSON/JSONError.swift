@@ -1,11 +1,11 @@
-/// Why bytes are not a JSON document that we read.
+/// Why bytes were refused as a JSON document.
 package struct JSONError: Error, Equatable, Sendable {
     package enum Kind: Equatable, Sendable {
         /// The grammar of RFC 8259 is broken here; a byte order mark and a second value count too.
         case syntax
         /// The document ends before its value does.
         case truncated
-        /// Not UTF-8: an overlong form, a surrogate, more than U+10FFFF, a stray or missing continuation byte.
+        /// Not UTF-8: an overlong form, a surrogate, more than U+10FFFF, an unexpected or missing continuation byte.
         case encoding
         /// `\uD800` to `\uDFFF` without its other half.
         case loneSurrogate
@@ -18,7 +18,7 @@ package struct JSONError: Error, Equatable, Sendable {
     }
 
     package let kind: Kind
-    /// Where it was noticed, in bytes from the start.
+    /// Where it was detected, in bytes from the start.
     package let offset: Int
 
     package init(kind: Kind, offset: Int) {

@@ -1,10 +1,10 @@
-/// What a JSON document may cost before it is refused.
+/// The limits beyond which a JSON document is refused.
 ///
 /// RFC 8259 §9 lets a reader set limits on size, depth, and the length of strings and numbers.
 package struct JSONLimits: Sendable {
     /// Bytes of the whole document.
     package var maximumBytes: Int = 65_536
-    /// Objects and arrays within each other; a lone `{}` has depth 1.
+    /// Levels of nested objects and arrays; a lone `{}` has depth 1.
     package var maximumDepth: Int = 8
     /// Members of one object.
     package var maximumMembers: Int = 128
@@ -12,14 +12,15 @@ package struct JSONLimits: Sendable {
     package var maximumStringBytes: Int = 8_192
     /// Characters of one number.
     package var maximumNumberBytes: Int = 32
-    /// Whether a string or a name may hold U+0000 to U+001F by way of an escape. PostgreSQL text cannot hold the first of
-    /// them, and the others split lines in logs, mails and headers.
+    /// Whether a string or a name may contain escaped U+0000 to U+001F. PostgreSQL text cannot contain the first of
+    /// them, and others split lines in logs, mails and headers.
     package var allowsControlCharacters: Bool = true
 
-    /// Token headers, claims, key sets, and the answers of providers.
+    /// Limits of token headers, claims, key sets, and the answers of providers.
     package static let standard = JSONLimits()
 
-    /// Request bodies: 64 KiB, no control characters. Each field has a length of its own, so a string may fill the body.
+    /// Limits of request bodies: 64 KiB, no control characters. Each field has a length of its own, so a string may
+    /// fill the body.
     package static let requestBody = JSONLimits(maximumStringBytes: 65_536, allowsControlCharacters: false)
 
     package init(

@@ -8,7 +8,7 @@ package struct JSONNumber: Equatable, Sendable {
     package let exponent: Int
 
     /// - Parameter text: a number that the reader has accepted.
-    /// - Returns: `nil` for more significant digits than 128 bits hold (38 always fit) and for an exponent beyond ± 10^9.
+    /// - Returns: `nil` for more significant digits than 128 bits hold (38 always fit) or an exponent beyond ± 10^9.
     init?(_ text: Span<UInt8>) {
         var significand: UInt128 = 0
         var fractionDigits = 0
@@ -63,7 +63,7 @@ package struct JSONNumber: Equatable, Sendable {
         return result
     }
 
-    /// The value of `e`, a sign and digits, or 0 of nothing.
+    /// The value of `e`, a sign and digits; 0 for an empty text.
     private static func exponent(_ text: Span<UInt8>) -> Int? {
         var exponent = 0
         var isNegative = false

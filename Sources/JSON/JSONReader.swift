@@ -1,4 +1,4 @@
-/// Checks a document against RFC 8259 and lists its nodes, in one pass.
+/// A reader that checks a document against RFC 8259 and lists its nodes, in one pass.
 ///
 /// The one reader for tokens, key sets and request bodies: with two of them, one would see `{"sub":"a","s\u0075b":"b"}`
 /// as a and the other as b. There is no recursion, so no document can exhaust the stack.
@@ -110,8 +110,8 @@ struct JSONReader {
         position += 1
     }
 
-    /// Compares the last node, a name, with the names before it in its object. Decoders that keep the first and decoders
-    /// that keep the last of two equal names read two different documents (RFC 8259 §4, RFC 7519 §4).
+    /// Compares the last node, a name, with the names before it in its object. Decoders that keep the first and
+    /// decoders that keep the last of two equal names read two different documents (RFC 8259 §4, RFC 7519 §4).
     private mutating func refuseDuplicate(_ bytes: Span<UInt8>, in object: Int) throws(JSONError) {
         let last = nodes.count - 1
         let text = bytes.extracting(nodes[last].range)

@@ -1,4 +1,4 @@
-/// Finds the end of a JSON string and checks everything before it: escapes, UTF-8, control characters, length.
+/// A scan for the end of a JSON string that checks everything before it: escapes, UTF-8, control characters, length.
 struct JSONStringScan {
     /// Where the closing quotation mark is.
     private(set) var end: Int

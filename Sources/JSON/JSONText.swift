@@ -52,7 +52,7 @@ enum JSONText {
         return unit
     }
 
-    /// How many bytes of UTF-8 a scalar takes.
+    /// The number of bytes of a scalar in UTF-8.
     static func utf8Count(_ scalar: UInt32) -> Int {
         switch scalar {
         case 0..<0x80: 1
@@ -105,10 +105,10 @@ enum JSONText {
         return true
     }
 
-    /// 32 bits by which names are told apart before their bytes are compared.
+    /// A 32-bit hash by which names are distinguished before their bytes are compared.
     ///
-    /// Seeded once per process: a sender who could choose names of one fingerprint would make each of 128 members cost a
-    /// comparison of bytes with every other.
+    /// Seeded once per process: a sender that could choose names with one fingerprint would make each of 128 members
+    /// cost a comparison of bytes with every other.
     static func fingerprint(_ name: Span<UInt8>) -> UInt32 {
         let bytes = name.bytes
         var hash = seed

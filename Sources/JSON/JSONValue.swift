@@ -1,7 +1,7 @@
 /// A value in a parsed JSON document; a view, so copying it copies no text.
 ///
-/// Types are exact: a string of digits is no number and `"true"` is no boolean. Names and strings compare by their bytes
-/// with escapes undone, never by Swift's canonical equivalence, under which `"é"` and `"e\u{301}"` are one.
+/// Types are exact: a string of digits is no number and `"true"` is no boolean. Names and strings compare by their
+/// bytes with escapes undone, never by Swift's canonical equivalence, under which `"é"` and `"e\u{301}"` are one.
 package struct JSONValue: Sendable {
     package enum Kind: Sendable {
         case object
@@ -75,13 +75,12 @@ package struct JSONValue: Sendable {
 
     /// The value of a number that is an integer of 64 bits, however it is written: `1000`, `1e3`, `1000.0`.
     package var integer: Int64? {
-        guard node.kind == .number else { return nil }
-        return digits ?? number?.integer
+        digits ?? number?.integer
     }
 
     /// The value of a number written as 1 to 18 digits and nothing else, as almost all are.
     package var digits: Int64? {
-        guard node.length <= 18 else { return nil }
+        guard node.kind == .number, node.length <= 18 else { return nil }
         var value: Int64 = 0
         let bytes = document.bytes
         let text = bytes.span.extracting(node.range)

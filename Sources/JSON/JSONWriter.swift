@@ -1,9 +1,8 @@
 import Primitives
 
-/// Writes one JSON document as compact UTF-8.
+/// A writer of one JSON document as compact UTF-8.
 ///
-/// Commas come by themselves; that every `name` is followed by one value, and every container closed, is the caller's
-/// part.
+/// It inserts the commas; the caller has to write one value after every `name` and to close every container.
 package struct JSONWriter: Sendable {
     package private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -42,7 +41,7 @@ package struct JSONWriter: Sendable {
         copy(value.index, of: value.document)
     }
 
-    /// As deep as the document, which the limits of its reader bound.
+    /// Recursive: as deep as the document, which its reader's limits bound.
     private mutating func copy(_ index: Int, of document: JSONDocument) {
         let node = document.nodes[index]
         switch node.kind {
@@ -167,7 +166,7 @@ extension JSONWriter {
         self.value(value)
     }
 
-    /// Nothing at all when there is no value.
+    /// Writes nothing for nil.
     package mutating func member(_ name: String, _ value: String?) {
         if let value { member(name, value) }
     }

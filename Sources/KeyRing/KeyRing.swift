@@ -2,11 +2,12 @@ import Foundation
 import OpenSSL
 import Primitives
 
-/// The keys that are kept outside the database: whoever has a dump of it has neither grants nor signing keys, and can't
-/// make refresh tokens.
+/// The keys that are kept outside the database: a dump of the database alone reveals neither grants nor signing keys,
+/// and doesn't suffice to make refresh tokens.
 ///
-/// The text has one key per line, `id base64-of-32-bytes`. The first line writes, all lines read. Each purpose uses its
-/// own subkey, derived by HKDF-SHA-256 (RFC 5869) with the purpose as its label.
+/// The text has one key per line, `id base64-of-32-bytes`. New values are written under the first line, and values
+/// under any line are read. Each purpose uses its own subkey, derived by HKDF-SHA-256 (RFC 5869) with the purpose as
+/// its label.
 package struct KeyRing: Sendable {
     /// What a subkey is for; the raw value is its HKDF label.
     package enum Purpose: String, CaseIterable, Sendable {
@@ -25,7 +26,7 @@ package struct KeyRing: Sendable {
 
     private struct Subkeys: Sendable {
         let current: Subkey
-        /// The current one too.
+        /// The subkeys of all lines, the current one among them.
         let all: [Subkey]
     }
 
@@ -67,7 +68,7 @@ package struct KeyRing: Sendable {
         audit = try subkeys(.audit)
     }
 
-    /// The subkey that writes.
+    /// The subkey under which new values are written.
     package func current(for purpose: Purpose) -> Subkey {
         subkeys(for: purpose).current
     }
@@ -111,7 +112,7 @@ package struct KeyRing: Sendable {
     }
 }
 
-/// A key ring that can't be used. Names the line, never what stands in it.
+/// A fault in the text of a key ring. Names the line, never what is in it.
 package enum KeyRingError: Error, Sendable, CustomStringConvertible {
     case empty
     case malformedLine(Int)

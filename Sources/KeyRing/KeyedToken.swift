@@ -1,13 +1,13 @@
 package import OpenSSL
 import Primitives
 
-/// The codec of tokens that are derived and stored nowhere: what one says is authenticated by an HMAC-SHA-256 under a
-/// subkey of the key ring, which the token names.
+/// The codec of tokens that are derived and stored nowhere: the content of one is authenticated by an HMAC-SHA-256
+/// under a subkey of the key ring, which the token names.
 ///
 /// Layout, in base64url: `header ‖ length of key id ‖ key id ‖ body ‖ HMAC`, where the HMAC covers the domain and all
 /// octets before it.
 package struct KeyedToken: Sendable {
-    /// Longer than any token of ours, in characters.
+    /// The longest text that is decoded, in characters: longer than any token of ours.
     private static let maximumCharacters = 256
 
     private let keyRing: KeyRing
@@ -18,10 +18,11 @@ package struct KeyedToken: Sendable {
     private let macOctets: Int
 
     /// - Parameters:
-    ///   - purpose: whose subkeys authenticate.
-    ///   - domain: what keeps the HMACs of one kind of token from being those of another under the same subkey.
-    ///   - headerOctets: how many precede the key id; the version first.
-    ///   - macOctets: how many of the HMAC's 32 are kept, at least half of them (RFC 2104 §5).
+    ///   - purpose: the purpose of the subkeys that authenticate.
+    ///   - domain: the beginning of the HMAC's input, which separates one kind of token from another under the same
+    ///     subkey.
+    ///   - headerOctets: the number of octets before the key id, the version first.
+    ///   - macOctets: how many of the HMAC's 32 octets are kept, at least half of them (RFC 2104 §5).
     package init(
         keyRing: KeyRing, purpose: KeyRing.Purpose, domain: String = "", headerOctets: Int, bodyOctets: Int,
         macOctets: Int = 32
@@ -34,7 +35,7 @@ package struct KeyedToken: Sendable {
         self.macOctets = macOctets
     }
 
-    /// The token under the subkey that writes.
+    /// The token, under the current subkey.
     package func encode(header: [UInt8], body: [UInt8]) throws(OpenSSLError) -> String {
         let subkey = keyRing.current(for: purpose)
         var octets = header
@@ -45,7 +46,8 @@ package struct KeyedToken: Sendable {
         return Base64URL.encode(octets)
     }
 
-    /// What a token of this key ring says; `nil` for anything else. The lengths are those of the layout.
+    /// The header and the body of a token of this key ring; `nil` for anything else. Their lengths are those of the
+    /// layout.
     package func decode(_ text: some StringProtocol) -> (header: [UInt8], body: [UInt8])? {
         guard text.utf8.count <= Self.maximumCharacters, let octets = Base64URL.decode(String(text)),
             octets.count > headerOctets

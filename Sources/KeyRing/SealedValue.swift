@@ -1,7 +1,7 @@
 package import OpenSSL
 
-/// Where a sealed value stands: bound into it as additional data, so that a ciphertext moved to another row, column or
-/// table no longer opens.
+/// The location of a sealed value, bound into it as additional data, so that a ciphertext moved to another row, column
+/// or table no longer opens.
 package struct SealedLocation: Sendable {
     package let table: String
     package let row: String
@@ -22,6 +22,7 @@ package struct SealedLocation: Sendable {
     }
 }
 
+/// The reason for which a sealed value can't be opened.
 package enum SealError: Error, Sendable, CustomStringConvertible {
     case malformed
     /// The key ring no longer holds the key that sealed it.
@@ -50,14 +51,14 @@ extension KeyRing {
         return KeyRing.mark(of: subkey) + box
     }
 
-    /// What every value begins with that is sealed under the first line, and no other value does.
+    /// The octets with which every value begins that is sealed under the first line, and no other value.
     package var currentMark: [UInt8] { KeyRing.mark(of: current(for: .grants)) }
 
     private static func mark(of subkey: Subkey) -> [UInt8] {
         [version, UInt8(subkey.keyID.utf8.count)] + Array(subkey.keyID.utf8)
     }
 
-    /// The line that a value names as its own, or nil when it is no sealed value.
+    /// The id of the line under which a value is sealed; `nil` when it is no sealed value.
     package static func keyID(of sealed: [UInt8]) -> String? {
         guard sealed.count > 2, sealed[0] == version else { return nil }
         let end = 2 + Int(sealed[1])

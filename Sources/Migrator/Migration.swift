@@ -1,7 +1,7 @@
 import OpenSSL
 import Primitives
 
-/// One step of the schema: how to take it and how to take it back.
+/// One step of the schema: the script that applies it and the one that reverts it.
 package struct Migration: Sendable, Equatable {
     /// 1, 2, 3 … without a gap.
     package let version: Int
@@ -22,11 +22,11 @@ package struct Migration: Sendable, Equatable {
             SHA256.hash([UInt8](name.utf8) + [0] + [UInt8](up.utf8) + [0] + [UInt8](down.utf8)))
     }
 
-    /// Whether each direction lands whole or not at all. The two are alike: a migration that was cut off half-way, be it up
-    /// or down, has to be finished by going either way.
+    /// Whether each direction takes effect as a whole or not at all. Both directions have to agree, because a migration
+    /// that was interrupted, up or down, may be finished in either direction.
     package var isTransactional: Bool { up.isTransactional && down.isTransactional }
 
-    /// `0004_create_sessions`, as operators see it on disk.
+    /// The name of its files without the suffix, such as `0004_create_sessions`.
     package var label: String {
         Migration.label(version: version, name: name)
     }

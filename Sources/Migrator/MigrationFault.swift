@@ -1,21 +1,21 @@
 package import Postgres
 
-/// Why the migrator or a starting service refuses. Each `description` is a sentence for the operator: it names the
-/// migration, and says what to do. No migration text and no row of a table is ever part of it.
+/// The reason why the migrator, or a starting service, refuses. Each `description` is a sentence for the operator: it
+/// names the migration, and says what to do. No migration text and no row of a table is ever part of it.
 package enum MigrationFault: Error, Sendable {
-    /// The database has not seen a single migration.
+    /// No migration was ever applied to the database.
     case noSchema
     /// This many migrations of the binary are not applied, the first of which is named.
     case behind(Int, first: String)
-    /// A migration outside a transaction was cut off.
+    /// A migration outside a transaction was interrupted.
     case interrupted(String)
-    /// The database has a migration that the binary has not: a newer release was here, or a file is gone.
+    /// The database has a migration that the binary lacks: a later release applied it, or its files are gone.
     case unknown(String)
-    /// The database has a later migration that says that programs of this level may no longer serve.
+    /// The database has a later migration, which declares that programs of this level may no longer serve.
     case superseded(String, servesFrom: Int)
     /// The applied text or name differs from the binary's.
     case edited(String)
-    /// One is not applied although a later one is.
+    /// A migration is not applied although a later one is.
     case skipped(String, later: String)
     /// `--to` names a version that does not exist.
     case noSuchVersion(Int, latest: Int)
@@ -79,7 +79,7 @@ extension MigrationFault: CustomStringConvertible, CustomDebugStringConvertible 
         }
     }
 
-    /// The server's words where they can't quote a row, which `PostgresError` sees to.
+    /// The SQLSTATE and the server's message, which `PostgresError` keeps only where it can't quote a row.
     private func reason(of error: PostgresError) -> String {
         let state = error.sqlState.map { "SQLSTATE \($0)" }
         let reason = [state, error.message].compactMap { $0 }.joined(separator: ": ")

@@ -1,11 +1,11 @@
 import Postgres
 
-/// What `schema_migrations` says was done.
+/// A row of `schema_migrations`.
 package struct AppliedMigration: Sendable, Equatable {
     package let version: Int
     package let name: String
     package let checksum: String
-    /// RFC 3339, UTC. Absent while a migration outside a transaction is under way, and after it was cut off.
+    /// RFC 3339, UTC. Absent while a migration outside a transaction is under way, and after it was interrupted.
     package let finishedAt: String?
     /// `MigrationScript.servesFrom`, for programs that don't have the script.
     package let servesFrom: Int?
@@ -39,14 +39,14 @@ package struct MigrationHistory: Sendable {
         self.applied = applied
     }
 
-    /// What a later program brought, applied or under way.
+    /// The migrations of a later program, applied or under way.
     package var later: [AppliedMigration] {
         applied.filter { migration($0.version) == nil }
     }
 
-    /// What speaks against serving. Later migrations don't, unless one says so: they add to the schema while older programs
-    /// serve, and an older program may come back.
-    package var faultsOfService: [MigrationFault] {
+    /// The reasons not to serve. A later migration is none unless it names a level: later migrations add to the schema
+    /// while older programs serve, and an operator may go back to an older program.
+    package var servingFaults: [MigrationFault] {
         var faults = disagreements
         for row in later {
             if let level = row.servesFrom, level > migrations.count {
@@ -56,12 +56,12 @@ package struct MigrationHistory: Sendable {
         return faults + unfinished
     }
 
-    /// Everything in which the two differ.
+    /// All differences between binary and database.
     package var differences: [MigrationFault] {
         disagreements + later.map { .unknown($0.label) } + unfinished
     }
 
-    /// What `up` has to do, interrupted ones included; nothing on the schema of a later program.
+    /// The migrations that `up` has to apply, interrupted ones included; none on the schema of a later program.
     package func pending(to target: Int? = nil) throws(MigrationFault) -> [Migration] {
         if let fault = disagreements.first { throw fault }
         if let target, migration(target) == nil { throw .noSuchVersion(target, latest: migrations.count) }
@@ -69,7 +69,8 @@ package struct MigrationHistory: Sendable {
         return migrations.filter { $0.version <= target ?? .max && !finished.contains($0.version) }
     }
 
-    /// What `down` has to take back, latest first; refused when the latest is one that only a later program could.
+    /// The migrations that `down` has to revert, latest first; refused when only a later program could revert the
+    /// latest.
     package func reversible(steps: Int) throws(MigrationFault) -> [Migration] {
         if let fault = disagreements.first { throw fault }
         if let latest = later.last { throw .unknown(latest.label) }
@@ -91,7 +92,7 @@ package struct MigrationHistory: Sendable {
         return row.finishedAt.map { .applied(at: $0) } ?? .interrupted
     }
 
-    /// Where the rows of the binary's own migrations are not what it would have written, in the order of the versions.
+    /// The differences between the rows of the binary's own migrations and what it would have written, by version.
     private var disagreements: [MigrationFault] {
         var faults: [MigrationFault] = []
         var expected = 1
@@ -108,7 +109,7 @@ package struct MigrationHistory: Sendable {
         return faults
     }
 
-    /// What `up` would still do.
+    /// The faults that `up` would remove.
     private var unfinished: [MigrationFault] {
         var faults = applied.filter { $0.finishedAt == nil && migration($0.version) != nil }
             .map { MigrationFault.interrupted($0.label) }
@@ -131,7 +132,7 @@ extension MigrationHistory {
     /// Reads the bookkeeping; a database without one has no history.
     static func read(of migrations: [Migration], from session: some PostgresSession) async throws -> MigrationHistory {
         guard try await hasBookkeeping(session) else { return MigrationHistory(migrations: migrations, applied: []) }
-        // The table of a database that an older program migrated last has no serves_from; its rows as JSON may be asked.
+        // A table that an older program wrote last has no column serves_from; a row as JSON yields NULL for it.
         let applied = try await session.query(
             """
             SELECT version, name, checksum,

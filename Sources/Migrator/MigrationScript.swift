@@ -3,15 +3,15 @@ package struct MigrationScript: Sendable {
     package let text: String
 
     /// False when the first line begins with `-- no-transaction`: PostgreSQL refuses some statements, above all
-    /// `CREATE INDEX CONCURRENTLY`, inside a transaction block. Such a script may be cut off anywhere and is then run
+    /// `CREATE INDEX CONCURRENTLY`, inside a transaction block. Such a script may be interrupted anywhere and is then run
     /// again from its start, so each of its statements has to be repeatable (`IF NOT EXISTS`, `IF EXISTS`).
     package var isTransactional: Bool {
         !text.prefix { $0 != "\n" }.hasPrefix("-- no-transaction")
     }
 
-    /// Of an up script: the oldest level whose programs go on serving on what it leaves, where a level is the number of the
-    /// last migration that a program knows. Told by a line `-- serves-from: 0018` of the comment at its head. Absent where
-    /// every program before it does, which is the rule.
+    /// The oldest level whose programs can serve on the schema that this up script leaves, where a level is the number
+    /// of the last migration that a program knows. Named by a line `-- serves-from: 0018` of the comment at its head;
+    /// absent where every earlier program can serve, which is the rule.
     package var servesFrom: Int? {
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).prefix(while: { $0.hasPrefix("--") })
         {
@@ -26,8 +26,8 @@ package struct MigrationScript: Sendable {
         SQLStatement.split(text)
     }
 
-    /// The first word of a statement that would end the transaction around the script, and with it the promise that
-    /// a script and its bookkeeping land together.
+    /// The first word of a statement that would end the transaction around the script, and with it the guarantee that a
+    /// script and its bookkeeping take effect together.
     var transactionControl: String? {
         for statement in statements {
             let words = statement.tokens.map { $0.uppercased() }
@@ -45,7 +45,8 @@ package struct MigrationScript: Sendable {
         return nil
     }
 
-    /// Names, as the catalog has them, of the tables, views and sequences that this script creates; not those of a `DO` block.
+    /// The names, as the catalog has them, of the tables, views and sequences that this script creates; not those of a
+    /// `DO` block.
     var relations: [String] {
         statements.compactMap { statement in
             var words = statement.tokens[...]
@@ -58,8 +59,8 @@ package struct MigrationScript: Sendable {
         }
     }
 
-    /// Names, as written, of the indexes that this script builds concurrently. An interrupted build leaves such an
-    /// index behind, invalid: never used by a query, yet paid for by every write, and `IF NOT EXISTS` is content with it.
+    /// The names, as written, of the indexes that this script builds concurrently. An interrupted build leaves such an
+    /// index behind, invalid: never used by a query, yet maintained by every write, and `IF NOT EXISTS` accepts it.
     var concurrentIndexes: [String] {
         statements.compactMap { statement in
             var words = statement.tokens[...]
@@ -67,7 +68,7 @@ package struct MigrationScript: Sendable {
             _ = words.skip("UNIQUE")
             guard words.skip("INDEX", "CONCURRENTLY") else { return nil }
             _ = words.skip("IF", "NOT", "EXISTS")
-            // Without a name the server chooses one that is free, so nothing stands in the way of a second build.
+            // Without a name the server chooses one that is free, so a second build is not hindered.
             return words.first?.uppercased() == "ON" ? nil : words.first
         }
     }

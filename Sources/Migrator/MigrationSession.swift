@@ -1,35 +1,36 @@
 import Logging
 import Postgres
 
-/// One connection at work on the schema. The lock belongs to it, so whoever loses the connection loses the lock and the
-/// unfinished transaction with it, and nobody else.
+/// A connection that changes the schema. It holds the lock, so that a runner that loses the connection loses the lock
+/// and the open transaction with it.
 struct MigrationSession {
     let connection: LeasedConnection
     let logger: Logger
 
-    /// "counters" in ASCII. Advisory locks are per database, so nothing more is needed to tell two services apart.
+    /// "counters" in ASCII. Advisory locks are per database, so nothing more is needed to distinguish two services.
     private static let lockKey: Int64 = 0x636F_756E_7465_7273
 
-    /// How long a statement waits for a lock of a table, and how often it is tried that could not get one.
+    /// How long a statement waits for a table lock, and how many times one that could not get it is tried.
     private static let lockTimeout = "'3s'"
     private static let lockAttempts = 10
 
     // MARK: - The lock
 
-    /// Waits for the other runners. It asks again and again rather than waiting inside one statement: a waiting statement
-    /// holds a snapshot, the concurrent index build of the runner that works waits for all snapshots, and the two would
+    /// Takes the lock, after the other runners. It polls rather than waits inside one statement: a waiting statement
+    /// holds a snapshot, the concurrent index build of the active runner waits for all snapshots, and the two would
     /// wait for each other.
     func lock() async throws {
         var waited = 0
         while try await !connection.query("SELECT pg_try_advisory_lock(\(Self.lockKey))", as: MigrationHistory.flag)
             .contains(true)
         {
-            if waited % 50 == 0 { logger.notice("Another migration runs on this database; waiting for it") }
+            if waited % 50 == 0 { logger.notice("migration lock held by another runner, waiting") }
             waited += 1
             try await Task.sleep(for: .milliseconds(200))
         }
-        // A migration may take its time. A runner that died in the middle of a statement is noticed by its server process
-        // within a second (PostgreSQL 14 on; older ones finish the statement first), so that the lock comes free.
+        // A migration may run for long. A runner that died in the middle of a statement is noticed by its server
+        // process within a second (PostgreSQL 14 on; older ones finish the statement first), so that the lock comes
+        // free.
         try await connection.executeScript(
             unsafeSQL: """
                 SET statement_timeout = 0;
@@ -39,14 +40,15 @@ struct MigrationSession {
                 """)
     }
 
-    /// Closing the connection would do it as well, a little later.
+    /// Releases the lock. Closing the connection would do so as well, a little later.
     func unlock() async throws {
         try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
     }
 
     // MARK: - The bookkeeping
 
-    /// In a transaction of its own: whoever asks whether the schema is one to serve on must not wait for a whole migration.
+    /// Creates or extends `schema_migrations`, in a transaction of its own: a readiness check must not wait for a whole
+    /// migration.
     private func prepareBookkeeping(for migration: Migration) async throws {
         let isPrepared = try await connection.query(
             """
@@ -59,7 +61,8 @@ struct MigrationSession {
         }
     }
 
-    /// Programs that name the first five columns alone go on reading and writing them.
+    /// The DDL of `schema_migrations`. Older programs name only the first five columns and go on reading and writing
+    /// them.
     private static let bookkeeping = """
         CREATE TABLE IF NOT EXISTS schema_migrations (
             version integer PRIMARY KEY CHECK (version > 0),
@@ -79,13 +82,13 @@ struct MigrationSession {
         try await prepareBookkeeping(for: migration)
         if migration.isTransactional {
             try await inTransaction(migration, .up) {
-                // First the row: another runner that got past the lock (a pooler may hand a lock around) stops here.
+                // First the row: another runner that got past the lock (a pooler may share its session) stops here.
                 try await record(migration, isFinished: true)
                 try await connection.executeScript(unsafeSQL: migration.up.text)
             }
         } else {
             try await record(migration, isFinished: false)
-            try await runSingly(migration, .up)
+            try await runOutsideTransaction(migration, .up)
             try await connection.execute(
                 "UPDATE schema_migrations SET finished_at = now() WHERE version = \(Int32(migration.version))")
         }
@@ -100,13 +103,13 @@ struct MigrationSession {
         } else {
             try await connection.execute(
                 "UPDATE schema_migrations SET finished_at = NULL WHERE version = \(Int32(migration.version))")
-            try await runSingly(migration, .down)
+            try await runOutsideTransaction(migration, .down)
             try await forget(migration)
         }
     }
 
     private func record(_ migration: Migration, isFinished: Bool) async throws {
-        // A row without an end is one that was interrupted, and this is its next try.
+        // A row without finished_at is that of an interrupted migration, and this is the next attempt.
         try await connection.execute(
             """
             INSERT INTO schema_migrations (version, name, checksum, serves_from, finished_at)
@@ -120,12 +123,12 @@ struct MigrationSession {
         try await connection.execute("DELETE FROM schema_migrations WHERE version = \(Int32(migration.version))")
     }
 
-    /// The script and its row, both or neither.
+    /// Runs the script and writes its row in one transaction: both or neither.
     private func inTransaction(
         _ migration: Migration, _ direction: MigrationStep.Direction, _ body: () async throws -> Void
     ) async throws {
         do {
-            try await steppingBack(migration) {
+            try await withLockRetries(migration) {
                 do {
                     try await connection.executeScript(unsafeSQL: "BEGIN; SET LOCAL lock_timeout = \(Self.lockTimeout)")
                     try await body()
@@ -140,33 +143,34 @@ struct MigrationSession {
         }
     }
 
-    /// A DDL statement that waits for a table lock makes everybody after it wait as well: better to give up the wait, let
-    /// the traffic pass, and try again.
-    private func steppingBack(_ migration: Migration, _ body: () async throws -> Void) async throws {
+    /// Repeats `body` while it can't get its locks. A DDL statement that waits for a table lock blocks every statement
+    /// behind it, so it gives up the wait, lets the others pass, and is tried again.
+    private func withLockRetries(_ migration: Migration, _ body: () async throws -> Void) async throws {
         for attempt in 1... {
             do {
                 return try await body()
             } catch let error as PostgresError
                 where (error.sqlState == "55P03" || error.sqlState == "40P01") && attempt < Self.lockAttempts
             {
-                logger.notice("Migration \(migration.label) can't lock a table; trying again")
+                logger.notice("table lock not acquired, will retry", metadata: ["migration": "\(migration.label)"])
                 try await Task.sleep(for: .seconds(1))
             }
         }
     }
 
-    /// Statement by statement, each for itself. An interrupted run leaves the row without an end, and the next one starts
-    /// over.
-    private func runSingly(_ migration: Migration, _ direction: MigrationStep.Direction) async throws {
+    /// Runs the statements one by one, each in its own transaction. An interrupted run leaves the row without
+    /// `finished_at`, and the next one starts over.
+    private func runOutsideTransaction(_ migration: Migration, _ direction: MigrationStep.Direction) async throws {
         let script = direction == .up ? migration.up : migration.down
         do {
             for index in script.concurrentIndexes where try await isInvalid(index) {
-                logger.notice("Dropping the invalid index \(index) that an interrupted build left")
+                logger.notice(
+                    "invalid index of an interrupted build found, will be dropped", metadata: ["index": "\(index)"])
                 try await connection.executeScript(unsafeSQL: "DROP INDEX CONCURRENTLY IF EXISTS \(index)")
             }
             for statement in script.statements {
-                try await steppingBack(migration) {
-                    // A concurrent build waits for whoever is at work, and makes nobody wait.
+                try await withLockRetries(migration) {
+                    // A concurrent build waits for running transactions, and blocks none.
                     let limit = statement.isConcurrent ? "0" : Self.lockTimeout
                     try await connection.executeScript(unsafeSQL: "SET lock_timeout = \(limit)")
                     try await connection.executeScript(unsafeSQL: statement.text)

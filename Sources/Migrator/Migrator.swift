@@ -1,7 +1,7 @@
 package import Logging
 package import Postgres
 
-/// Brings the schema up and down. See this directory's README for the rules.
+/// The runner of migrations, up and down. See this directory's README for the rules.
 package struct Migrator: Sendable {
     let database: Database
     let migrations: [Migration]
@@ -20,11 +20,11 @@ package struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Applies everything up to `version`, or everything, and grants the service role its privileges. On the schema of a later
-    /// program it does neither: what its tables allow is not known here.
+    /// Applies everything up to `version`, or everything, and grants the service role its privileges. On the schema of
+    /// a later program it does neither: what its tables allow is not known here.
     ///
-    /// Any number of runners may do so at once: one works, the others wait and then find nothing to do. Killing one at any
-    /// moment leaves a database on which the next carries on.
+    /// Any number of runners may do so at once: one works, the others wait and then find nothing to do. Killing one at
+    /// any moment leaves a database on which the next one continues.
     package func up(
         to version: Int? = nil, onStep: @Sendable (MigrationStep) -> Void = { _ in }
     ) async throws -> [MigrationStep] {
@@ -43,27 +43,27 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// What `up` would do. Takes no lock and writes nothing, not even the bookkeeping table.
+    /// The steps that `up` would take. Takes no lock and writes nothing, not even the bookkeeping table.
     package func plan(to version: Int? = nil) async throws -> [MigrationStep] {
         try refuseTransactionControl()
         return try await history().pending(to: version).map { MigrationStep(label: $0.label, direction: .up) }
     }
 
-    /// Takes back the latest `steps` migrations, all of them if there are fewer.
+    /// Reverts the latest `steps` migrations, all of them if there are fewer.
     package func down(
         steps: Int = 1, onStep: @Sendable (MigrationStep) -> Void = { _ in }
     ) async throws -> [MigrationStep] {
         try refuseTransactionControl()
         return try await locked { session in
-            var taken: [MigrationStep] = []
+            var reverted: [MigrationStep] = []
             for migration in try await MigrationHistory.read(of: migrations, from: session.connection).reversible(
                 steps: steps)
             {
                 try await session.revert(migration)
-                taken.append(MigrationStep(label: migration.label, direction: .down))
-                onStep(taken[taken.count - 1])
+                reverted.append(MigrationStep(label: migration.label, direction: .down))
+                onStep(reverted[reverted.count - 1])
             }
-            return taken
+            return reverted
         }
     }
 
@@ -72,23 +72,23 @@ package struct Migrator: Sendable {
         try await history().entries
     }
 
-    /// Everything in which database and binary differ; empty when they are of the same release.
+    /// All differences between database and binary; empty when they are of the same release.
     package func verify() async throws -> [MigrationFault] {
         try await history().differences
     }
 
-    /// Everything that speaks against serving on this schema.
-    package func faultsOfService() async throws -> [MigrationFault] {
-        try await history().faultsOfService
+    /// The reasons not to serve on this schema; empty when there are none.
+    package func servingFaults() async throws -> [MigrationFault] {
+        try await history().servingFaults
     }
 
-    /// Refuses a schema that this binary can't serve on: the one check that `serve` makes, at its start and for readiness.
-    /// The service role may do it.
+    /// Refuses a schema that this binary can't serve on: the one check that `serve` makes, at its start and for
+    /// readiness. The service role may do it.
     package func requireServableSchema() async throws {
-        if let fault = try await faultsOfService().first { throw fault }
+        if let fault = try await servingFaults().first { throw fault }
     }
 
-    /// The last migration of a later program, if one was here.
+    /// The label of the latest migration that only a later program knows, if there is one.
     package func latestOfLaterProgram() async throws -> String? {
         try await history().later.last?.label
     }

@@ -1,12 +1,13 @@
 import Postgres
 
-/// How what the connected role may do differs from what `migrate` grants to the service.
+/// The differences between the privileges of the connected role and those that `migrate` grants to the service.
 package struct RolePrivileges: Sendable {
     package let isSuperuser: Bool
-    /// Service and owner are one role.
+    /// Whether the role is the tables' owner as well.
     package let ownsTables: Bool
-    /// As `INSERT on sessions`.
+    /// The privileges that the role needs and does not have, as `INSERT on sessions`.
     package let lacking: [String]
+    /// The privileges that the role has and does not need.
     package let excess: [String]
 }
 

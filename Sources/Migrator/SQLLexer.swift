@@ -1,7 +1,8 @@
 import Primitives
 
-/// Cuts SQL text into tokens as the server does (PostgreSQL manual, §4.1 Lexical Structure), no finer than needed to
-/// see where a statement ends: words, quoted parts, and single symbols. Comments and white space are passed over.
+/// A lexer that splits SQL text into tokens as the server does (PostgreSQL manual, §4.1 Lexical Structure), no finer
+/// than needed to see where a statement ends: words, quoted parts, and single symbols. Comments and white space are
+/// skipped.
 struct SQLLexer {
     private let bytes: [UInt8]
     private var index = 0
@@ -85,11 +86,11 @@ struct SQLLexer {
             index += 1
             return
         }
-        let fence = bytes[index...close]
+        let delimiter = bytes[index...close]
         index = close + 1
         while index < bytes.count {
-            if bytes[index...].starts(with: fence) {
-                index += fence.count
+            if bytes[index...].starts(with: delimiter) {
+                index += delimiter.count
                 return
             }
             index += 1

@@ -2,7 +2,7 @@
 package struct SQLStatement: Sendable, Equatable {
     /// Without the closing semicolon; comments stay.
     package let text: String
-    /// The first tokens outside comments, as written: enough to tell what kind of statement it is.
+    /// The first tokens outside comments, as written: enough to recognise the kind of statement.
     let tokens: [String]
 
     private static let tokenLimit = 12
@@ -10,9 +10,9 @@ package struct SQLStatement: Sendable, Equatable {
     /// `CREATE` or `DROP INDEX CONCURRENTLY`, or another statement that says so early on.
     var isConcurrent: Bool { tokens.contains { $0.uppercased() == "CONCURRENTLY" } }
 
-    /// Cuts at the semicolons that end a statement: not those in strings, quoted names, comments and parentheses
-    /// (a rule's actions), nor those in the `BEGIN ATOMIC … END` body of a function. psql cuts by the same rules.
-    /// Pieces without a token, such as a trailing comment, are no statements.
+    /// Splits a script at the semicolons that end a statement: not those in strings, quoted names, comments and
+    /// parentheses (a rule's actions), nor those in the `BEGIN ATOMIC … END` body of a function. psql splits by the
+    /// same rules. Pieces without a token, such as a trailing comment, are no statements.
     static func split(_ script: String) -> [SQLStatement] {
         let bytes = Array(script.utf8)
         var lexer = SQLLexer(bytes: bytes)

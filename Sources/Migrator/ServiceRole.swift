@@ -4,13 +4,14 @@ import Postgres
 package struct ServiceRole: Sendable {
     package let name: String
 
-    /// What it may do with tables that not even a stolen service may rewrite.
+    /// The privileges on tables that not even a compromised service may rewrite.
     private static let guardedTables = [
         "schema_migrations": ["SELECT"], "audit_events": ["SELECT", "INSERT"], "audit_seals": ["SELECT", "INSERT"],
         "audit_head": ["SELECT", "INSERT", "UPDATE"],
     ]
 
-    /// Of a row of `pg_class`: the table that it is a partition of, or whose column it counts for; else itself.
+    /// The table that a row of `pg_class` belongs to: the root of a partition, the table of a column's sequence, else
+    /// itself.
     static let owningTable: SQL = """
         COALESCE(
             (SELECT relname FROM pg_class root WHERE root.oid = pg_partition_root(pg_class.oid)),
@@ -27,12 +28,13 @@ package struct ServiceRole: Sendable {
         self.name = name
     }
 
-    /// What the role may do with a relation of `pg_class`; nothing at all with a partition, which is reached through its
-    /// parent, nor with a month of the audit trail that was detached: it is no partition any more, and as much to be kept.
+    /// The privileges of the role on a relation of `pg_class`: none on a partition, which is reached through its
+    /// parent, nor on a detached month of the audit trail, which is no partition any more and needs the same
+    /// protection.
     ///
     /// - Parameter created: what our migrations create.
-    /// - Returns: `nil` when it is none of ours: a copy that somebody made, or what an extension brought. Its privileges are
-    ///   the affair of whoever did.
+    /// - Returns: `nil` when it is none of ours: a copy that an operator made, or a part of an extension. Its privileges
+    ///   are left as they are.
     static func privileges(of relation: Relation, created: Set<String>) -> [String]? {
         let isDetached = relation.name.hasPrefix("audit_events_")
         guard created.contains(relation.owningTable) || isDetached else { return nil }
@@ -54,22 +56,23 @@ struct Relation: Sendable {
 }
 
 extension Migrator {
-    /// What there is because a migration has created it.
+    /// The names of the relations that our migrations create.
     var created: Set<String> {
         Set(migrations.flatMap(\.up.relations) + ["schema_migrations"])
     }
 }
 
 extension MigrationSession {
-    /// The migrator creates no roles, so the operator has to, and before anything is applied.
+    /// Throws when the role does not exist: the migrator creates none, so the operator has to, before anything is
+    /// applied.
     func requireRole(_ role: ServiceRole) async throws {
         let exists = try await connection.query(
             "SELECT count(*) = 1 FROM pg_roles WHERE rolname = \(role.name)", as: MigrationHistory.flag)
         guard exists.contains(true) else { throw MigrationFault.noSuchRole(role.name) }
     }
 
-    /// Makes the role's privileges what they should be, whatever they were, in one transaction: no moment passes in which
-    /// it could do less than the running service needs, or more.
+    /// Sets the role's privileges, whatever they were, in one transaction: at no moment does it have fewer than the
+    /// running service needs, or more.
     ///
     /// - Parameter created: what our migrations create. Nothing else is touched.
     func grant(to role: ServiceRole, on created: Set<String>) async throws {

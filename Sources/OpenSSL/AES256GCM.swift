@@ -3,11 +3,11 @@ import COpenSSL
 /// Authenticated encryption: AES with a 256-bit key in Galois/Counter Mode (NIST SP 800-38D).
 ///
 /// A box is `iv(12) ‖ ciphertext ‖ tag(16)`. The IV is random, which limits one key to 2³² boxes. `aad` is
-/// authenticated but not stored: whoever opens must know where the box belongs.
+/// authenticated but not stored: a box opens only with the `aad` that it was sealed with.
 package enum AES256GCM {
     package static let keyByteCount = 32
     private static let ivByteCount = 12
-    /// OpenSSL takes the length of a tag as it is given, down to one octet; only whole tags are made and taken here.
+    /// OpenSSL takes the length of a tag as it is given, down to one octet; only whole tags are made and accepted here.
     private static let tagByteCount = 16
 
     package static func seal(

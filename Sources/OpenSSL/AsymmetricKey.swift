@@ -49,8 +49,8 @@ extension AsymmetricKey {
     func isA(_ type: StaticString) -> Bool { unsafe EVP_PKEY_is_a(pointer, type.description) == 1 }
 
     /// RFC 7518 §3.3 asks for 2048 bits. The upper bound is ours: the cost of one verification grows with the square of
-    /// the size. OpenSSL takes 1024 bits, an even modulus and an exponent of 1 without a word, so these checks are not
-    /// doubled anywhere below.
+    /// the size. OpenSSL accepts 1024 bits, an even modulus and an exponent of 1 without an error, so these checks are
+    /// repeated nowhere below.
     func requireRSA() throws(OpenSSLError) {
         guard isA("RSA") else { throw OpenSSLError("RSA key", refused: "not an RSA key") }
         guard (2048...8192).contains(unsafe EVP_PKEY_get_bits(pointer)) else {
@@ -67,8 +67,8 @@ extension AsymmetricKey {
         try requirePublicCheck()
     }
 
-    /// The curve by its name, not by parameters of the key's own, which could name another generator; and a point on it
-    /// that is not at infinity.
+    /// Requires the curve by its name, not by explicit parameters, which could name another generator; and a point on
+    /// it that is not at infinity.
     func requireP256() throws(OpenSSLError) {
         guard isA("EC") else { throw OpenSSLError("P-256 key", refused: "not an EC key") }
         var name = [CChar](repeating: 0, count: 32)
@@ -87,7 +87,7 @@ extension AsymmetricKey {
         try require(unsafe EVP_PKEY_public_check(context.pointer), "EVP_PKEY_public_check")
     }
 
-    /// For a private key that came from outside: the private half must be in range and belong to the public one.
+    /// Checks a private key that came from outside: the private half must be in range and belong to the public one.
     func requirePair() throws(OpenSSLError) {
         let context = try newContext()
         try require(unsafe EVP_PKEY_check(context.pointer), "EVP_PKEY_check")

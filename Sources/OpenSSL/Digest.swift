@@ -16,8 +16,8 @@ package enum SHA512 {
     package static func hash(_ bytes: [UInt8]) -> [UInt8] { unsafe hash(bytes.span.bytes) }
 }
 
-/// Hashing takes no key and cannot refuse an input: it fails only where libcrypto lacks SHA-2 or memory is out. Nothing
-/// may be looked up or compared by a digest that was not computed, so there the process stops.
+/// Hashing takes no key and cannot refuse an input: it fails only where libcrypto lacks SHA-2 or memory is exhausted.
+/// Nothing may be looked up or compared by a digest that was not computed, so the process stops there.
 private func digest(_ algorithm: Algorithm, of bytes: RawSpan, count: Int) -> [UInt8] {
     unsafe [UInt8](unsafeUninitializedCapacity: count) { digest, written in
         let result = unsafe bytes.withUnsafeBytes { bytes in

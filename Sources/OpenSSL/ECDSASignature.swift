@@ -1,4 +1,4 @@
-/// The two spellings of an ECDSA signature on P-256.
+/// The two encodings of an ECDSA signature on P-256.
 ///
 /// JOSE writes `r ‖ s`, 32 octets each (RFC 7518 §3.4); OpenSSL wants and gives DER,
 /// `SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279 §2.2.3). Written out here because OpenSSL's own way allocates two
@@ -9,7 +9,7 @@ enum ECDSASignature {
     /// SEQUENCE header, and twice: INTEGER header, a zero octet that keeps the number positive, 32 octets.
     static let maximumDERByteCount = 2 + 2 * (2 + 1 + 32)
 
-    /// Writes the DER spelling of `raw`, which must have 64 octets, and returns its length.
+    /// Writes the DER encoding of `raw`, which must have 64 octets, and returns its length.
     static func encode(_ raw: RawSpan, into der: inout MutableSpan<UInt8>) -> Int {
         var end = 2
         for half in 0..<2 {
@@ -34,7 +34,7 @@ enum ECDSASignature {
         return end
     }
 
-    /// Reads the DER spelling; nil unless it is exactly two INTEGERs of at most 256 bits.
+    /// Reads the DER encoding; nil unless it is exactly two INTEGERs of at most 256 bits.
     static func decode(_ der: Span<UInt8>) -> [UInt8]? {
         guard der.count >= 2, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
         var raw = [UInt8](repeating: 0, count: rawByteCount)

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A C object with exactly one owner, freed when the owner goes.
+/// A C object with exactly one owner, freed with its owner.
 @safe
 struct Handle: ~Copyable {
     let pointer: OpaquePointer
@@ -20,7 +20,7 @@ struct Handle: ~Copyable {
 }
 
 extension Handle {
-    /// A BIGNUM from big-endian octets, wiped when it goes.
+    /// A BIGNUM from big-endian octets, wiped when it is freed.
     init(bigEndian octets: [UInt8]) throws(OpenSSLError) {
         let number = unsafe octets.withUnsafeBufferPointer {
             unsafe BN_bin2bn($0.baseAddress, Int32(clamping: $0.count), nil)

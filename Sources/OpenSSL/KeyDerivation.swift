@@ -3,7 +3,7 @@ import COpenSSL
 /// HKDF with SHA-256 (RFC 5869): independent keys from one good key.
 package enum HKDFSHA256 {
     /// - Parameters:
-    ///   - label: The `info` input, which tells one derived key from another.
+    ///   - label: The `info` input, which distinguishes the derived keys.
     ///   - count: 1 ... 8160 octets.
     package static func derive(from key: [UInt8], label: String, count: Int) throws(OpenSSLError) -> [UInt8] {
         try derive(from: key, salt: [], info: Array(label.utf8), count: count)
@@ -22,7 +22,7 @@ package enum HKDFSHA256 {
     }
 }
 
-/// scrypt (RFC 7914): slow and memory-hard, for what a person can remember.
+/// scrypt (RFC 7914): slow and memory-hard, for passwords.
 ///
 /// One derivation takes about 128 · n · r octets and a good part of a second. The caller keeps it off event loops and
 /// bounds the number in flight.
@@ -41,7 +41,7 @@ package enum Scrypt {
             self.p = p
         }
 
-        /// What OpenSSL adds up before it starts: B, V and the work blocks X and T. nil where that exceeds 64 bits.
+        /// The bytes that OpenSSL adds up before it starts: B, V and the work blocks X and T. nil beyond 64 bits.
         fileprivate var memory: UInt64? {
             let block = UInt64(r).multipliedReportingOverflow(by: 128)
             let blocks = n.addingReportingOverflow(UInt64(p) + 2)

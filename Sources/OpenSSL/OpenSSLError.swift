@@ -13,9 +13,9 @@ package struct OpenSSLError: Error, Sendable {
 
     /// Takes the root cause, which OpenSSL queues first, and leaves the thread's queue empty.
     ///
-    /// The queue belongs to the thread, and libcurl and libpq use OpenSSL too. So every door of this target empties it
-    /// first, to read no error but its own, and leaves it empty, to show nobody else one of ours. All calls between are
-    /// synchronous: no suspension can move them to another thread half way.
+    /// The queue belongs to the thread, and libcurl and libpq use OpenSSL too. So every entry point of this target
+    /// empties it first, to read no error but its own, and leaves it empty, so that they see none of ours. All calls
+    /// between are synchronous: no suspension can move them to another thread half way.
     init(_ operation: StaticString, file: StaticString = #fileID, line: UInt = #line) {
         let code = ERR_get_error()
         ERR_clear_error()
@@ -44,7 +44,7 @@ extension OpenSSLError: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-/// For the many OpenSSL functions that mean success by exactly 1.
+/// Checks the result of the many OpenSSL functions that mean success by exactly 1.
 func require(
     _ result: Int32, _ operation: StaticString, file: StaticString = #fileID, line: UInt = #line
 ) throws(OpenSSLError) {

@@ -8,7 +8,7 @@ enum PEM {
     /// The DER inside the only block of `text`.
     ///
     /// OpenSSL's own readers skip what precedes a block, stop after the first one and, on an encrypted one, prompt on
-    /// the terminal. `PEM_read_bio` only takes the armour off; the rest is refused here.
+    /// the terminal. `PEM_read_bio` only removes the armour; the rest is refused here.
     static func decode(_ text: [UInt8], label: StaticString) throws(OpenSSLError) -> [UInt8] {
         ERR_clear_error()
         let text = text.drop(while: isSpace)
@@ -43,7 +43,7 @@ enum PEM {
 
     private static func isSpace(_ octet: UInt8) -> Bool { octet == 0x20 || (0x09...0x0D).contains(octet) }
 
-    /// What `PEM_read_bio` allocates, wiped with its owner.
+    /// The memory that `PEM_read_bio` allocates, wiped with its owner.
     @safe
     private struct Block: ~Copyable {
         var name: UnsafeMutablePointer<CChar>?

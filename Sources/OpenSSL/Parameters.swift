@@ -45,7 +45,7 @@ struct Parameters: ~Copyable {
         unsafe list.append(OSSL_PARAM_construct_BN(Self.pointer(name), pointer, value.count))
     }
 
-    /// Lends the finished list. It is mutable only because `EVP_PKEY_fromdata` is declared so.
+    /// Passes the finished list to `body`. It is mutable only because `EVP_PKEY_fromdata` is declared so.
     borrowing func withPointer<Result>(_ body: (UnsafeMutablePointer<OSSL_PARAM>?) -> Result) -> Result {
         var terminated = unsafe list
         unsafe terminated.append(OSSL_PARAM_construct_end())

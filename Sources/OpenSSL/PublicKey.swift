@@ -62,7 +62,7 @@ package final class PublicKey: Sendable {
 
     /// Whether `signature` is this key's over `message`: RS256 as PKCS #1 v1.5 makes it, ES256 as `r ‖ s`.
     ///
-    /// Any failure, also one of memory, is a signature that does not hold.
+    /// Any failure, also to allocate memory, counts as an invalid signature.
     package func verifies(_ signature: RawSpan, of message: RawSpan) -> Bool {
         guard signature.byteCount == signatureLength, let context = try? contexts.take(orMake: newContext) else {
             return false

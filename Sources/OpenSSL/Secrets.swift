@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Bytes that nobody can guess, from OpenSSL's generator.
+/// Unpredictable bytes from OpenSSL's generator.
 package enum SecureRandom {
     package static func bytes(_ count: Int) throws(OpenSSLError) -> [UInt8] {
         guard count >= 0, let length = Int32(exactly: count) else {
@@ -13,7 +13,7 @@ package enum SecureRandom {
     }
 }
 
-/// Takes a time that depends on the lengths alone, which are no secret here.
+/// Compares in a time that depends on the lengths alone, which are no secret here.
 package func constantTimeEquals(_ a: RawSpan, _ b: RawSpan) -> Bool {
     guard a.byteCount == b.byteCount else { return false }
     return unsafe a.withUnsafeBytes { a in
@@ -25,8 +25,8 @@ package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     unsafe constantTimeEquals(a.span.bytes, b.span.bytes)
 }
 
-/// Overwrites a secret so that the compiler cannot drop the write. Only the storage that `bytes` alone holds is reached:
-/// an array that shares its storage with a copy gets storage of its own, and the copy keeps the secret.
+/// Overwrites a secret so that the compiler cannot drop the write. Only the storage that `bytes` alone holds is
+/// reached: an array that shares its storage with a copy gets storage of its own, and the copy keeps the secret.
 package func cleanse(_ bytes: inout [UInt8]) {
     unsafe bytes.withUnsafeMutableBufferPointer { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

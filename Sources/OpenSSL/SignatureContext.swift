@@ -1,8 +1,8 @@
 import COpenSSL
 import Synchronization
 
-/// What one verification or signature needs of OpenSSL besides the key, set up once and used again: the contexts of the
-/// public-key operation (PKCS #1 v1.5 padding for RSA, SHA-256) and of the digest.
+/// The OpenSSL contexts of one verification or signature, set up once and reused: that of the public-key operation
+/// (PKCS #1 v1.5 padding for RSA, SHA-256) and that of the digest.
 ///
 /// Sendable because its pool gives it to one thread at a time, and to the next through a lock.
 @safe
@@ -27,7 +27,7 @@ final class SignatureContext: @unchecked Sendable {
             unsafe EVP_PKEY_CTX_set_signature_md(operation.pointer, sha256), "EVP_PKEY_CTX_set_signature_md")
     }
 
-    /// True only for OpenSSL's 1: it says 0 for a wrong signature and a negative number for a malformed one.
+    /// True only for OpenSSL's 1: it returns 0 for a wrong signature and a negative number for a malformed one.
     func verifies(_ signature: UnsafeRawBufferPointer, of message: UnsafeRawBufferPointer) -> Bool {
         unsafe withDigest(of: message) { digest in
             unsafe EVP_PKEY_verify(
@@ -59,7 +59,7 @@ final class SignatureContext: @unchecked Sendable {
     }
 }
 
-/// The contexts of one key that nobody is using now. There are never more than threads that were inside at once.
+/// The idle contexts of one key: at most as many as threads have used it at once.
 struct SignatureContextPool: ~Copyable, Sendable {
     private let idle = Mutex<[SignatureContext]>([])
 

@@ -5,19 +5,22 @@ extension Database {
         package var poolSize: Int
         /// How long a statement or a transaction may wait for a connection.
         package var acquireTimeout: Duration
-        /// For all hosts of the URL together.
+        /// The limit of one attempt to connect, for all hosts of the URL together.
         package var connectTimeout: Duration
-        /// Limits that the server keeps; nil leaves them to the server's and the role's own settings. They travel in the
-        /// start-up packet's `options`, which PgBouncer must be told to ignore (`ignore_startup_parameters`) or not get.
+        /// Time limits that the server enforces; nil leaves them to the server's and the role's own settings. They
+        /// travel in the start-up packet's `options`, which PgBouncer refuses unless it is configured to ignore them
+        /// (`ignore_startup_parameters`).
         package var statementTimeout: Duration?
         package var lockTimeout: Duration?
         package var idleInTransactionTimeout: Duration?
-        /// False behind a pooler in transaction mode: every statement is then parsed anew and leaves nothing behind.
+        /// Whether statements are prepared. False behind a pooler in transaction mode: the server then parses every
+        /// statement again and keeps nothing of it.
         package var preparedStatements: Bool
         package var applicationName: String
-        /// How many statements one connection has on their way. More wait where any connection can take them.
+        /// The number of statements that may be in flight on one connection. More wait in the queue, where any
+        /// connection can take them.
         package var pipelineDepth: Int
-        /// How many may wait before the next one is refused.
+        /// The number of requests that may wait; the next one is refused.
         package var maximumWaiting: Int
 
         package init(
@@ -40,8 +43,8 @@ extension Database {
             self.maximumWaiting = maximumWaiting
         }
 
-        /// How long the server may have something to answer and say nothing: longer than it lets a statement run, by the
-        /// URL's own options if they say so. For no limit of its own there is none here.
+        /// How long the server may owe an answer and send nothing: 2 s longer than it lets a statement run, by the
+        /// URL's own options where they set that limit. nil when statements may run without limit.
         var silenceLimit: Duration? {
             let options = ConnectionParameters.parse(url)?["options"].map(ServerOptions.init)
             let limit: Duration? =
@@ -59,13 +62,13 @@ extension Database {
     }
 
     package struct Statistics: Sendable, Equatable {
-        /// Connected with nothing to do.
+        /// Connections with nothing to do.
         package let idle: Int
-        /// With statements on their way, or leased.
+        /// Connections with statements in flight, or leased.
         package let busy: Int
         /// Requests that no connection has taken yet.
         package let waiting: Int
-        /// The last attempt to connect failed.
+        /// Whether the last attempt to connect failed.
         package let isDown: Bool
 
         package init(idle: Int = 0, busy: Int = 0, waiting: Int = 0, isDown: Bool = false) {

@@ -3,7 +3,8 @@ package import Logging
 /// A PostgreSQL database: a pool of connections that statements and transactions are run on.
 ///
 /// Connections are made when they are needed. A statement goes to the least loaded one and shares it with others, each
-/// being a transaction by itself; a transaction has a connection for itself. The state machines are drawn in `README.md`.
+/// being a transaction by itself; a transaction has a connection for itself. The state machines are drawn in
+/// `README.md`.
 package final class Database: PostgresSession {
     private let pool: Pool
 
@@ -54,17 +55,17 @@ package final class Database: PostgresSession {
                 return value
             } catch {
                 await transaction.rollBack()
-                guard transaction.hasLostRace, attempt < retries, !Task.isCancelled else { throw error }
+                guard transaction.hasSerializationFailure, attempt < retries, !Task.isCancelled else { throw error }
             }
             attempt += 1
-            // The others that lost the same race come back too, but not all at once.
+            // Jitter: the transactions that conflicted with this one are retried too, and should not meet it again.
             let pause = Duration.milliseconds(Double.random(in: 1...10) * Double(attempt))
             try? await Task.sleep(for: pause)
         }
     }
 
-    /// Lends a connection outside of a transaction, for scripts and for statements that must not be in one. It is closed
-    /// afterwards, so that nothing set on it reaches anybody else.
+    /// Leases a connection outside of a transaction, for scripts and for statements that must not be in one. It is
+    /// closed afterwards, so that no session state reaches another request.
     @discardableResult
     package func withConnection<T: Sendable>(
         file: StaticString = #fileID, line: UInt = #line,
@@ -89,8 +90,8 @@ package final class Database: PostgresSession {
         }
     }
 
-    /// Refuses what comes from now on with `closed`, waits for everything before it, transactions included, and closes
-    /// the connections.
+    /// Refuses new requests with `closed`, waits for all earlier ones, transactions included, and closes the
+    /// connections.
     package func shutdown() async {
         pool.close()
         await pool.waitUntilClosed()

@@ -1,5 +1,6 @@
-/// A connection of one's own outside of a transaction: each statement is committed by itself, and session state
-/// (settings, advisory locks) lasts until the closure that got it returns. Not for use behind a pooler in transaction mode.
+/// A connection that is leased outside of a transaction: each statement is committed by itself, and session state
+/// (settings, advisory locks) lasts until the closure that got it returns. Not for use behind a pooler in transaction
+/// mode.
 package struct LeasedConnection: PostgresSession {
     let pool: Pool
     let lease: Lease

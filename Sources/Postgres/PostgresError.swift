@@ -1,4 +1,4 @@
-/// Why the database did not do what it was asked.
+/// The reason why the database did not do what it was asked.
 ///
 /// `description` is one fixed sentence, because errors reach logs and clients by accident. What an operator needs is in
 /// `debugDescription`; neither ever holds a bound value, nor a server message that could quote one.
@@ -13,19 +13,19 @@ package struct PostgresError: Error, Sendable {
         case connectFailed
         /// Every connection was taken for the whole acquire timeout. Nothing was sent.
         case acquireTimedOut
-        /// Too many statements wait already. Nothing was sent.
+        /// Too many requests wait already. Nothing was sent.
         case queueFull
         /// The task was cancelled. The statement did not take effect.
         case cancelled
         /// A value has no form that PostgreSQL takes, such as a text with U+0000. Nothing was sent.
         case encoding
-        /// A result has not the type, the number of columns or the NULL-ness that was asked for.
+        /// A result does not have the type, the number of columns or the nullability that was asked for.
         case decoding
         /// The database was shut down, or the transaction was over. Nothing was sent.
         case closed
         /// The server's encoding is not UTF8, so that texts could be changed or refused on their way.
         case serverEncoding(String)
-        /// The server said something that this client cannot follow. The connection was given up.
+        /// The server sent something that this client does not support or expect. The connection was closed.
         case protocolViolation
     }
 
@@ -37,13 +37,14 @@ package struct PostgresError: Error, Sendable {
     package var operation: Operation
     /// The line of our source that asked, as `Storage/Sessions.swift:42`.
     package var location: String
-    /// The SQLSTATE where the server gave one; a lost connection may have one too (57P01: shut down by an administrator).
+    /// The SQLSTATE where the server gave one; a lost connection may have one too (57P01: shut down by an
+    /// administrator).
     package var sqlState: String?
     package var constraint: String?
     package var table: String?
     /// The object identifier of the table that a value which could not be decoded was read from; 0 for none.
     var tableID: UInt32 = 0
-    /// The server's or libpq's own words where they cannot quote a value.
+    /// The server's or libpq's own message where it cannot quote a value.
     package var message: String?
 
     package init(
@@ -65,18 +66,19 @@ extension PostgresError {
         code == .server(sqlState: "23505") && self.constraint == constraint
     }
 
-    /// The transaction lost against another one and may win when it is run again: serialization failure or deadlock.
+    /// Whether the transaction failed because of a concurrent one and may succeed when it is run again: serialization
+    /// failure or deadlock.
     package var isSerializationFailure: Bool {
         code == .server(sqlState: "40001") || code == .server(sqlState: "40P01")
     }
 
-    /// The same request may succeed later without anyone changing anything: answer 503, not 500.
+    /// Whether the same request may succeed later with nothing changed: answer 503, not 500.
     package var isTemporary: Bool {
         switch code {
         case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
         case .server(let state):
-            // Our own statement and lock time-outs, and transactions that lost against others, count: a busy database
-            // is no fault of the request. A disk that fails (58) is replaced, or another server takes over.
+            // Our own statement and lock time-outs and serialization failures count: a busy database is no fault of the
+            // request. A disk that fails (58) is replaced, or another server takes over.
             ["08", "40", "53", "57P0", "58"].contains(where: state.hasPrefix)
                 || ["25006", "55P03", "57014"].contains(state)
         case .encoding, .decoding, .serverEncoding, .protocolViolation: false

@@ -1,5 +1,5 @@
-/// Whatever runs statements: the database (any connection, each statement a transaction by itself), a transaction, or a
-/// leased connection.
+/// An executor of statements: the database (any connection, each statement a transaction by itself), a transaction, or
+/// a leased connection.
 package protocol PostgresSession: Sendable {
     func query<T: Sendable>(
         _ sql: SQL, at location: CodeLocation,
@@ -35,7 +35,7 @@ extension PostgresSession {
         return named
     }
 
-    /// Runs a statement. Returns the number of rows it touched.
+    /// Runs a statement. Returns the number of rows it affected.
     @discardableResult
     package func execute(
         _ sql: SQL, file: StaticString = #fileID, line: UInt = #line
@@ -45,7 +45,7 @@ extension PostgresSession {
 }
 
 extension Query {
-    /// A statement whose rows are wanted.
+    /// A statement that returns its decoded rows.
     static func rows<T: Sendable>(
         _ sql: SQL, at location: CodeLocation,
         as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
@@ -61,7 +61,7 @@ extension Query {
         return try query.checked()
     }
 
-    /// A statement whose effect is wanted.
+    /// A statement that returns the number of rows it affected.
     static func effect(
         _ sql: SQL, at location: CodeLocation
     ) throws(PostgresError) -> Query<Int> where Output == Int {

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// An open transaction. Its statements run in the order in which they were sent; it is over with the closure that got it.
+/// An open transaction. Its statements run in the order in which they were sent; it ends with the closure that got it.
 package final class Transaction: PostgresSession {
     private let pool: Pool
     private let lease: Lease
     private let location: CodeLocation
-    private let lostRace = Atomic(false)
+    private let serializationFailed = Atomic(false)
     private let isSettled = Atomic(false)
 
     init(_ pool: Pool, _ isolation: IsolationLevel, _ location: CodeLocation) async throws(PostgresError) {
@@ -33,7 +33,7 @@ package final class Transaction: PostgresSession {
     }
 
     /// Whether a statement, or COMMIT, failed because of another transaction.
-    var hasLostRace: Bool { lostRace.load(ordering: .relaxed) }
+    var hasSerializationFailure: Bool { serializationFailed.load(ordering: .relaxed) }
 
     func commit() async throws(PostgresError) {
         guard !Task.isCancelled else { throw error(.cancelled) }
@@ -72,7 +72,7 @@ package final class Transaction: PostgresSession {
         }
     }
 
-    /// Not cancelled with the task: only its answer tells how the transaction ended.
+    /// Not cancelled with the task: only its answer shows how the transaction ended.
     private func end(_ sql: SQL, _ operation: PostgresError.Operation) async throws(PostgresError) -> String {
         let query = Query<String>(sql, operation, location) { $0.commandTag }
         return try await pool.perform(query, isShielded: true) { pool.submit($0, on: lease, endsLease: true) }
@@ -84,7 +84,7 @@ package final class Transaction: PostgresSession {
     }
 
     private func note(_ error: PostgresError) {
-        if error.isSerializationFailure { lostRace.store(true, ordering: .relaxed) }
+        if error.isSerializationFailure { serializationFailed.store(true, ordering: .relaxed) }
     }
 
     private func error(_ code: PostgresError.Code) -> PostgresError {

@@ -2,7 +2,7 @@
 ///
 /// One byte string has exactly one spelling: padding, the `+` and `/` of the other alphabet, white space, a length that
 /// no byte string has, and bits set in the unused part of the last character are all refused. With a lax decoder one
-/// signature has many texts, and whoever remembers tokens by their text takes each of them for a new one.
+/// signature has many texts, and a store that remembers tokens by their text takes each of them for a new one.
 package enum Base64URL {
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
@@ -10,13 +10,13 @@ package enum Base64URL {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// `nil` when the text is not the base64url of anything.
+    /// The bytes of a text; `nil` when it is not valid base64url.
     package static func decode(_ text: RawSpan) -> [UInt8]? {
         let tail = text.byteCount % 4
         // One character over a multiple of four carries six bits: not a byte.
         guard tail != 1 else { return nil }
         let whole = text.byteCount - tail
-        // Looked at once, at the end: a stray character must not cost a branch per character.
+        // Checked once, at the end: a wrong character must not cost a branch per character.
         var rejected: UInt8 = 0
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: whole / 4 * 3 + max(0, tail - 1)) { output, count in
             var end = 0
@@ -86,8 +86,8 @@ package enum Base64URL {
 
     private static let alphabet = [UInt8]("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// The value of each character, 255 for those that have none. Written out, so that it is data of the program and
-    /// not made at the first use, which every later use would have to check for.
+    /// The value of each character, 255 for those that have none. A literal, so that it is static data and not
+    /// initialised at the first use, which every later use would have to check for.
     private static let sextets: [UInt8] = [
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
         255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,

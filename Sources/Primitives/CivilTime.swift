@@ -19,7 +19,7 @@ package struct CivilTime: Hashable, Sendable {
     /// - Parameter seconds: since 1970-01-01T00:00:00Z, leap seconds ignored.
     package init(secondsSince1970 seconds: Int64) {
         let days = seconds / 86_400 - (seconds % 86_400 < 0 ? 1 : 0)
-        let time = Int(seconds - days * 86_400)
+        let time = Int((seconds % 86_400 + 86_400) % 86_400)
         // By eras of 400 years that begin on a 1 March, so that the leap day is the last of its year.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A thread of the operating system for work that blocks, which Swift's own few threads must never do.
+/// A thread of the operating system for work that blocks, which must never run on the few threads of Swift's
+/// cooperative pool.
 package enum DedicatedThread {
     private final class Body: Sendable {
         let name: String
@@ -15,9 +16,9 @@ package enum DedicatedThread {
     /// Starts a detached thread.
     ///
     /// - Parameters:
-    ///   - name: of which the kernel keeps 15 bytes; for `ps` and debuggers.
+    ///   - name: shown by `ps` and debuggers; the kernel keeps 15 bytes of it.
     ///   - stackBytes: the system's usual size (8 MB, reserved, not used) if absent.
-    /// - Returns: `false` when the system gives no more threads.
+    /// - Returns: `false` when the system can't make another thread.
     package static func start(
         _ name: String, stackBytes: Int? = nil, _ run: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -52,7 +53,7 @@ package enum DedicatedThread {
         return true
     }
 
-    /// By proc(5), because `prctl` is variadic and glibc declares `pthread_setname_np` for GNU programs alone.
+    /// Through proc(5), because `prctl` is variadic and glibc declares `pthread_setname_np` for GNU programs alone.
     private static func setName(_ name: String) {
         let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }

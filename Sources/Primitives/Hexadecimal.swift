@@ -1,4 +1,4 @@
-/// Hexadecimal, two lower-case digits a byte (RFC 4648 §8 in the case that everybody writes).
+/// Hexadecimal, two digits a byte (RFC 4648 §8): written in lower case, read in either.
 package enum Hexadecimal {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         var text: [UInt8] = []

@@ -1,7 +1,7 @@
-/// A text about a person, on its way to the log: an email, a full address. Who prints it gets a placeholder; the log itself
-/// asks for `revealed` when `log.personalData` allows it, and leaves the whole value out when not.
+/// A text about a person, for the log: an email, a full address. Printing it gives a placeholder; the log handler asks
+/// for `revealed` when `log.personalData` allows it, and omits the value otherwise.
 package struct PersonalText: CustomStringConvertible, Sendable {
-    /// Bytes that are kept, of whatever somebody typed.
+    /// The most bytes that are revealed, as a user may have typed the text.
     static let limit = 254
 
     private let value: any CustomStringConvertible & Sendable

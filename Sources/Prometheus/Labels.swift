@@ -1,12 +1,13 @@
-/// The labels of a series, as they stand between the braces of a sample: sorted by name, so that the same dimensions are
-/// the same series in whichever order they were given.
+/// The labels of a series, as written between the braces of a sample. They are sorted by name, so that the same
+/// dimensions are the same series in any order.
 struct Labels: Hashable, Comparable {
     /// `method="GET",route="/v1/account"`.
     private(set) var text = ""
 
     init() {}
 
-    /// - Parameter dimensions: as swift-metrics has them. Of two with one name the first counts: a name may stand once.
+    /// - Parameter dimensions: those of swift-metrics. The first of two with one name counts: a sample has each name
+    ///   once.
     init(_ dimensions: [(String, String)]) {
         var values: [String: String] = [:]
         for (name, value) in dimensions {
@@ -27,7 +28,7 @@ struct Labels: Hashable, Comparable {
         text += "\(name)=\"\(Self.escaped(value))\""
     }
 
-    /// What would end a value or its line. All else is allowed in one, as UTF-8.
+    /// A label's value with backslash, quote and line feed escaped. All else is allowed in it, as UTF-8.
     private static func escaped(_ value: String) -> String {
         var text = ""
         for scalar in value.unicodeScalars {

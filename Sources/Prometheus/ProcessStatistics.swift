@@ -1,8 +1,8 @@
 import Foundation
 
-/// What Linux knows of this process (proc(5)), under the names that all of Prometheus's clients use.
+/// The statistics of this process from proc(5), under the names that all client libraries of Prometheus use.
 struct ProcessStatistics: Equatable {
-    /// What the figures of `/proc` are counted in.
+    /// The units of the numbers in `/proc`.
     struct Units {
         let ticksPerSecond: Double
         let pageBytes: Double
@@ -10,16 +10,17 @@ struct ProcessStatistics: Equatable {
         let bootTime: Double
     }
 
+    /// Seconds since 1970.
     let startTime: Double
     let residentBytes: Double
     let cpuSeconds: Double
 
-    /// - Parameter stat: of `/proc/self/stat`. Its second field is a name in parentheses that may hold anything, parentheses
-    ///   and spaces as well, so fields are counted from the last closing one.
+    /// - Parameter stat: the content of `/proc/self/stat`. Its second field is a name in parentheses that may contain
+    ///   parentheses and spaces itself, so fields are counted from the last closing parenthesis.
     init?(stat: String, units: Units) {
         guard let name = stat.lastIndex(of: ")") else { return nil }
         let fields = stat[name...].split(separator: " ").dropFirst()
-        /// By the number that proc(5) gives it: the third is the first after the name.
+        /// The field with this number in proc(5). The third one is the first after the name.
         func field(_ number: Int) -> Double? {
             let index = fields.startIndex + number - 3
             return fields.indices.contains(index) ? Double(fields[index]) : nil
@@ -34,7 +35,7 @@ struct ProcessStatistics: Equatable {
 }
 
 extension ProcessStatistics.Units {
-    /// Those of this machine; nil where there is no `/proc`.
+    /// The units of this machine; nil where there is no `/proc`.
     static let current: Self? = {
         guard let stat = try? String(contentsOfFile: "/proc/stat", encoding: .utf8),
             let line = stat.split(separator: "\n").first(where: { $0.hasPrefix("btime ") }),
@@ -47,7 +48,7 @@ extension ProcessStatistics.Units {
 }
 
 extension Exposition {
-    /// The metrics of the process as it is now. What can't be read is left out.
+    /// Writes the current metrics of the process. What can't be read is left out.
     mutating func writeProcess() {
         if let units = ProcessStatistics.Units.current,
             let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
@@ -58,7 +59,7 @@ extension Exposition {
             metric("process_start_time_seconds", .gauge, process.startTime)
         }
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
-            // Without the one that the directory was read through.
+            // Without the descriptor that the directory was read through.
             metric("process_open_fds", .gauge, Double(open.count - 1))
         }
         var limit = rlimit()

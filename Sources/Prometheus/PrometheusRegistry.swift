@@ -1,7 +1,7 @@
 package import Metrics
 import Synchronization
 
-/// The metrics of this process: made through swift-metrics wherever something is counted, read here by Prometheus.
+/// The registry of this process's metrics: the factory behind swift-metrics, and the page that Prometheus scrapes.
 ///
 /// ```
 /// Counter(label:dimensions:) ── once ──▶ makeCounter ──▶ CounterSeries, one for each name and labels
@@ -9,8 +9,8 @@ import Synchronization
 ///                                   GET /metrics ──▶ page() ◀─┘
 /// ```
 ///
-/// What would be one series too many, or has the name of a metric of another kind, goes nowhere: whoever counts goes on, the
-/// page stays readable, and `countersign_metrics_refused_total` tells of it.
+/// A series beyond the limit, or with the name of a metric of another kind, is refused: the caller gets a handler that
+/// discards its values, the page stays valid, and `countersign_metrics_refused_total` counts the refusal.
 package final class PrometheusRegistry: MetricsFactory {
     private struct Family {
         let kind: Exposition.Kind
@@ -28,9 +28,9 @@ package final class PrometheusRegistry: MetricsFactory {
     private let refused: CounterSeries
 
     /// - Parameters:
-    ///   - help: the `# HELP` line of each metric, by the name that it has on the page.
-    ///   - limit: of series, where a histogram with all its lines counts as one. Dimensions have few values each, so it is
-    ///     met by a defect only, and then bounds the memory and the page.
+    ///   - help: the text of each metric's `# HELP` line, by the metric's name on the page.
+    ///   - limit: the greatest number of series; a histogram counts as one. Dimensions have few values each, so only a
+    ///     defect reaches it. It then bounds the memory and the page.
     package init(help: [String: String] = [:], limit: Int = 2000) {
         self.help = help
         self.limit = limit
@@ -39,7 +39,7 @@ package final class PrometheusRegistry: MetricsFactory {
         state.withLock { $0.families[id.name] = Family(kind: .counter, series: [id.labels: refused]) }
     }
 
-    /// What `GET /metrics` answers: every metric by name, each series by its labels, then the process.
+    /// The body of `GET /metrics`: every metric by name, each series by its labels, then the process.
     package func page() -> String {
         var page = Exposition(help: help)
         for (name, family) in state.withLock({ $0.families }).sorted(by: { $0.key < $1.key }) {
@@ -50,7 +50,7 @@ package final class PrometheusRegistry: MetricsFactory {
         return page.text
     }
 
-    /// The series of this name and these dimensions, made at the first call; nil when it is refused.
+    /// The series of this name and these dimensions, made by the first call; nil if it is refused.
     private func series<S: Series>(_: S.Type, _ name: String, _ dimensions: [(String, String)]) -> S? {
         let id = SeriesID(name: name, labels: Labels(dimensions))
         return state.withLock { state in

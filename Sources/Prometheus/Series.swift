@@ -1,7 +1,7 @@
 import Metrics
 import Synchronization
 
-/// One line of figures over time, or with buckets several: a metric's name with one set of labels.
+/// A time series: a metric's name with one set of labels. A histogram writes several lines for it.
 protocol Series: AnyObject, Sendable {
     static var kind: Exposition.Kind { get }
     var id: SeriesID { get }
@@ -14,7 +14,8 @@ struct SeriesID: Hashable {
     let labels: Labels
 }
 
-/// Whole and fractional counts alike: Prometheus keeps every figure as a `Double`, and up to 2⁵³ whole ones are exact.
+/// A counter of whole and fractional amounts. Prometheus stores every value as a `Double`, exact for integers up to
+/// 2⁵³.
 final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     static let kind = Exposition.Kind.counter
     let id: SeriesID
@@ -24,7 +25,8 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
 
     func increment(by amount: Int64) { increment(by: Double(amount)) }
 
-    /// A counter never goes down, and what is not a number would be all that it ever said again.
+    /// Ignores amounts that are negative or not finite: a counter never decreases, and it would never recover from a
+    /// NaN.
     func increment(by amount: Double) {
         guard amount > 0, amount.isFinite else { return }
         count.add(amount)
@@ -37,7 +39,7 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     }
 }
 
-/// What was said last.
+/// A gauge: the value that was recorded last.
 final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     static let kind = Exposition.Kind.gauge
     let id: SeriesID
@@ -57,22 +59,22 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     }
 }
 
-/// How values are spread, in buckets for seconds: a tenth of a millisecond, in which a signature is checked, to ten seconds,
-/// where a provider that does not answer is given up.
+/// A histogram with buckets for seconds: from 0.1 ms, the time of a signature check, to 10 s, the timeout of a call to
+/// a provider.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     static let bounds: [Double] = [
         0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
 
     private struct State {
-        /// Of each bucket alone; the last is for what is beyond every bound.
+        /// The count of each bucket by itself, not cumulative. The last one is of values beyond every bound.
         var counts = [UInt64](repeating: 0, count: HistogramSeries.bounds.count + 1)
         var sum = 0.0
     }
 
     static let kind = Exposition.Kind.histogram
     let id: SeriesID
-    /// Locked, so that a page never shows a value's bucket without its share of the sum.
+    /// Under a lock, so that no page has a value in its bucket and not in the sum.
     private let state = Mutex(State())
 
     init(id: SeriesID) { self.id = id }

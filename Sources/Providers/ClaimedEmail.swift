@@ -1,7 +1,7 @@
 import Accounts
 import JSON
 
-/// A claim that Apple and Google send as boolean or as the text of one.
+/// A claim that Apple and Google send as a boolean or as the text of one.
 enum ClaimedFlag {
     case yes
     case no
@@ -24,8 +24,8 @@ enum ClaimedFlag {
     }
 }
 
-/// The email of a verified token. It never refuses a sign-in: the person is their subject, and an address that can't be
-/// read or isn't vouched for in so many words only loses what it could have been used for.
+/// The email of a verified token. It never refuses a sign-in: the subject identifies the person, and an address that can't
+/// be read or isn't explicitly marked verified only loses what it could have been used for.
 struct ClaimedEmail {
     let address: EmailAddress
     private let verified: ClaimedFlag
@@ -38,11 +38,11 @@ struct ClaimedEmail {
         isPrivate = ClaimedFlag(claims["is_private_email"])
     }
 
-    /// `true` and `"true"` alone count, and only while the claim beside it can be read.
+    /// Only `true` and `"true"` count, and only if `is_private_email` can be read.
     private var isVerified: Bool { verified == .yes && isPrivate != .unreadable }
 
-    /// Apple runs its own mail domains. Its relay lends addresses in one of them too, so Apple must also have said that
-    /// this is none.
+    /// The email by Apple's rules. Apple runs its own mail domains; its relay has addresses in one of them too, so Apple must
+    /// also have said that this is no relay address.
     var atApple: ProviderEmail {
         let isOwn = ["icloud.com", "me.com", "mac.com"].contains { address.isIn(domain: $0) }
         return ProviderEmail(
@@ -50,8 +50,8 @@ struct ClaimedEmail {
             isAuthoritative: isVerified && isPrivate == .no && isOwn)
     }
 
-    /// Google runs gmail.com, and hosts the domain of an account that has `hd`. For any other address it only knows
-    /// that somebody could once read mail there.
+    /// The email by Google's rules. Google runs gmail.com, and hosts the domain of an account that has `hd`. Of any other
+    /// address it only knows that the person could once read mail there.
     func atGoogle(isHosted: Bool) -> ProviderEmail {
         ProviderEmail(
             address: address, isVerified: isVerified, isPrivateRelay: false,
@@ -60,6 +60,6 @@ struct ClaimedEmail {
 }
 
 extension EmailAddress {
-    /// Both are lower-case ASCII.
+    /// Whether the domains are equal; both are lower-case ASCII.
     fileprivate func isIn(domain other: String) -> Bool { domain.utf8.elementsEqual(other.utf8) }
 }

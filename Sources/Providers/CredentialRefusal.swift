@@ -1,10 +1,10 @@
 package import JOSE
 
-/// Why a provider's credential was refused, and when it may be worth another try.
+/// The refusal of a provider's credential: the reason, and when another try may succeed.
 package struct CredentialRefusal: Error, Sendable, Equatable {
     package let reason: TokenRejection
-    /// Seconds until the keys may be asked for again: set for `keysUnavailable`, and for `keyUnknown` while a refetch
-    /// is barred.
+    /// Seconds until the keys may be fetched again: set for `keysUnavailable`, and for `keyUnknown` while a refetch is
+    /// barred.
     package let retryAfter: Int64?
 
     package init(_ reason: TokenRejection, retryAfter: Int64? = nil) {

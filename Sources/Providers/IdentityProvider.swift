@@ -3,14 +3,14 @@ import JOSE
 package import JSON
 import OpenSSL
 
-/// A provider whose identity tokens this service believes, after its own rules for them.
+/// A provider whose identity tokens this service accepts, by the provider's own rules.
 package protocol IdentityProvider: Sendable {
     var keys: KeySource { get }
 
     /// Checks a token from its first byte to its last claim.
     ///
     /// - Parameters:
-    ///   - nonce: what the token's nonce is held against.
+    ///   - nonce: what the token's nonce is compared with.
     ///   - expectedClientID: the client ID that came beside the token; it must then be the token's.
     ///   - now: read once, for every claim.
     func credential(
@@ -18,18 +18,18 @@ package protocol IdentityProvider: Sendable {
     ) async throws(CredentialRefusal) -> VerifiedCredential
 }
 
-/// What a token's nonce is held against.
+/// The value that a token's nonce is compared with.
 package enum NonceExpectation: Sendable {
     /// The raw nonce that came beside the token, or that none did; the rule is the provider's.
     case posted(String?)
-    /// Another token of the same sign-in has proven it: this one's is not looked at.
+    /// Another token of the same sign-in has proven it: this one's is ignored.
     case proven
 }
 
-/// What a verified token says: to the domain, and in full.
+/// The content of a verified token: as a value of the domain, and in full.
 package struct VerifiedCredential: Sendable {
     package let identity: VerifiedIdentity
-    /// All of the token's claims; to be shown, not to be decided by.
+    /// All of the token's claims; for display, never for a decision.
     package let claims: JSONValue
 }
 
@@ -40,7 +40,7 @@ extension IdentityProvider {
         try await credential(token, nonce: .posted(postedNonce), expectedClientID: expectedClientID, at: now)
     }
 
-    /// As `credential`, for who wants to know the person alone.
+    /// Like `credential`, but returns only the identity.
     package func verify(
         _ token: [UInt8], postedNonce: String?, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedIdentity {
@@ -49,10 +49,10 @@ extension IdentityProvider {
         ).identity
     }
 
-    /// Form, header, key and signature. Until the signature holds nothing of the payload is read, and what is read
-    /// before, `alg` and `kid`, picks among this provider's own keys and does nothing else.
+    /// A token after the checks of form, header, key and signature. Nothing of the payload is read until the signature
+    /// holds; `alg` and `kid`, which are read before, only select among this provider's own keys.
     ///
-    /// - Parameter types: what `typ` may be, where it is there: no provider promises one.
+    /// - Parameter types: the allowed values of `typ`, where it is present: no provider guarantees one.
     func signedToken(
         _ token: [UInt8], algorithms: [SignatureAlgorithm], types: [String] = ["JWT"]
     ) async throws(CredentialRefusal) -> VerifiedToken {
@@ -63,7 +63,7 @@ extension IdentityProvider {
         return try refusing { () throws(TokenRejection) in try unverified.verified(by: keySet) }
     }
 
-    /// Without a reason to wait, a rejection is final.
+    /// Runs a check whose rejection is final: a later try can't succeed.
     func refusing<Value>(_ body: () throws(TokenRejection) -> Value) throws(CredentialRefusal) -> Value {
         do {
             return try body()
@@ -90,7 +90,7 @@ extension JSONValue {
         guard audiences.contains(where: { $0.isString(equalTo: expected) }) else { throw .clientRejected }
     }
 
-    /// When the person last proved to be there: `auth_time`, which a provider need not send, else the moment of issue.
+    /// The time of the person's last authentication: `auth_time`, which a provider need not send, else the time of issue.
     func authenticationTime(issuedAt: Int64) throws(TokenRejection) -> Timestamp {
         guard let claim = self["auth_time"] else { return Timestamp(seconds: issuedAt) }
         guard let date = claim.date else { throw .claimInvalid }

@@ -1,15 +1,15 @@
 import OpenSSL
 import Primitives
 
-/// How the apps turn the raw nonce, which they post to us, into the one that they hand to the provider's SDK. The
-/// provider puts that one into the token unchanged.
+/// The form in which the apps pass the raw nonce, which they post to us, to the provider's SDK. The provider puts it into
+/// the token unchanged.
 package enum NonceForm: String, CaseIterable, Sendable {
-    /// Lower-case hexadecimal of the SHA-256: the habit of iOS apps with Apple.
+    /// Lower-case hexadecimal of the SHA-256: the convention of iOS apps with Apple.
     case sha256Hex
     case raw
     case sha256Base64url
 
-    /// What the token has to say for this raw nonce.
+    /// The bytes of the nonce claim that the token must have for this raw nonce.
     func claim(for nonce: String) -> [UInt8] {
         let raw = Array(nonce.utf8)
         switch self {

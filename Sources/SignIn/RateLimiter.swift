@@ -4,39 +4,39 @@ import Metrics
 import OpenSSL
 import Storage
 
-/// The limits of guessing, registering and mailing. They throttle and never lock: whoever waits goes on, and signing in by
-/// a provider's token is not limited.
+/// The rate limits of guesses, registrations and mails. They throttle and never lock: a limited caller goes on after a
+/// wait, and signing in by a provider's token is not limited.
 struct RateLimiter: Sendable {
     private let limits: [LimitKind: RateLimit]
     private let store: RateLimitStore
     /// The keys in the database are keyed digests: a dump of it names no address and no network.
     private let subkey: KeyRing.Subkey
-    private let journal: RefusalAggregator
+    private let refusals: RefusalAggregator
     private let clock: any WallClock
-    private let refusals: [LimitKind: Counter]
+    private let counters: [LimitKind: Counter]
 
     init(
-        _ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, journal: RefusalAggregator,
+        _ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, refusals: RefusalAggregator,
         clock: any WallClock
     ) {
         self.limits = limits
         self.store = store
-        // Not the one that writes: while that changes, processes differ in it, and would count by themselves.
+        // Not the current subkey: while the key ring rotates, processes differ in it, and each would count by itself.
         self.subkey =
             keyRing.all(for: .codes).min { $0.keyID.utf8.lexicographicallyPrecedes($1.keyID.utf8) }
             ?? keyRing.current(for: .codes)
-        self.journal = journal
+        self.refusals = refusals
         self.clock = clock
-        refusals = Dictionary(
+        counters = Dictionary(
             uniqueKeysWithValues: LimitKind.allCases.map {
                 ($0, Counter(label: "countersign_limit_refusals_total", dimensions: [("limit", $0.rawValue)]))
             })
     }
 
-    /// Counts one more.
+    /// Counts one use.
     ///
-    /// - Parameter subject: whose allowance it is; nobody's is not limited.
-    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when it is used up.
+    /// - Parameter subject: the owner of the allowance; `nil` is not limited.
+    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the allowance is used up.
     func draw(_ kind: LimitKind, of subject: String?, by client: Client) async throws(SignInFailure) {
         guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
         let key = try key(kind, subject)
@@ -47,12 +47,12 @@ struct RateLimiter: Sendable {
             throw SignInFailure(StorageFailure(error))
         }
         guard let wait else { return }
-        refusals[kind]?.increment()
-        journal.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
+        counters[kind]?.increment()
+        refusals.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
         throw .rateLimited(kind, retryAfter: wait)
     }
 
-    /// Uncounts one. When that fails, it stays counted for as long as any other.
+    /// Takes one use back. If that fails, it stays counted for as long as any other.
     func putBack(_ kind: LimitKind, of subject: String?) async {
         guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject,
             let key = try? key(kind, subject)
@@ -60,9 +60,9 @@ struct RateLimiter: Sendable {
         try? await store.putBack(key, count: count, seconds: seconds)
     }
 
-    /// Runs a guess. It is counted before, so that many at once are too, and only a wrong one stays counted.
+    /// Runs a guess. It is counted beforehand, so that concurrent guesses are counted too; only a wrong one stays counted.
     ///
-    /// - Parameter account: what stands for the account whose password is guessed at; `nil` when no password is.
+    /// - Parameter account: the account whose password is guessed at, as a key of its allowance; `nil` for other guesses.
     func guessing<Proven: Sendable>(
         atPasswordOf account: String?, by client: Client, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
@@ -78,7 +78,7 @@ struct RateLimiter: Sendable {
             outcome = .success(try await guess())
         } catch {
             if case .invalidCredentials = error {
-                journal.note(
+                refusals.note(
                     .guessRejected, reason: account == nil ? "email_code" : "password", network: client.network,
                     requestID: client.requestID)
                 throw error

@@ -3,12 +3,12 @@ import JOSE
 package import Storage
 import Synchronization
 
-/// Refusals on their way to the audit trail. They are counted in memory and written down in sums, all at once: whoever
-/// floods the service with bad tokens or passwords makes it write a few rows a second, and no refusal waits for one.
+/// The refusals on their way to the audit trail, counted in memory and written as sums, all at once: a flood of bad tokens
+/// or passwords costs a few rows a second, and no refusal waits for a write.
 ///
-/// What a process has counted and not yet written is lost when it is killed; a shutdown writes it.
+/// Sums that a process has not yet written are lost when it is killed; a shutdown writes them.
 package final class RefusalAggregator: Sendable {
-    /// How many sums are kept apart by network between two flushes. Beyond it a sum is over all networks; there are no
+    /// The number of sums that are kept per network between two flushes. Beyond it a sum covers all networks; there are no
     /// more of those than there are reasons.
     package static let limit = 32
 
@@ -21,7 +21,7 @@ package final class RefusalAggregator: Sendable {
 
     private struct Sum {
         var occurrences: Int32
-        /// Of the only one.
+        /// The request of a single refusal; `nil` in a sum of several.
         var requestID: String?
     }
 
@@ -36,7 +36,7 @@ package final class RefusalAggregator: Sendable {
 
     /// Counts a refusal.
     ///
-    /// - Parameter reason: one of our codes, never what somebody sent.
+    /// - Parameter reason: one of our codes, never a client's text.
     package func note(
         _ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, network: String?, requestID: String
     ) {
@@ -44,9 +44,9 @@ package final class RefusalAggregator: Sendable {
         sums.withLock { RefusalAggregator.add(Sum(occurrences: 1, requestID: requestID), of: refusal, to: &$0) }
     }
 
-    /// Writes the sums down, and begins anew. When they can't be written they are kept.
+    /// Writes the sums and resets them. If they can't be written, they are kept.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of sums.
     @discardableResult
     package func flush() async throws -> Int {
         let taken = sums.withLock { sums in
@@ -90,7 +90,7 @@ package final class RefusalAggregator: Sendable {
 }
 
 extension SignInService {
-    /// Runs what may refuse a provider's credential, and notes why it did.
+    /// Runs the checks of a provider's credential, and notes the reason of a refusal.
     func notingRefusal<Value>(
         of provider: Provider, by client: Client, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
@@ -98,7 +98,7 @@ extension SignInService {
             return try await body()
         } catch {
             if case .credentialRejected(let reason, _) = error {
-                journal.note(
+                refusals.note(
                     .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
                     requestID: client.requestID)
             }

@@ -7,18 +7,18 @@ import Storage
 package enum SignInFailure: Error, Sendable {
     /// A provider's token was refused. `retryAfter` in seconds, when a later try may succeed.
     case credentialRejected(TokenRejection, retryAfter: Int64?)
-    /// The provider can't be asked, for a reason that is for the log; `retryAfter` in seconds.
+    /// The provider could not be used. `retryAfter` in seconds; the reason is for the log.
     case providerUnavailable(retryAfter: Int64, reason: String)
     /// This deployment does not offer the provider.
     case providerDisabled
-    /// The request brought nothing to sign in with: the member that would.
+    /// The request carries no credential; the value names the missing member.
     case missingCredential(String)
-    /// A code came alone, and it could be for any of several clients.
+    /// A code without a token, which could belong to any of several clients.
     case clientIDRequired
-    /// Codes of this redirect URI are not taken.
+    /// The code's redirect URI is not a configured one.
     case redirectURIRefused
     case malformedEmail
-    /// The account has no address, and what was asked for needs one.
+    /// The account has no address, and the operation needs one.
     case emailRequired
     case weakPassword
     case invalidCredentials
@@ -32,22 +32,23 @@ package enum SignInFailure: Error, Sendable {
     /// The account has another identity of the provider: this one.
     case providerAlreadyLinked(Identity)
     case lastSignInMethod
-    /// There is no such identity, or it is somebody else's.
+    /// There is no such identity, or it belongs to another account.
     case identityNotFound
     case linkTicketExpired
-    /// What proved the account no longer does. Told to nobody: it becomes the failure of the proof, or a question.
+    /// The proof of the account no longer holds. Never answered: callers turn it into the failure of the proof, or offer a
+    /// link ticket.
     case proofNoLongerValid
     /// A limit is used up; `retryAfter` in seconds.
     case rateLimited(LimitKind, retryAfter: Int64)
-    /// No mail is sent here.
+    /// This deployment sends no mail.
     case mailUnavailable
-    /// There is no such session, or it is somebody else's.
+    /// There is no such session, or it belongs to another account.
     case sessionNotFound
     /// Too much work is waiting; nothing was done. `retryAfter` in seconds.
     case overloaded(retryAfter: Int64)
     /// The database is away, restarting, full or busy. The detail is for the log.
     case storageUnavailable(detail: String)
-    /// The key whose turn it is can't be opened by this process, so it signs no tokens. The reason is for the log.
+    /// The current signing key can't be opened by this process, so it signs no tokens. The reason is for the log.
     case signingUnavailable(reason: String)
     /// A fault of ours: nothing the caller can change. The operation is for the log.
     case fault(operation: String)

@@ -9,15 +9,15 @@ package import Storage
 package struct SignInService: Sendable {
     package struct Configuration: Sendable {
         package var verifiedEmailPolicy: VerifiedEmailPolicy
-        /// How long a refresh token lives unused, in seconds.
+        /// The lifetime of an unused refresh token, in seconds.
         package var refreshLifetime: Int64
-        /// Where Apple's codes for web and Android may have been sent.
+        /// The redirect URIs that Apple's codes for web and Android may have been sent to.
         package var redirectURIs: [String]
         package var codeExchangeTimeout = CodeExchangeTimeout()
         package var strayAccountPolicy = StrayAccountPolicy.refuse
         package var noncePolicy = NoncePolicy.optional
         package var limits: [LimitKind: RateLimit] = [:]
-        /// The languages in which mail can be written, the usual one first; none when no mail is sent.
+        /// The languages in which mail can be written, the default one first; empty when no mail is sent.
         package var mailLanguages: [String] = []
 
         package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, redirectURIs: [String] = []) {
@@ -27,7 +27,7 @@ package struct SignInService: Sendable {
         }
     }
 
-    /// How long an unknown person may take to choose, in seconds.
+    /// The lifetime of a link ticket, in seconds: the time that an unknown person has to choose.
     package static let ticketLifetime: Int64 = 600
 
     package let configuration: Configuration
@@ -44,18 +44,18 @@ package struct SignInService: Sendable {
     let issuedNonces: IssuedNonces
     let clock: any WallClock
     let logger: Logger
-    /// What was refused, on its way to the audit trail: whoever builds the service has it flushed.
-    package let journal: RefusalAggregator
+    /// The refusals on their way to the audit trail. The owner of the service flushes them.
+    package let refusals: RefusalAggregator
     let exchanges = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
     let metrics: SignInMetrics
 
     /// - Parameters:
-    ///   - journal: the one of the service that this one takes over from; its own if absent.
-    ///   - figures: likewise.
+    ///   - refusals: the aggregator of the service that this one replaces; a new one if absent.
+    ///   - metrics: likewise.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
-        passwordHasher: PasswordHasher, journal: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
+        passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
         clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
@@ -68,10 +68,10 @@ package struct SignInService: Sendable {
         self.accessTokens = accessTokens
         self.refreshTokens = RefreshTokens(keyRing: keyRing)
         self.passwordHasher = passwordHasher
-        self.journal = journal ?? RefusalAggregator(trail: stores.audit, clock: clock)
+        self.refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
         self.metrics = metrics
         self.limits = RateLimiter(
-            configuration.limits, store: stores.limits, keyRing: keyRing, journal: self.journal, clock: clock)
+            configuration.limits, store: stores.limits, keyRing: keyRing, refusals: self.refusals, clock: clock)
         self.emailCodes = EmailCodes(keyRing: keyRing)
         self.issuedNonces = IssuedNonces(keyRing: keyRing)
         self.clock = clock
@@ -79,7 +79,7 @@ package struct SignInService: Sendable {
     }
 }
 
-/// Who calls: kept with the session, named in the log.
+/// The caller of a use case: kept with the session, named in the log.
 package struct Client: Sendable {
     package let requestID: String
     /// The network address as text.
@@ -87,7 +87,7 @@ package struct Client: Sendable {
     /// The IPv4 /24 or IPv6 /64 of the address: what one party usually has to itself.
     package let network: String?
     package let device: Device?
-    /// As the client asks for them, the best one first: language tags in lower case (RFC 5646).
+    /// The languages that the client asks for, preferred ones first: tags in lower case (RFC 5646).
     package let languages: [String]
 
     package init(
@@ -100,7 +100,7 @@ package struct Client: Sendable {
         self.languages = languages
     }
 
-    /// The same caller, with what the phone said of itself before.
+    /// The same caller, with the device that an earlier request named.
     func with(_ device: Device?) -> Client {
         Client(
             requestID: requestID, address: address, network: network, device: self.device ?? device,
@@ -108,7 +108,7 @@ package struct Client: Sendable {
     }
 }
 
-/// The two tokens of a session, as the phone gets them.
+/// The two tokens of a session, as the client receives them.
 package struct IssuedSession: Sendable {
     package let id: SessionID
     package let accessToken: String
@@ -121,7 +121,7 @@ package struct IssuedSession: Sendable {
 package struct SignedIn: Sendable {
     package let session: IssuedSession
     package let account: Account
-    /// The identity that opened the session; `nil` for a password.
+    /// The identity that opened the session; `nil` for a password or a mailed code.
     package let identity: Identity?
 }
 
@@ -138,12 +138,12 @@ package enum SignInAnswer: Sendable {
 }
 
 extension SignInService {
-    /// What our tokens name as their issuer.
+    /// The issuer that our tokens name.
     package var issuer: String { accessTokens.configuration.issuer }
-    /// Our key set (RFC 7517), for whoever verifies our tokens.
+    /// Our key set (RFC 7517), for verifiers of our tokens.
     package var publishedKeys: [UInt8] { accessTokens.publishedKeys }
 
-    /// What a change that the client makes is recorded and mailed as.
+    /// The origin under which a change by the client is recorded and mailed.
     func origin(_ client: Client) -> ChangeOrigin {
         ChangeOrigin(
             actor: .person, requestID: client.requestID, network: client.network,
@@ -220,7 +220,7 @@ extension SignInService {
             identity: account.identities.first { $0.id == identityID })
     }
 
-    /// Runs a storage call; what it throws becomes a failure of the use case.
+    /// Runs a storage call and turns its error into a failure of the use case.
     func stored<Result: Sendable>(
         _ operation: () async throws -> Result
     ) async throws(SignInFailure) -> Result {

@@ -2,42 +2,42 @@ import Accounts
 package import KeyRing
 import Postgres
 
-/// What stands under a key of the ring, and whether the ring opens it.
+/// A value that is sealed under a key of the ring, and whether the ring opens it.
 package struct SealedSample: Sendable {
     package enum Kind: String, Sendable {
         case grants = "refresh tokens of providers"
         case signingKeys = "signing keys"
-        /// Which nobody reads but `audit verify`.
+        /// Read by `countersign audit verify` alone.
         case auditSeals = "audit seals"
-        /// From which the service goes on.
+        /// Where the sealer continues.
         case auditHead = "the audit trail's head"
 
-        /// What the audit trail has stays what it is.
+        /// Whether it may be sealed again under another key: the values of the audit trail never change.
         package var canBeResealed: Bool { self == .grants || self == .signingKeys }
     }
 
     package enum State: Sendable {
         case known
-        /// The ring has no such line.
+        /// The ring has no line of this id.
         case unknown
-        /// The ring has such a line, and it doesn't open the value.
+        /// The ring has a line of this id, and it doesn't open the value.
         case foreign
         case malformed
     }
 
     package let kind: Kind
     package let keyID: String
-    /// The id of a row that is sealed so.
+    /// The id of one row that is sealed under the key.
     package let row: String
     package let state: State
 }
 
 extension DatabaseInspection {
-    /// How many rows are looked at from either end of a table.
-    private static let reach = 1000
+    /// The number of rows that are read from either end of a table.
+    private static let sampleSize = 1000
 
-    /// A sample for each kind and key. Its cost doesn't grow with the database: it reads all signing keys, which are a
-    /// handful, and of grants and audit seals the newest and the oldest.
+    /// One sample for each kind and key. The cost doesn't grow with the database: all signing keys are read, of which
+    /// there are few, and of grants and audit seals the newest and the oldest.
     package func sealed(under keyRing: KeyRing) async throws -> [SealedSample] {
         let grants = try await grants(under: keyRing)
         let signingKeys = try await SigningKeyStore(database: database).keys().map { key in
@@ -51,9 +51,9 @@ extension DatabaseInspection {
     private func grants(under keyRing: KeyRing) async throws(PostgresError) -> [SealedSample] {
         try await database.query(
             """
-            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id LIMIT \(Self.reach))
+            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id LIMIT \(Self.sampleSize))
             UNION ALL
-            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id DESC LIMIT \(Self.reach))
+            (SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY grant_id DESC LIMIT \(Self.sampleSize))
             """
         ) { row throws(PostgresError) in
             let (id, sealed) = try row.decode(GrantID.self, [UInt8].self)
@@ -67,9 +67,9 @@ extension DatabaseInspection {
             """
             SELECT key_id, min(seal_number)::text, false
             FROM (
-                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number LIMIT \(Self.reach))
+                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number LIMIT \(Self.sampleSize))
                 UNION ALL
-                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number DESC LIMIT \(Self.reach))
+                (SELECT key_id, seal_number FROM audit_seals ORDER BY seal_number DESC LIMIT \(Self.sampleSize))
             ) AS seals
             GROUP BY key_id
             UNION ALL

@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// What the server says of itself to the service's role.
+/// The server's version, settings and clock, as the service's role sees them.
 package struct DatabaseServer: Sendable {
     /// `15.14`.
     package let version: String
@@ -10,13 +10,13 @@ package struct DatabaseServer: Sendable {
     package let encoding: String
     package let isReadOnly: Bool
     package let durability: Durability
-    /// How many connections the role may have at once, everybody's together.
+    /// The number of connections that the role may have at once, over all processes.
     package let connectionLimit: Int32
-    /// Seconds by which the database's clock is ahead of this machine's, half of the way there and back included.
+    /// Seconds by which the database's clock is ahead of this machine's, corrected by half of the round trip.
     package let clockDifference: Double
 }
 
-/// Questions about the database itself, which change nothing.
+/// Read-only queries about the database itself.
 package struct DatabaseInspection: Sendable {
     let database: Database
 
@@ -57,15 +57,15 @@ package struct DatabaseInspection: Sendable {
                 String.self, Int32.self, String.self, Bool.self, Int32.self)
         }[0]
         let durability = try await durability()
-        // On a connection that is there, so that connecting doesn't count.
+        // The pool is connected by now, so connecting doesn't count.
         let before = now()
-        let there = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
+        let databaseTime = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
             try row.decode(Timestamp.self)
         }[0]
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
             version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,
             durability: durability, connectionLimit: settings.4,
-            clockDifference: Double(there.microseconds - middle) / 1_000_000)
+            clockDifference: Double(databaseTime.microseconds - middle) / 1_000_000)
     }
 }

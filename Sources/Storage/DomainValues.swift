@@ -26,8 +26,7 @@ extension Timestamp: PostgresEncodable, PostgresDecodable, PostgresArrayElement 
     }
 }
 
-// A text that a newer release may know and this one doesn't is a decoding error: taken for anything else it would be acted
-// on wrongly.
+// A text that only a newer release knows is a decoding error: read as anything else, it would be acted on wrongly.
 
 extension Provider: PostgresDecodable {}
 extension Account.Status: PostgresDecodable {}
@@ -61,7 +60,7 @@ extension EmailAddress: PostgresDecodable {
 }
 
 extension IdentityKey {
-    /// For a statement on a table whose rows are about one person.
+    /// The `WHERE` condition for a table whose rows are about one person.
     var condition: SQL {
         "subject = \(subject.text) AND provider = \(provider.rawValue) AND realm = \(realm.text)"
     }

@@ -1,4 +1,4 @@
-/// What the server lets a commit survive, as the service's role has it.
+/// The settings that decide what a commit survives, as the service's role sees them.
 package struct Durability: Sendable {
     package let fsync: Bool
     package let fullPageWrites: Bool
@@ -6,13 +6,13 @@ package struct Durability: Sendable {
     package let synchronousCommit: String
     package let hasSynchronousStandby: Bool
 
-    /// What may take back something that was answered.
+    /// A setting by which an answered change may be lost.
     package enum Gap: Sendable, CustomStringConvertible {
-        /// A setting without which a crash of the machine leaves no sound files.
+        /// A setting is off without which a crash of the machine may corrupt the files.
         case unsafeFiles(setting: String)
-        /// The server answers before it has written a commit.
+        /// The server acknowledges a commit before it has written it.
         case commitNotAwaited
-        /// The server has a synchronous standby, and answers before that has written the commit.
+        /// The server has a synchronous standby, and acknowledges a commit before the standby has written it.
         case standbyNotAwaited(level: String)
 
         package var description: String {

@@ -1,11 +1,11 @@
 package import Accounts
 package import Postgres
 
-/// `rate_limits`: allowances that all processes draw on.
+/// `rate_limits`: allowances that all processes share.
 ///
-/// A row holds one moment, `full_at`: when the whole allowance is there again. Each draw puts it off by the allowance's
-/// period divided by its count; a draw that would put it off further than the period from now is refused. So a whole
-/// allowance may be drawn at once, and what was drawn comes back evenly (the generic cell rate algorithm).
+/// A row holds one time, `full_at`: when the whole allowance is available again. Each draw postpones it by the
+/// allowance's period divided by its count; a draw that would postpone it beyond now plus the period is refused. So a
+/// whole allowance may be drawn at once and is replenished evenly (the generic cell rate algorithm).
 package struct RateLimitStore: Sendable {
     private let database: Database
 
@@ -15,13 +15,13 @@ package struct RateLimitStore: Sendable {
 
     /// Draws one from the allowance.
     ///
-    /// - Parameter key: a digest of whose allowance it is.
+    /// - Parameter key: an HMAC of what the allowance is for.
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
     package func draw(
         _ key: [UInt8], count: Int, seconds: Int, at now: Timestamp
     ) async throws(PostgresError) -> Int64? {
         let interval = RateLimitStore.interval(count, seconds)
-        // A row that is full later than this has none to give.
+        // A row whose `full_at` is later has nothing left.
         let latest = Timestamp(microseconds: now.advanced(bySeconds: Int64(seconds)).microseconds - interval)
         let drawn = try await database.execute(
             """
@@ -35,12 +35,12 @@ package struct RateLimitStore: Sendable {
         let rows = try await database.query("SELECT full_at FROM rate_limits WHERE limit_key = \(key)") {
             row throws(PostgresError) in try row.decode(Timestamp.self)
         }
-        // Given back or swept since: then the next draw succeeds.
+        // Put back or deleted since: the next draw succeeds.
         guard let fullAt = rows.first else { return 1 }
         return max(1, (fullAt.microseconds - latest.microseconds + 999_999) / 1_000_000)
     }
 
-    /// Puts one back that was drawn.
+    /// Puts one draw back.
     package func putBack(_ key: [UInt8], count: Int, seconds: Int) async throws(PostgresError) {
         _ = try await database.execute(
             """
@@ -50,23 +50,23 @@ package struct RateLimitStore: Sendable {
             """)
     }
 
-    /// Deletes rows of allowances that are whole again.
+    /// Deletes the rows of allowances that are full again.
     ///
-    /// - Returns: how many.
-    package func deleteFull(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+    /// - Returns: the number of deleted rows.
+    package func deleteFull(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
             DELETE FROM rate_limits
             WHERE limit_key = ANY (ARRAY(
                 SELECT limit_key
                 FROM rate_limits
-                WHERE full_at < \(moment)
+                WHERE full_at < \(time)
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED))
             """)
     }
 
-    /// What one draw costs, in microseconds: rounded down, so that `count` draws always fit into the period.
+    /// The cost of one draw in microseconds, rounded down, so that `count` draws always fit into the period.
     private static func interval(_ count: Int, _ seconds: Int) -> Int64 {
         max(1, Int64(seconds) * 1_000_000 / Int64(max(1, count)))
     }

@@ -2,25 +2,25 @@ import Postgres
 import Primitives
 import Synchronization
 
-/// Runs calls that come at the same time as one: one statement and one commit then serve many of them.
+/// A queue that runs concurrent calls as one: one statement and one commit then serve many of them.
 ///
-/// A call that finds a free lane goes at once and alone. Those that come while every lane is taken wait, and the first
-/// lane to become free takes all of them, up to a limit. So nobody ever waits for company, and the more there is to do,
-/// the less each call costs.
+/// A call that finds a free slot runs at once and alone. Calls that arrive while every slot is taken wait, and the
+/// first slot to become free takes all of them, up to a limit. So no call waits for a batch to fill, and the higher the
+/// load, the less each call costs.
 ///
 /// ```
-///   call ── lane free ─────────────────▶ running ──▶ answered
+///   call ── slot free ─────────────────▶ running ──▶ answered
 ///     └──── all taken ──▶ waiting ───────────┘           ▲
-///                            └── patience over, or task cancelled
+///                            └── timeout reached, or task cancelled
 /// ```
 ///
-/// A call that has begun to run is not cancelled with its task: it is not alone in its statement.
+/// A call that has begun to run is not cancelled with its task: it shares its statement with others.
 final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
-    /// Runs calls as one, and answers each, in their order. Throws when the whole of it did not take effect.
+    /// The work of a batch: answers each call, in their order. Throws when none of it took effect.
     typealias Work = @Sendable ([Call]) async throws(PostgresError) -> [Answer]
     typealias Outcome = Result<Answer, PostgresError>
 
-    /// Names a call, so that it can be found when its task is cancelled.
+    /// The identity of a call, by which it is found when its task is cancelled.
     private final class Token: Sendable {}
 
     private struct Waiting: Sendable {
@@ -39,13 +39,13 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     private let timeout: Duration
     private let work: Work
     private let state: Mutex<State>
-    /// Ends the waits that last too long.
+    /// Fails the calls that have waited too long.
     private let timer = DeadlineTimer()
 
     /// - Parameters:
-    ///   - lanes: how many batches run at a time.
+    ///   - concurrency: how many batches run at a time.
     ///   - limit: how many calls run as one.
-    ///   - patience: how long a call may wait for a lane.
+    ///   - timeout: how long a call may wait for a slot.
     init(concurrency: Int = 2, limit: Int = 32, timeout: Duration, work: @escaping Work) {
         self.limit = limit
         self.timeout = timeout
@@ -57,34 +57,34 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         let token = Token()
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                admit(Waiting(call: call, token: token, since: .now, continuation: continuation))
+                enqueue(Waiting(call: call, token: token, since: .now, continuation: continuation))
             }
         } onCancel: {
-            withdraw(token)
+            cancel(token)
         }
         return try outcome.get()
     }
 
-    private func admit(_ newcomer: Waiting) {
+    private func enqueue(_ entry: Waiting) {
         let (batch, isRefused) = state.withLock { state -> ([Waiting], Bool) in
-            // Under the lock: a task that is cancelled later finds the call in the line.
+            // Under the lock: a task that is cancelled later finds the call in the queue.
             if Task.isCancelled { return ([], true) }
-            state.waiting.append(newcomer)
+            state.waiting.append(entry)
             guard state.freeSlots > 0 else { return ([], false) }
             state.freeSlots -= 1
             return (takeBatch(&state), false)
         }
         if isRefused {
-            newcomer.continuation.resume(returning: .failure(Self.error(.cancelled)))
+            entry.continuation.resume(returning: .failure(Self.error(.cancelled)))
         } else if batch.isEmpty {
             timer.start { [self] in expire() }
         } else {
-            Task.detached { [self] in await drive(batch) }
+            Task.detached { [self] in await runBatches(batch) }
         }
     }
 
-    /// One lane: batch after batch, until nobody waits.
-    private func drive(_ first: [Waiting]) async {
+    /// Runs batch after batch in one slot, until no call waits.
+    private func runBatches(_ first: [Waiting]) async {
         var batch = first
         while !batch.isEmpty {
             await run(batch)
@@ -101,8 +101,8 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         return batch
     }
 
-    /// When the server refused the statement, which then did nothing, each call of it runs alone: only the one that it
-    /// was refused for fails.
+    /// When the server refused the statement, which then changed nothing, each of its calls runs alone: only the call
+    /// that caused the refusal fails.
     private func run(_ batch: [Waiting]) async {
         do throws(PostgresError) {
             let answers = try await work(batch.map(\.call))
@@ -116,17 +116,17 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    // MARK: - Those who leave without having run
+    // MARK: - Calls that end without having run
 
-    private func withdraw(_ token: Token) {
-        let withdrawn = state.withLock { state -> Waiting? in
+    private func cancel(_ token: Token) {
+        let cancelled = state.withLock { state -> Waiting? in
             guard let index = state.waiting.firstIndex(where: { $0.token === token }) else { return nil }
             return state.waiting.remove(at: index)
         }
-        withdrawn?.continuation.resume(returning: .failure(Self.error(.cancelled)))
+        cancelled?.continuation.resume(returning: .failure(Self.error(.cancelled)))
     }
 
-    /// Answers whoever waited long enough. Returns when to look again, nil when nobody waits.
+    /// Fails the calls that have waited for `timeout`. Returns the next deadline; `nil` when no call waits.
     private func expire() -> ContinuousClock.Instant? {
         let (expired, next) = state.withLock { state -> ([Waiting], ContinuousClock.Instant?) in
             let latest = ContinuousClock.now - timeout
@@ -144,7 +144,7 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
 }
 
 extension PostgresError {
-    /// The statement did nothing, for a reason that may lie in one of its values.
+    /// Whether the statement changed nothing, for a reason that may lie in one of its values.
     fileprivate var isRefusal: Bool {
         switch code {
         case .server, .encoding: true

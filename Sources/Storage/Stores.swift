@@ -48,13 +48,13 @@ package struct Stores: Sendable {
         self.database = database
     }
 
-    /// Throws when the database takes no writes: a standby, or a primary that was told to be read-only. Touches no row. A
-    /// connection that is refused is given up, so that the next one can find the new primary.
+    /// Throws when the database takes no writes: a standby, or a primary in read-only mode. Touches no row. The pool
+    /// closes a connection on which a write was refused, so that the next one can find the new primary.
     package func requireWritable() async throws {
         _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 
-    /// What the clock of the database's machine says. No expiry is judged by it: it is there to hold this machine's against.
+    /// The clock of the database's machine. No expiry is judged by it; it is compared with this machine's clock.
     package func databaseTime() async throws(PostgresError) -> Timestamp {
         let times = try await database.query("SELECT clock_timestamp()") { row throws(PostgresError) in
             try row.decode(Timestamp.self)
@@ -64,9 +64,9 @@ package struct Stores: Sendable {
     }
 }
 
-/// Why a storage call failed, as far as a caller can act on it.
+/// The failure of a storage call, as far as a caller can act on it.
 package struct StorageFailure: Error, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    /// Whether the same call may succeed in a moment: the database is away, restarting, full, or busy.
+    /// Whether the same call may succeed soon: the database is unreachable, restarting, full, or busy.
     package let isTemporary: Bool
     private let cause: any Error
 

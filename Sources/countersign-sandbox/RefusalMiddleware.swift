@@ -1,7 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Turns the errors that have an answer into that answer, inside of faults and history, so that both see every response.
+/// Middleware that turns errors into their responses. It runs inside of the fault and history middleware, so that both
+/// see every response.
 struct RefusalMiddleware: RouterMiddleware {
     let history: RequestHistory
 

@@ -4,7 +4,7 @@ import JSON
 import Logging
 import NIOCore
 
-/// Everything of the stand-in, built once: two providers, one clock, one plan of faults, one history.
+/// The stand-in's composition root: two providers, one clock, one fault plan, one history.
 struct Sandbox: Sendable {
     struct Configuration: Sendable {
         var seed: String
@@ -44,7 +44,7 @@ struct Sandbox: Sendable {
             store: configuration.keyStore)
     }
 
-    /// Back to the start: nobody known, no fault, no history, the first keys, the system's time.
+    /// Restores the initial state: no persons, no faults, no history, the first keys, the system's time.
     func reset() {
         clock.followSystem()
         faults.clear()

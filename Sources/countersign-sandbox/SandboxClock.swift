@@ -1,63 +1,66 @@
 import Foundation
 import Synchronization
 
-/// The time of the stand-in: what `iat`, `exp` and the history say. It follows the system's clock until a test sets it.
+/// The stand-in's clock, which `iat`, `exp` and the history are read from. It follows the system's clock until a test
+/// sets it.
 final class SandboxClock: Sendable {
     /// Seconds since 1970 that a clock may be set to: the years 1970 to 9999, which is all that RFC 3339 can write.
     static let range: ClosedRange<Int64> = 0...253_402_300_799
 
-    private enum Hands {
-        /// Ahead of the system's clock (or behind it) by so many seconds.
+    private enum Mode {
+        /// Running; `offset` is in seconds, negative when behind the system's clock.
         case running(offset: Int64)
-        case standing(at: Int64)
+        /// Stopped at this second since 1970.
+        case frozen(at: Int64)
     }
 
-    private let hands = Mutex(Hands.running(offset: 0))
+    private let mode = Mutex(Mode.running(offset: 0))
 
-    var now: Int64 { hands.withLock { Self.reading($0) } }
+    /// Seconds since 1970.
+    var now: Int64 { mode.withLock { Self.reading($0) } }
 
-    /// A clock that stands still does so on the whole second.
+    /// Milliseconds since 1970; a stopped clock shows a whole second.
     var nowMilliseconds: Int64 {
-        hands.withLock { hands in
-            switch hands {
+        mode.withLock { mode in
+            switch mode {
             case .running(let offset): Int64(Date().timeIntervalSince1970 * 1000) + offset * 1000
-            case .standing(let time): time * 1000
+            case .frozen(let time): time * 1000
             }
         }
     }
 
     var isRunning: Bool {
-        hands.withLock {
+        mode.withLock {
             if case .running = $0 { true } else { false }
         }
     }
 
     func set(to time: Int64, running: Bool) {
-        hands.withLock { $0 = running ? .running(offset: time - Self.system()) : .standing(at: time) }
+        mode.withLock { $0 = running ? .running(offset: time - Self.system()) : .frozen(at: time) }
     }
 
-    /// Moves the clock, backwards too; false when that leads out of `range`.
+    /// Moves the clock, also backwards. Returns false and changes nothing if the result is outside of `range`.
     func advance(by seconds: Int64) -> Bool {
-        hands.withLock { hands in
-            let (moved, overflow) = Self.reading(hands).addingReportingOverflow(seconds)
+        mode.withLock { mode in
+            let (moved, overflow) = Self.reading(mode).addingReportingOverflow(seconds)
             guard !overflow, Self.range.contains(moved) else { return false }
-            hands =
-                switch hands {
+            mode =
+                switch mode {
                 case .running: .running(offset: moved - Self.system())
-                case .standing: .standing(at: moved)
+                case .frozen: .frozen(at: moved)
                 }
             return true
         }
     }
 
     func followSystem() {
-        hands.withLock { $0 = .running(offset: 0) }
+        mode.withLock { $0 = .running(offset: 0) }
     }
 
-    private static func reading(_ hands: Hands) -> Int64 {
-        switch hands {
+    private static func reading(_ mode: Mode) -> Int64 {
+        switch mode {
         case .running(let offset): system() + offset
-        case .standing(let time): time
+        case .frozen(let time): time
         }
     }
 

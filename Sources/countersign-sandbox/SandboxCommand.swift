@@ -15,8 +15,8 @@ struct SandboxCommand: AsyncParsableCommand {
         discussion: """
             Prints one line with its address when it is ready and serves until SIGTERM or SIGINT. The provider side is \
             under /apple and /google, the controls are under /control; docs/sandbox.md describes them with examples. \
-            Everything is kept in memory. Whoever reaches the port can sign in as anybody: this is for tests and \
-            development only.
+            Everything is kept in memory. Any client that reaches the port can sign in as any person: this is for \
+            tests and development only.
             """)
 
     @Option(help: "The address to listen on. Anything but a loopback address needs --allow-remote.")
@@ -69,7 +69,7 @@ struct SandboxCommand: AsyncParsableCommand {
             logger: logger)
         var services = ServiceGroupConfiguration(
             services: [application], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // A slow fault may have minutes to go; nobody waits for it.
+        // A slow response may have minutes to go; shutdown does not wait for it.
         services.maximumGracefulShutdownDuration = .seconds(1)
         do {
             try await ServiceGroup(configuration: services).run()
@@ -87,13 +87,15 @@ struct SandboxCommand: AsyncParsableCommand {
         }
     }
 
-    /// The one line on standard output, unbuffered, because a program waits for it at the other end of a pipe.
+    /// Prints the one line on standard output, unbuffered, because a parent process waits for it at the other end of a
+    /// pipe.
     private func announce(port: Int) {
         let host = host.contains(":") ? "[\(host)]" : host
         FileHandle.standardOutput.write(Data("countersign-sandbox ready at http://\(host):\(port)\n".utf8))
     }
 
-    /// Once the server runs: before, nobody would take the signal for what it is.
+    /// Signals this process when standard input ends. Called once the server runs: before, no handler catches the
+    /// signal.
     private func endWithInput() {
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}
@@ -102,7 +104,7 @@ struct SandboxCommand: AsyncParsableCommand {
     }
 }
 
-/// One sentence for whoever started the sandbox.
+/// Why the sandbox did not start, as one sentence for the operator.
 private struct StartFailure: Error, CustomStringConvertible {
     let description: String
 }

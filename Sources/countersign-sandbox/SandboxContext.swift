@@ -1,11 +1,11 @@
 import Hummingbird
 import NIOCore
 
-/// A request's surroundings: the connection itself, because some faults end it.
+/// The context of a request: Hummingbird's, the connection, because some faults end it, and the history entry.
 struct SandboxContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    /// This request's place in the history; nil for the controls, which no fault meets.
+    /// The id of the request's history entry; nil for control requests, which are not recorded and meet no faults.
     var historyEntry: Int64?
 
     init(source: ApplicationRequestContextSource) {

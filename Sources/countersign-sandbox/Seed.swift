@@ -1,32 +1,32 @@
 import OpenSSL
 
-/// Where every invented value comes from: subjects, relay addresses, codes and key ids are digests of the seed and of
-/// what they belong to, so they depend on no order of calls but on the names and counters that go into them. Key
-/// *material* is always fresh: a private key that follows from a seed would be a private key that everybody has.
+/// The source of every generated value: subjects, relay addresses, codes and key ids are digests of the seed and of the
+/// names and counters that they belong to, so they don't depend on the order of calls. Key *material* is always fresh:
+/// a private key derived from a seed would be known to anyone who knows the seed.
 struct Seed: Sendable {
     let text: String
 
     func hexadecimal(_ count: Int, for parts: String...) -> String {
-        spell(parts, count: count, alphabet: Array("0123456789abcdef".utf8))
+        derive(parts, count: count, alphabet: Array("0123456789abcdef".utf8))
     }
 
     func digits(_ count: Int, for parts: String...) -> String {
-        spell(parts, count: count, alphabet: Array("0123456789".utf8))
+        derive(parts, count: count, alphabet: Array("0123456789".utf8))
     }
 
     func lowercase(_ count: Int, for parts: String...) -> String {
-        spell(parts, count: count, alphabet: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
+        derive(parts, count: count, alphabet: Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8))
     }
 
     func alphanumeric(_ count: Int, for parts: String...) -> String {
-        spell(
+        derive(
             parts, count: count,
             alphabet: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8))
     }
 
-    /// One character per digest octet. The slight bias of the remainder is harmless: these values have to look right
-    /// and to differ, not to keep anybody out.
-    private func spell(_ parts: [String], count: Int, alphabet: [UInt8]) -> String {
+    /// One character per digest octet. The slight bias of the remainder is harmless: these values must look right and
+    /// differ; they protect nothing.
+    private func derive(_ parts: [String], count: Int, alphabet: [UInt8]) -> String {
         var characters: [UInt8] = []
         var block = 0
         while characters.count < count {

@@ -1,7 +1,7 @@
 import Accounts
 import Foundation
 
-/// The clock of this machine.
+/// The wall clock of this machine, in microseconds.
 struct SystemClock: WallClock {
     func now() -> Timestamp {
         var time = timespec()

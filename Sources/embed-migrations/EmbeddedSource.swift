@@ -18,8 +18,8 @@ enum EmbeddedSource {
         return source + "    ]\n}\n"
     }
 
-    /// A raw literal with one `#` more than the text has in a row: neither a quote nor a backslash in it can then end
-    /// or escape anything.
+    /// A raw literal with one `#` more than the text has in a row: neither a quote nor a backslash in the text can end
+    /// it or escape anything.
     private static func literal(_ text: String) -> String {
         var longest = 0
         var run = 0
@@ -27,7 +27,7 @@ enum EmbeddedSource {
             run = byte == UInt8(ascii: "#") ? run + 1 : 0
             longest = max(longest, run)
         }
-        let fence = String(repeating: "#", count: longest + 1)
-        return "\(fence)\"\"\"\n\(text)\n\"\"\"\(fence)"
+        let delimiter = String(repeating: "#", count: longest + 1)
+        return "\(delimiter)\"\"\"\n\(text)\n\"\"\"\(delimiter)"
     }
 }

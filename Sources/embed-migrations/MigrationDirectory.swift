@@ -1,6 +1,6 @@
 import Foundation
 
-/// One migration as it lies in the directory: two scripts under one number and name.
+/// One migration of the directory: two scripts under one number and name.
 struct MigrationPair {
     let version: Int
     let name: String
@@ -8,7 +8,7 @@ struct MigrationPair {
     var down: String?
 }
 
-/// Why the build stops: which file, and what to do about it.
+/// A fault that stops the build: the file, and what to do about it.
 struct MigrationFileFault: Error {
     let path: String
     let sentence: String
@@ -18,7 +18,7 @@ struct MigrationFileFault: Error {
 struct MigrationDirectory {
     let path: String
 
-    /// All pairs in ascending order; they are numbered 0001, 0002, … without a gap, each in both directions.
+    /// All pairs in ascending order, numbered 0001, 0002, … without a gap, each in both directions.
     func pairs() throws -> [MigrationPair] {
         let url = URL(filePath: path, directoryHint: .isDirectory)
         let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { !$0.hasPrefix(".") }.sorted()
@@ -77,7 +77,8 @@ struct MigrationDirectory {
         return pairs
     }
 
-    /// Programs below the level that it names stop serving, so a slip must not pass for a comment.
+    /// Programs below the level that a `serves-from` line names stop serving, so a misspelt one must not pass for a
+    /// comment.
     private func servesFromIsSound(_ pair: MigrationPair) -> Bool {
         guard let up = pair.up, let down = pair.down, !down.contains("serves-from:") else { return false }
         let lines = up.split(separator: "\n", omittingEmptySubsequences: false)
@@ -93,8 +94,8 @@ struct MigrationDirectory {
         script?.hasPrefix("-- no-transaction") ?? false
     }
 
-    /// A script is text that the compiler and the server read alike: UTF-8 with LF line ends and no other control than
-    /// tab. (A Swift literal would turn CRLF into LF, PostgreSQL has no NUL, and either would move the checksum.)
+    /// Reads a script: text that the compiler and the server read alike, UTF-8 with LF line ends and no other control
+    /// than tab. (A Swift literal would turn CRLF into LF, PostgreSQL has no NUL, and either would move the checksum.)
     private func script(at file: String) throws -> String {
         guard let text = String(validating: try Data(contentsOf: URL(filePath: file)), as: UTF8.self) else {
             throw MigrationFileFault(path: file, sentence: "a migration is UTF-8 text; save it as such")

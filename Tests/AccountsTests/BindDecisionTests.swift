@@ -34,7 +34,7 @@ import Testing
         Linking.decideBind(google, to: account, owner: owner, isReplacing: isReplacing, policy: policy)
     }
 
-    // MARK: Nobody has linked the identity
+    // MARK: Identities that are not linked
 
     @Test func `an account without one of the provider gets the identity`() {
         for account in [
@@ -48,8 +48,8 @@ import Testing
     }
 
     @Test func `a disabled account gets nothing, whatever else is so`() {
-        let stray = Self.account([Self.identity()])
-        for owner in [nil, stray] {
+        let identityOnly = Self.account([Self.identity()])
+        for owner in [nil, identityOnly] {
             for isReplacing in [false, true] {
                 let decision = Self.decide(
                     to: Self.account([Self.identity(Self.key(.google, "2"))], status: .disabled), owner: owner,
@@ -73,7 +73,7 @@ import Testing
         #expect(decision == .link(replacing: nil, leaving: nil))
     }
 
-    // MARK: Somebody has
+    // MARK: Identities that are linked
 
     @Test func `an identity that is linked stays where it is by default`() {
         for owner in [Self.account([Self.identity()]), Self.account([Self.identity()], hasPassword: true)] {
@@ -95,9 +95,10 @@ import Testing
     }
 
     @Test func `merge moves an identity from an account that is nothing else`() {
-        let stray = Self.account([Self.identity()])
+        let identityOnly = Self.account([Self.identity()])
         #expect(
-            Self.decide(to: Self.account(), owner: stray, policy: .merge) == .link(replacing: nil, leaving: stray.id))
+            Self.decide(to: Self.account(), owner: identityOnly, policy: .merge)
+                == .link(replacing: nil, leaving: identityOnly.id))
     }
 
     @Test func `merge leaves an account alone that is more than the identity`() {
@@ -106,20 +107,20 @@ import Testing
     }
 
     @Test func `merge asks before it replaces, and replaces when it may`() {
-        let stray = Self.account([Self.identity()])
+        let identityOnly = Self.account([Self.identity()])
         let existing = Self.identity(Self.key(.google, "2"))
         let account = Self.account([existing])
-        #expect(Self.decide(to: account, owner: stray, policy: .merge) == .refusedProviderLinked(existing))
-        let replaced = Self.decide(to: account, owner: stray, isReplacing: true, policy: .merge)
-        #expect(replaced == .link(replacing: existing, leaving: stray.id))
+        #expect(Self.decide(to: account, owner: identityOnly, policy: .merge) == .refusedProviderLinked(existing))
+        let replaced = Self.decide(to: account, owner: identityOnly, isReplacing: true, policy: .merge)
+        #expect(replaced == .link(replacing: existing, leaving: identityOnly.id))
     }
 
-    // MARK: Nothing but an identity
+    // MARK: Identity-only accounts
 
     @Test func `an account of one identity is nothing but it`() {
-        #expect(Self.account([Self.identity()]).isNothingBut(Self.google))
+        #expect(Self.account([Self.identity()]).isIdentityOnly(Self.google))
         let named = Self.account([Self.identity(email: "kim@example.com")], email: "kim@example.com", isVerified: true)
-        #expect(named.isNothingBut(Self.google))
+        #expect(named.isIdentityOnly(Self.google))
     }
 
     static let more: [(String, Account)] = [
@@ -141,30 +142,30 @@ import Testing
 
     @Test(arguments: more.indices) func `an account with more is not`(index: Int) {
         let (what, account) = Self.more[index]
-        #expect(!account.isNothingBut(Self.google), "\(what)")
+        #expect(!account.isIdentityOnly(Self.google), "\(what)")
     }
 
-    // MARK: A way in
+    // MARK: Sign-in methods
 
     @Test func `a password is a way in where there is an address to type`() {
         let identity = Self.identity()
         let whole = Self.account([identity], email: "kim@example.com", hasPassword: true)
-        #expect(whole.hasWayIn(without: identity.id))
-        #expect(!Self.account([identity], hasPassword: true).hasWayIn(without: identity.id))
+        #expect(whole.hasSignInMethod(besides: identity.id))
+        #expect(!Self.account([identity], hasPassword: true).hasSignInMethod(besides: identity.id))
         // A mailed code is none: mail may be switched off.
         #expect(
-            !Self.account([identity], email: "kim@example.com", isVerified: true).hasWayIn(without: identity.id))
+            !Self.account([identity], email: "kim@example.com", isVerified: true).hasSignInMethod(besides: identity.id))
     }
 
     @Test func `another identity is a way in unless its provider has disabled it`() {
         let identity = Self.identity()
         let apple = Self.key(.apple, "1")
-        #expect(Self.account([identity, Self.identity(apple)]).hasWayIn(without: identity.id))
-        #expect(!Self.account([identity, Self.identity(apple, isBlocked: true)]).hasWayIn(without: identity.id))
-        #expect(!Self.account([identity]).hasWayIn(without: identity.id))
+        #expect(Self.account([identity, Self.identity(apple)]).hasSignInMethod(besides: identity.id))
+        #expect(!Self.account([identity, Self.identity(apple, isBlocked: true)]).hasSignInMethod(besides: identity.id))
+        #expect(!Self.account([identity]).hasSignInMethod(besides: identity.id))
     }
 
-    // MARK: An address to write to
+    // MARK: Addresses for notices
 
     @Test func `only an address that was proven is written to`() throws {
         let address = try #require(EmailAddress("kim@example.com"))

@@ -32,7 +32,7 @@ import Testing
         #expect(EmailAddress(local + "l@" + labels) == nil)
     }
 
-    /// The pairs that Unicode case folding joins: following them handed accounts to strangers (CVE-2019-19844).
+    /// The pairs that Unicode case folding joins: following them handed accounts to other people (CVE-2019-19844).
     @Test(arguments: [
         ("mike@example.com", "m\u{131}ke@example.com"),
         ("kim@example.com", "\u{212A}im@example.com"),

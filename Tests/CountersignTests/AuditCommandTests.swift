@@ -17,7 +17,7 @@ import Testing
                 ])
         }
 
-        /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may hold it up.
+        /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may delay it.
         func sealed() async throws -> CountersignProcess {
             while true {
                 let run = try await verify()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `what is pending is sealed, and a sound trail is told by its head`() async throws {
+    @Test func `what is pending is sealed, and the head of a sound trail is printed`() async throws {
         try await withTrail { trail in
             let run = try await trail.sealed()
             #expect(run.code == 0, "\(run.errors)")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `what is not as it was sealed is told, a line each`() async throws {
+    @Test func `what is not as it was sealed is printed, a line each`() async throws {
         try await withTrail { trail in
             _ = try await trail.sealed()
             try await trail.change("UPDATE audit_events SET type = 'signed_out'")

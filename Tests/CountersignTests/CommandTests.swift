@@ -3,7 +3,7 @@ import Testing
 
 /// The commands around configuration, as processes.
 @Suite struct CommandTests {
-    @Test func `config show tells each value and its origin, and no secret`() async throws {
+    @Test func `config show prints each value and its origin, and no secret`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "show-\(UUID().uuidString).yaml")
         try Data("server: {port: 9000}\ngoogle: {serverClientSecret: canary-google}\n".utf8).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -22,7 +22,7 @@ import Testing
         #expect(run.output.contains("postgres.url: \"<redacted>\"  # COUNTERSIGN_POSTGRES_URL. "))
         #expect(run.output.contains("google.serverClientSecret: \"<redacted>\""))
         #expect(run.output.contains("server.publicUrl: \"\"  # not set: `http://127.0.0.1:PORT`. "))
-        // The page's links lead nowhere here.
+        // The page's relative links are left out.
         #expect(run.output.contains("may be logged\n"))
         #expect(!(run.output + run.errors).contains("canary"))
     }
@@ -35,7 +35,7 @@ import Testing
         #expect(!(run.output + run.errors).contains("canary"))
     }
 
-    @Test func `config check tells every fault on a line of its own`() async throws {
+    @Test func `config check prints every fault on a line of its own`() async throws {
         let run = try await CountersignProcess.run(["config", "check"], environment: ["COUNTERSIGN_SERVER_PORT": "x"])
         #expect(run.code == 2)
         #expect(run.output.isEmpty)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a variable that belongs to no key is told, and is no fault`() async throws {
+    @Test func `a variable that belongs to no key is a warning, and is no fault`() async throws {
         let environment = [
             "COUNTERSIGN_SERVR_PORT": "canary", "COUNTERSIGN_APPLE_TEAM_BETA_TEAM_ID": "b", "COUNTERSIGN_CONFIG": "",
             "COUNTERSIGN_APPLE_TEAMS": "main,alpha", "COUNTERSIGN_APPLE_TEAM_ALPHA_TEAM_ID": "a", "COUNTERSIGNED": "x",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import countersign
 
-/// A configuration that is on no disk, such as what `sops -d` writes into a pipe.
+/// A configuration that comes through a pipe, such as the output of `sops -d`.
 @Suite(.timeLimit(.minutes(2))) struct ConfigurationPipeTests {
     private static let yaml = "server.port: 70000\nlog.level: loud\n"
 
@@ -31,7 +31,7 @@ import Testing
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.run()
-        // There is somebody to write to once the command has opened its end.
+        // Opening the pipe succeeds once the command has opened its end.
         var descriptor: Int32 = -1
         while descriptor < 0, process.isRunning {
             descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
@@ -46,9 +46,9 @@ import Testing
         try writer.write(contentsOf: Data(first.utf8))
         try writer.write(contentsOf: Data(second.utf8))
         try writer.close()
-        let told = try errors.fileHandleForReading.readToEnd() ?? Data()
+        let output = try errors.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         #expect(process.terminationStatus == 2)
-        Self.expectFaults(String(decoding: told, as: UTF8.self))
+        Self.expectFaults(String(decoding: output, as: UTF8.self))
     }
 }

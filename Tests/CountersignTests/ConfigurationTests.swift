@@ -8,7 +8,7 @@ import Testing
 
 @testable import countersign
 
-/// What the file and the environment may say, and what is told about everything else.
+/// What the file and the environment may say, and which faults are reported for everything else.
 @Suite struct ConfigurationTests {
     /// A sound configuration; a test changes one key of it.
     private final class Setup {
@@ -163,11 +163,11 @@ import Testing
 
     @Test(
         arguments: [
-            ("server: {prot: 1}", "server.prot", "is no key"),
-            ("apple:\n  clientID: a", "apple.clientID", "is no key"),
+            ("server: {prot: 1}", "server.prot", "unknown key"),
+            ("apple:\n  clientID: a", "apple.clientID", "unknown key"),
             ("apple:", "apple", "is a section"),
             ("server.port: 1\nserver:\n  port: 2", "server.port", "is there twice"),
-            ("server: {port: {a: 1}}", "server.port.a", "is no key"),
+            ("server: {port: {a: 1}}", "server.port.a", "unknown key"),
             ("apple.team.beta.clientIds: [b]", "apple.team.beta.clientIds", "apple.teams doesn't list the team"),
             ("server.port: [1, 2]", "server.port", "expects an integer"),
             ("server.port:", "server.port", "expects an integer"),
@@ -198,7 +198,7 @@ import Testing
         #expect(try Setup().faults(yaml: "").isEmpty)
     }
 
-    @Test func `all faults are told at once`() throws {
+    @Test func `all faults are reported at once`() throws {
         let faults: [String]
         do {
             _ = try ConfigurationSources(
@@ -338,7 +338,7 @@ import Testing
             ("10/h ", nil),
             ("9999999999/h", nil),
         ] as [(String, RateLimit?)])
-    func `a limit is so many in so long`(text: String, limit: RateLimit?) {
+    func `a limit is a count and a duration`(text: String, limit: RateLimit?) {
         #expect(RateLimit(text) == limit)
     }
 
@@ -353,12 +353,12 @@ import Testing
         let page = try String(contentsOf: file, encoding: .utf8)
         #expect(
             page == ConfigurationReference.rewritten(page),
-            "write it anew: `countersign config reference < docs/configuration.md`")
+            "rewrite it: `countersign config reference < docs/configuration.md`")
         let names = Settings.rows(teams: ["main", "name"]).map { $0.name.replacing(".name.", with: ".NAME.") }
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
     }
 
-    @Test func `a page is told of what changed of a key, of a key that is new, and of one that is gone`() {
+    @Test func `a page gets what changed of a key and a key that is new, and loses one that is gone`() {
         let page = ConfigurationReference.rewritten(
             """
             | Key | Variable | Type |

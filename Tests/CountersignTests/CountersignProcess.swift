@@ -14,7 +14,7 @@ struct CountersignProcess {
             .appending(path: "countersign")
     }
 
-    /// Nothing of the test's own environment comes along.
+    /// Runs it with nothing of the test's own environment.
     static func run(
         _ arguments: [String], environment: [String: String] = [:], input: String = ""
     ) async throws -> CountersignProcess {
@@ -33,7 +33,7 @@ struct CountersignProcess {
         process.standardOutput = stdout
         process.standardError = stderr
         try process.run()
-        // All three at once: a full pipe would stop the process, and the one who feeds it.
+        // All three at once: a full pipe would block the process, and the thread that feeds it.
         async let fed: Void = onThread {
             // A process that reads no input closes the pipe, which is no fault of the test.
             signal(SIGPIPE, SIG_IGN)

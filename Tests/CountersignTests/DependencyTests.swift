@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// What is compiled into the service, and how its image comes about.
+/// The dependencies that are compiled into the service, and the build of its image.
 @Suite struct DependencyTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
-    /// The first version without the faults that are known of it.
-    private static let repaired = [
+    /// The first version of each package without a known vulnerability.
+    private static let fixed = [
         "swift-nio": "2.100.0",
         "swift-nio-http2": "1.44.1",
     ]
@@ -32,11 +32,11 @@ import Testing
         try JSONDecoder().decode(Resolution.self, from: Data(text(of: "Package.resolved").utf8)).pins
     }
 
-    @Test func `no dependency has a fault that was repaired`() throws {
+    @Test func `no dependency has a vulnerability that was fixed`() throws {
         let pins = try Self.pins()
         #expect(pins.contains { $0.identity == "swift-nio" })
         for pin in pins {
-            guard let least = Self.repaired[pin.identity] else { continue }
+            guard let least = Self.fixed[pin.identity] else { continue }
             let version = try #require(pin.state.version, "\(pin.identity)")
             #expect(
                 version.compare(least, options: .numeric) != .orderedAscending, "\(pin.identity) \(version) < \(least)")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `the manifest asks for releases, and for none that has such a fault`() throws {
+    @Test func `the manifest requires releases, and none with such a vulnerability`() throws {
         let package = /\.package\(url: "[^"]*\/([^"\/]+)", (\w+): "([^"]+)"/
         let asked = try Self.text(of: "Package.swift").matches(of: package)
         #expect(asked.count == 9)
@@ -58,7 +58,7 @@ import Testing
             let (name, bound, version) = (String(dependency.1), dependency.2, String(dependency.3))
             // Up to the next major version; no branch, no revision.
             #expect(bound == "from", "\(name)")
-            if let least = Self.repaired[name] {
+            if let least = Self.fixed[name] {
                 #expect(version.compare(least, options: .numeric) != .orderedAscending, "\(name) from \(version)")
             }
         }

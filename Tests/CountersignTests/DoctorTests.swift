@@ -10,7 +10,7 @@ import Testing
 
 @testable import countersign
 
-/// What the doctor finds, each thing provoked.
+/// The findings of the doctor, each of them provoked.
 @Suite(.timeLimit(.minutes(3))) struct DoctorTests {
     /// A clock that is wrong.
     private struct SkewedClock: WallClock {
@@ -82,7 +82,7 @@ import Testing
                     let found = findings.filter { $0.check == check }
                     #expect(found.map(\.status) == [.ok], "\(check): \(found.map(\.line))")
                 }
-                // A look at the clock that takes seconds shows no better.
+                // On a busy machine the comparison of the clocks takes seconds and may end as a warning.
                 #expect(findings.filter { $0.check == .clock }.status < .failure)
                 #expect(findings.map(\.check) == findings.map(\.check).sorted { $0.place < $1.place })
 
@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a database that forgets, or whose clock is another, is told`() async throws {
+    @Test func `a database that may lose commits, or whose clock differs, is reported`() async throws {
         try await Self.run { scratch, _, variables in
             try await scratch.withPool { database in
                 let name = try await database.name()

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `A stream is registered, verified, switched off and on, and told of`() async throws {
+    @Test func `A stream is registered, verified, switched off and on, and printed`() async throws {
         try await project { project in
             let before = try await project.run("status")
             #expect(before.code == 1)
@@ -169,7 +169,7 @@ import Testing
     ) async throws {
         try await ServiceAccountFile.with(Array(contents.utf8)) { path in
             let command = try await status(path)
-            // The service itself does without the file, and says so all the same.
+            // The service itself doesn't need the file, and reports the fault all the same.
             let check = try await CountersignProcess.run(
                 ["config", "check"], environment: ["COUNTERSIGN_GOOGLE_SERVICE_ACCOUNT_PATH": path])
             for run in [command, check] {

@@ -36,7 +36,7 @@ import Testing
         #expect(Set(numbers).count == 200)
     }
 
-    /// Standard error may be shared with a program that has made it not wait.
+    /// Standard error may be shared with a program that has made it non-blocking.
     @Test func `a log that takes no more is waited for, and a line that is cut off spoils no other`() async {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]

@@ -2,10 +2,10 @@ import Curl
 import TestSupport
 import Testing
 
-/// The page as Prometheus gets it from a running service.
+/// The page of a running service, as Prometheus scrapes it.
 @Suite(.timeLimit(.minutes(2))) struct MetricsServingTests {
-    /// A figure of the page, by name and labels.
-    private func figure(_ series: String, _ service: Countersign) async throws -> Double {
+    /// The value of a sample on the page, by name and labels.
+    private func sample(_ series: String, _ service: Countersign) async throws -> Double {
         let answer = try await service.fetcher.fetch(
             FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).uncontended)
         #expect(answer.status == 200)
@@ -14,7 +14,7 @@ import Testing
         return try #require(line.flatMap { Double($0.dropFirst(series.utf8.count + 1)) }, "\(series) is not there")
     }
 
-    @Test func `the private listener tells what the public one has answered`() async throws {
+    @Test func `the private listener counts what the public one has answered`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             let settings = [
                 "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/",
@@ -22,17 +22,17 @@ import Testing
             ]
             try await Countersign.serve(settings) { service in
                 let refused = "{method=\"GET\",route=\"/v1/account\",status=\"4xx\"}"
-                #expect(try await figure("countersign_http_requests_total" + refused, service) == 0)
+                #expect(try await sample("countersign_http_requests_total" + refused, service) == 0)
                 for _ in 1...3 {
                     let answer = try await service.fetcher.fetch(
                         FetchRequest(url: service.url + "/v1/account").uncontended)
                     #expect(answer.status == 401)
                 }
-                #expect(try await figure("countersign_http_requests_total" + refused, service) == 3)
+                #expect(try await sample("countersign_http_requests_total" + refused, service) == 3)
                 let route = "{method=\"GET\",route=\"/v1/account\"}"
-                #expect(try await figure("countersign_http_request_seconds_count" + route, service) == 3)
-                #expect(try await figure("process_resident_memory_bytes", service) > 1_000_000)
-                #expect(try await figure("countersign_metrics_refused_total", service) == 0)
+                #expect(try await sample("countersign_http_request_seconds_count" + route, service) == 3)
+                #expect(try await sample("process_resident_memory_bytes", service) > 1_000_000)
+                #expect(try await sample("countersign_metrics_refused_total", service) == 0)
                 let elsewhere = try await service.fetcher.fetch(
                     FetchRequest(url: service.url + "/metrics").uncontended)
                 #expect(elsewhere.status == 404)

@@ -4,7 +4,7 @@ import Testing
 @testable import Prometheus
 @testable import countersign
 
-/// That each metric is told of where operators look: on the page itself and in the document.
+/// That each metric is described where operators look: on the page itself and in the document.
 @Suite struct MetricsTableTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
@@ -30,7 +30,7 @@ import Testing
         #expect(made.sorted() == HelpTexts.all.keys.sorted())
     }
 
-    /// A name in a document could be one that no metric has (any more), and then the alert never comes.
+    /// A name in a document that no metric has (any more) would mean an alert that never fires.
     @Test(
         arguments: [
             "operations/alerts.yml", "operations/alerts-test.yml", "operations/grafana-dashboard.json",

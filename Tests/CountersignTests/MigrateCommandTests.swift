@@ -18,7 +18,7 @@ import Testing
 
     private static let tables: SQL = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 
-    @Test func `a database goes up and down, and each step is told`() async throws {
+    @Test func `a database goes up and down, and each step is printed`() async throws {
         try await ScratchDatabase.withFresh { scratch in
             let labels = Migration.embedded.map(\.label)
             let verify = try await Self.run(["verify"], scratch.url)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `a database that can't be reached is told in one sentence, without the password`() async throws {
+    @Test func `a database that can't be reached is reported in one sentence, without the password`() async throws {
         let run = try await Self.run(["status"], "postgresql://me:canary@127.0.0.1:1/db?connect_timeout=2")
         #expect(run.code == 1)
         #expect(run.errors.hasPrefix("countersign: The database can't be reached"))

@@ -6,7 +6,7 @@ import Testing
 
 /// Migrations meet data: each is applied to, and taken back from, a database with rows of the version before it.
 @Suite struct MigrationSurvivalTests {
-    /// Rows that the schema of a version can hold, and what is to be found of all of them from then on.
+    /// Rows that the schema of a version can hold, and a query for what must be left of all of them from then on.
     private struct OldRows: Sendable {
         let version: Int
         let insert: SQL
@@ -243,8 +243,8 @@ import Testing
                 FROM admin_keys k, audit_events e
                 WHERE e.event_id = '01890000-0000-7000-8000-00000000000c'
                 """),
-        // A key of before has signed from its creation on, and its tokens may have lived for as long as any. What the audit
-        // trail knows of the lines of before is noted.
+        // An older key has signed since its creation, and its tokens may have had the longest lifetime. The lines that
+        // sealed the audit trail before are recorded.
         OldRows(
             version: 18,
             insert:
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    /// The months of the audit trail are kept apart, and what falls outside of them has a place.
+    /// The audit trail is partitioned by month, and what falls outside of the months goes to a default partition.
     @Test func `an audit event is kept in the partition of its month`() async throws {
         try await ScratchDatabase.withMigratedPool { database in
             let rows = Self.rows.filter { $0.version == 7 }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import countersign
 
-/// What `serve` is made of, when it ends.
+/// The parts of `serve` at a shutdown.
 @Suite(.timeLimit(.minutes(1))) struct ShutdownTests {
-    /// Something that is waited for, cancelled or not.
-    private final class Gate: Sendable {
+    /// An event to wait for, also in a cancelled task.
+    private final class Latch: Sendable {
         private let stream: AsyncStream<Void>
         private let continuation: AsyncStream<Void>.Continuation
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `services side by side learn of the shutdown at once`() async throws {
-        let hasLearned = Gate()
+        let hasLearned = Latch()
         let group = Self.group([
             ConcurrentServices(
                 "both",
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `a round that has begun ends, and no other begins`() async throws {
-        let (hasBegun, mayEnd) = (Gate(), Gate())
+        let (hasBegun, mayEnd) = (Latch(), Latch())
         let rounds = Mutex(0)
         let work = RecurringWork(name: "rounds", pause: .zero, logger: Self.logger) {
             rounds.withLock { $0 += 1 }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a shutdown that takes too long ends the process`() async throws {
-        let (hasExited, mayEnd) = (Gate(), Gate())
+        let (hasExited, mayEnd) = (Latch(), Latch())
         let group = Self.group([
             Work {
                 try await gracefulShutdown()

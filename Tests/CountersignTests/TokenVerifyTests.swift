@@ -51,13 +51,13 @@ import Testing
     @Test(arguments: try Vectors.realIDTokens)
     func `a real token is refused when one thing is not its own`(token: Vectors.RealToken) async throws {
         let other = Self.provider(of: token) == "apple" ? "google" : "apple"
-        let strangers = Self.path("\(other)_2024-06-05.json")
+        let otherKeys = Self.path("\(other)_2024-06-05.json")
         let cases: [(options: [String], reason: String)] = [
             (try Self.options(for: token, at: token.expiresAt + 60), "expired"),
             (try Self.options(for: token, at: token.issuedAt - 61), "not_yet_valid"),
             (try Self.options(for: token, clientID: token.audience + "x"), "audience_rejected"),
             (try Self.options(for: token, clientID: String(token.audience.dropLast())), "audience_rejected"),
-            (try Self.options(for: token, jwks: strangers), "key_unknown"),
+            (try Self.options(for: token, jwks: otherKeys), "key_unknown"),
             (try Self.options(for: token, provider: other), "issuer_rejected"),
             (try Self.options(for: token) + ["--nonce", "n"], "nonce_missing"),
         ]
@@ -127,7 +127,7 @@ import Testing
         try process.run()
         for _ in 0..<3 {
             try stdin.fileHandleForWriting.write(contentsOf: Data("\(token.token)\n".utf8))
-            // Blocks for ever if the answer waits for more input.
+            // Blocks for ever if the answer depends on more input.
             let answer = stdout.fileHandleForReading.availableData
             #expect(String(decoding: answer, as: UTF8.self).hasPrefix("{\"valid\":true"))
         }
@@ -231,7 +231,7 @@ import Testing
 
     @Test func `a provider whose keys can't be had is said to be unavailable`() async throws {
         let token = try #require(try Vectors.realIDTokens.first)
-        // Port 9 discards, if anybody listens there at all.
+        // Port 9 is for the discard service; nothing answers HTTP there.
         let run = try await CountersignProcess.run(
             [
                 "token", "verify", "--provider", "apple", "--client-id", token.audience, "--at",

@@ -10,7 +10,7 @@ struct FetchConcurrencyTests {
     func `a connection is used again`() async throws {
         let server = try LoopbackServer { _ in [.respond(text: "again")] }
         try await withFetcher { fetcher in
-            for _ in 0..<20 { _ = try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            for _ in 0..<20 { _ = try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
         }
         #expect(server.history.requests.count == 20)
         #expect(server.history.opened == 1)
@@ -20,7 +20,7 @@ struct FetchConcurrencyTests {
     func `a cancelled task ends its request and the connection`() async throws {
         let server = try LoopbackServer { _ in [.hold] }
         try await withFetcher { fetcher in
-            let task = Task { try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            let task = Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
             await server.history { $0.requests.count == 1 }
             task.cancel()
             await #expect(throws: FetchError(.cancelled, requestSent: true)) { try await task.value }
@@ -34,7 +34,7 @@ struct FetchConcurrencyTests {
         try await withFetcher { fetcher in
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                return try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                return try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             }
             let result = await task.result
             #expect(throws: FetchError(.cancelled, requestSent: false)) { try result.get() }
@@ -49,7 +49,7 @@ struct FetchConcurrencyTests {
             await withTaskGroup(of: FetchError.Code?.self) { group in
                 for _ in 0..<1_000 {
                     group.addTask {
-                        let task = Task { await fetcher.outcome(of: .patient(url: server.url)).failure?.code }
+                        let task = Task { await fetcher.outcome(of: .forTests(url: server.url)).failure?.code }
                         task.cancel()
                         return await task.value
                     }
@@ -68,9 +68,9 @@ struct FetchConcurrencyTests {
         } _: { fetcher in
             await withTaskGroup(of: Result<FetchResponse, FetchError>.self) { group in
                 for _ in 0..<10 {
-                    group.addTask { await fetcher.outcome(of: FetchRequest.patient(url: server.url)) }
+                    group.addTask { await fetcher.outcome(of: FetchRequest.forTests(url: server.url)) }
                 }
-                // Two are held and one is in line behind them, so it is the others that end first.
+                // Two are in flight and one is waiting, so the others end first.
                 for _ in 0..<7 {
                     #expect(await group.next()?.failure == FetchError(.busy, requestSent: false))
                 }
@@ -79,24 +79,24 @@ struct FetchConcurrencyTests {
                     #expect(await group.next()?.success?.status == 200)
                 }
             }
-            let later = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+            let later = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             #expect(later.status == 200)
         }
         #expect(server.history.requests.count == 4)
     }
 
     @Test
-    func `a request in line can time out or be cancelled and sends nothing`() async throws {
+    func `a waiting request can time out or be cancelled and sends nothing`() async throws {
         let server = try LoopbackServer { _ in [.hold, .respond()] }
         try await withFetcher {
             $0.maximumInFlight = 1
         } _: { fetcher in
-            let first = Task { try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            let first = Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
             await server.history { $0.requests.count == 1 }
             await #expect(throws: FetchError(.timedOut, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url, timeout: .milliseconds(50)))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url, timeout: .milliseconds(50)))
             }
-            let cancelled = Task { try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            let cancelled = Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
             cancelled.cancel()
             await #expect(throws: FetchError(.cancelled, requestSent: false)) { try await cancelled.value }
             server.release()
@@ -111,14 +111,14 @@ struct FetchConcurrencyTests {
         let server = try LoopbackServer { _ in [.hold] }
         let fetcher = try CurlFetcher()
         let tasks = (0..<5).map { _ in
-            Task { try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            Task { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
         }
         await server.history { $0.requests.count == 5 }
         await fetcher.shutdown()
         for task in tasks {
             await #expect(throws: FetchError(.stopped, requestSent: true)) { try await task.value }
         }
-        await #expect(throws: FetchError(.stopped)) { try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+        await #expect(throws: FetchError(.stopped)) { try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
         await fetcher.shutdown()
         await server.history { $0.closed == 5 }
     }
@@ -134,7 +134,7 @@ struct FetchConcurrencyTests {
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<1_000 {
                     group.addTask {
-                        try await fetcher.fetch(FetchRequest.patient(url: server.url)).status
+                        try await fetcher.fetch(FetchRequest.forTests(url: server.url)).status
                     }
                 }
                 await server.history { $0.requests.count == 1_000 }
@@ -157,8 +157,8 @@ struct FetchConcurrencyTests {
             request.connection == 0 && request.target == "/second" ? [.close] : [.respond(text: "ok")]
         }
         try await withFetcher { fetcher in
-            _ = try await fetcher.fetch(FetchRequest.patient(url: "\(server.url)/first"))
-            let second = FetchRequest.patient(method, url: "\(server.url)/second", body: Array("code=once".utf8))
+            _ = try await fetcher.fetch(FetchRequest.forTests(url: "\(server.url)/first"))
+            let second = FetchRequest.forTests(method, url: "\(server.url)/second", body: Array("code=once".utf8))
             switch method {
             case .get:
                 let response = try await fetcher.fetch(second)
@@ -172,10 +172,10 @@ struct FetchConcurrencyTests {
     }
 
     @Test
-    func `a fetcher that nobody holds ends its thread`() async throws {
+    func `a released fetcher ends its thread`() async throws {
         let server = try LoopbackServer { _ in [.respond()] }
         var fetcher: CurlFetcher? = try CurlFetcher()
-        _ = try await fetcher?.fetch(FetchRequest.patient(url: server.url))
+        _ = try await fetcher?.fetch(FetchRequest.forTests(url: server.url))
         #expect(server.history.closed == 0)
         fetcher = nil
         await server.history { $0.closed == 1 }

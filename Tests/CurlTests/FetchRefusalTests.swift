@@ -15,7 +15,7 @@ struct FetchRefusalTests {
     ])
     func `a URL that could be read in two ways is refused`(url: String) async throws {
         try await withFetcher { fetcher in
-            await #expect(throws: FetchError(.invalidURL)) { try await fetcher.fetch(FetchRequest.patient(url: url)) }
+            await #expect(throws: FetchError(.invalidURL)) { try await fetcher.fetch(FetchRequest.forTests(url: url)) }
         }
     }
 
@@ -27,7 +27,7 @@ struct FetchRefusalTests {
     func `only https, and http to this machine, is spoken`(url: String) async throws {
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.protocolRefused)) {
-                try await fetcher.fetch(FetchRequest.patient(url: url))
+                try await fetcher.fetch(FetchRequest.forTests(url: url))
             }
         }
     }
@@ -36,7 +36,7 @@ struct FetchRefusalTests {
     func `http to this machine is spoken under each of its names`(host: String) async throws {
         let server = try LoopbackServer { _ in [.respond()] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: "http://\(host):\(server.port)/"))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: "http://\(host):\(server.port)/"))
             #expect(response.status == 200)
         }
     }
@@ -50,7 +50,7 @@ struct FetchRefusalTests {
         let server = try LoopbackServer { _ in [.respond()] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.invalidHeader)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url, headers: [(name, value)]))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url, headers: [(name, value)]))
             }
         }
         #expect(server.history.opened == 0)
@@ -65,7 +65,7 @@ struct FetchRefusalTests {
             setenv("http_proxy", proxy.url, 1)
             setenv("all_proxy", proxy.url, 1)
             try await withFetcher { fetcher in
-                let response = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
                 #expect(response.status == 200)
             }
             #expect(proxy.history.opened == 0)
@@ -78,7 +78,7 @@ struct FetchRefusalTests {
             [.respond(headers: [("Set-Cookie", "a=b"), ("Alt-Svc", "h2=\"127.0.0.1:1\"; ma=3600")])]
         }
         try await withFetcher { fetcher in
-            for _ in 0..<2 { _ = try await fetcher.fetch(FetchRequest.patient(url: server.url)) }
+            for _ in 0..<2 { _ = try await fetcher.fetch(FetchRequest.forTests(url: server.url)) }
         }
         #expect(server.history.requests.count == 2)
         #expect(server.history.requests.allSatisfy { $0.header("Cookie") == nil })

@@ -12,7 +12,7 @@ struct FetchTLSTests {
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
             #expect(response.status == 200)
             #expect(response.body == Array("ok".utf8))
         }
@@ -27,17 +27,17 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
             }
         }
     }
 
     @Test(arguments: [TLSPeer.Certificate.issued, .selfSigned])
-    func `a certificate that nobody vouches for is refused`(certificate: TLSPeer.Certificate) async throws {
+    func `a certificate without a trusted authority is refused`(certificate: TLSPeer.Certificate) async throws {
         let peer = try TLSPeer(certificate, .respond(Self.response))
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
             }
         }
     }
@@ -49,7 +49,7 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority + ".missing"
         } _: { fetcher in
             await #expect(throws: FetchError(.tls, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
             }
         }
     }
@@ -61,7 +61,7 @@ struct FetchTLSTests {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
             await #expect(throws: FetchError(.other, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.patient(url: peer.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: peer.url))
             }
         }
     }
@@ -70,8 +70,8 @@ struct FetchTLSTests {
     func `requests to a peer that offers HTTP 2 share one connection`() async throws {
         // The peer serves one connection at a time: a second one would wait for ever.
         let peer = try TLSPeer(.issued, .raw, protocols: "h2,http/1.1")
-        // RFC 9113 §4.1: length, type, flags, stream. SETTINGS and its acknowledgement; for streams 1 and 3 HEADERS with
-        // `:status: 200` from the static table (RFC 7541 appendix A, index 8) and DATA that ends the stream.
+        // RFC 9113 §4.1: length, type, flags, stream. SETTINGS and its acknowledgement; for streams 1 and 3 HEADERS
+        // with `:status: 200` from the static table (RFC 7541 appendix A, index 8) and DATA that ends the stream.
         var answer: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0]
         for stream: UInt8 in [1, 3] {
             answer += [0, 0, 1, 1, 4, 0, 0, 0, stream, 0x88] + [0, 0, 2, 0, 1, 0, 0, 0, stream] + Array("ok".utf8)
@@ -86,8 +86,8 @@ struct FetchTLSTests {
         try await withFetcher {
             $0.caBundlePath = peer.authority
         } _: { fetcher in
-            async let one = fetcher.fetch(.patient(url: peer.url))
-            async let two = fetcher.fetch(.patient(url: peer.url))
+            async let one = fetcher.fetch(.forTests(url: peer.url))
+            async let two = fetcher.fetch(.forTests(url: peer.url))
             for response in [try await one, try await two] {
                 #expect(response.status == 200)
                 #expect(response.body == Array("ok".utf8))

@@ -19,8 +19,8 @@ func withFetcher(
 }
 
 extension FetchRequest {
-    /// Runs into a timeout only where a test wants one, however busy the machine is.
-    static func patient(
+    /// A request with long timeouts, so that only a test of a timeout runs into one, however busy the machine is.
+    static func forTests(
         _ method: Method = .get, url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,
         timeout: Duration = .seconds(50), maximumBodyBytes: Int = 65_536
     ) -> FetchRequest {
@@ -38,7 +38,7 @@ struct FetchTests {
             [.respond(404, headers: [("Cache-Control", "max-age=60"), ("X-Empty", "")], text: "nothing here")]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: "\(server.url)/a?b=c"))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: "\(server.url)/a?b=c"))
             #expect(response.status == 404)
             #expect(response.headers.first("cache-CONTROL") == "max-age=60")
             #expect(response.headers.first("x-empty") == "")
@@ -73,7 +73,7 @@ struct FetchTests {
         let server = try LoopbackServer { _ in [.respond()] }
         let body = [UInt8](repeating: 0x61, count: 1_200_000)
         try await withFetcher { fetcher in
-            _ = try await fetcher.fetch(.patient(.post, url: server.url, body: body))
+            _ = try await fetcher.fetch(.forTests(.post, url: server.url, body: body))
         }
         let request = try #require(server.history.requests.first)
         #expect(request.header("Expect") == nil)
@@ -85,7 +85,8 @@ struct FetchTests {
         let server = try LoopbackServer { _ in [.respond(204)] }
         try await withFetcher { fetcher in
             let response = try await fetcher.fetch(
-                FetchRequest.patient(.post, url: server.url, headers: [("Authorization", "Bearer x"), ("X-Empty", "")]))
+                FetchRequest.forTests(
+                    .post, url: server.url, headers: [("Authorization", "Bearer x"), ("X-Empty", "")]))
             #expect(response.status == 204)
         }
         let request = try #require(server.history.requests.first)
@@ -104,7 +105,7 @@ struct FetchTests {
             ]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             #expect(response.status == 200)
             #expect(response.body == Array("abcde".utf8))
             #expect(response.headers.first("X-Interim") == nil)
@@ -117,7 +118,7 @@ struct FetchTests {
         let target = try LoopbackServer { _ in [.respond()] }
         let server = try LoopbackServer { _ in [.respond(302, headers: [("Location", target.url)])] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             #expect(response.status == 302)
             #expect(response.headers.first("Location") == target.url)
         }
@@ -130,7 +131,7 @@ struct FetchTests {
             [.respond(body: [UInt8](repeating: 0x61, count: request.target == "/exact" ? 1_000 : 1_001))]
         }
         try await withFetcher { fetcher in
-            var request = FetchRequest.patient(url: "\(server.url)/exact", maximumBodyBytes: 1_000)
+            var request = FetchRequest.forTests(url: "\(server.url)/exact", maximumBodyBytes: 1_000)
             let response = try await fetcher.fetch(request)
             #expect(response.body.count == 1_000)
             request.url = "\(server.url)/over"
@@ -147,7 +148,7 @@ struct FetchTests {
         }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tooLarge, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             }
             await server.history { $0.closed == 1 }
         }
@@ -159,7 +160,7 @@ struct FetchTests {
         let bomb: [UInt8] = [0x1F, 0x8B, 0x08, 0, 0, 0, 0, 0, 0x02, 0x03] + [UInt8](repeating: 0, count: 993)
         let server = try LoopbackServer { _ in [.respond(headers: [("Content-Encoding", "gzip")], body: bomb)] }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             #expect(response.body == bomb)
         }
     }
@@ -173,7 +174,7 @@ struct FetchTests {
         let server = try LoopbackServer { _ in [.send(headers), .hold] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.tooLarge, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             }
         }
     }
@@ -189,7 +190,7 @@ struct FetchTests {
         try await withFetcher { fetcher in
             let started = ContinuousClock.now
             await #expect(throws: FetchError(.timedOut, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url, timeout: .seconds(3)))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url, timeout: .seconds(3)))
             }
             let passed = ContinuousClock.now - started
             #expect(passed >= .seconds(3))
@@ -205,7 +206,7 @@ struct FetchTests {
             [.drip(Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc".utf8), every: .milliseconds(2))]
         }
         try await withFetcher { fetcher in
-            let response = try await fetcher.fetch(FetchRequest.patient(url: server.url))
+            let response = try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             #expect(response.body == Array("abc".utf8))
         }
     }
@@ -225,7 +226,7 @@ struct FetchTests {
         let server = try LoopbackServer { _ in steps }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.closed, requestSent: true), Comment(rawValue: name)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             }
         }
     }
@@ -235,7 +236,7 @@ struct FetchTests {
         let server = try LoopbackServer { _ in [.send("SSH-2.0-OpenSSH_9.2p1 and some more of that\r\n"), .close] }
         try await withFetcher { fetcher in
             await #expect(throws: FetchError(.other, requestSent: true)) {
-                try await fetcher.fetch(FetchRequest.patient(url: server.url))
+                try await fetcher.fetch(FetchRequest.forTests(url: server.url))
             }
         }
     }
@@ -245,7 +246,7 @@ struct FetchTests {
         try await withFetcher { fetcher in
             // TCPMUX (RFC 1078), which nothing speaks any more.
             await #expect(throws: FetchError(.connect, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: "http://127.0.0.1:1"))
+                try await fetcher.fetch(FetchRequest.forTests(url: "http://127.0.0.1:1"))
             }
         }
     }
@@ -255,7 +256,7 @@ struct FetchTests {
         try await withFetcher { fetcher in
             // RFC 6761 §6.4: `invalid` never resolves.
             await #expect(throws: FetchError(.resolve, requestSent: false)) {
-                try await fetcher.fetch(FetchRequest.patient(url: "https://host.invalid"))
+                try await fetcher.fetch(FetchRequest.forTests(url: "https://host.invalid"))
             }
         }
     }

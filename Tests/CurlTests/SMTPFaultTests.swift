@@ -1,7 +1,7 @@
 import Curl
 import Testing
 
-/// Against a server that does what none should.
+/// Mail to a server that misbehaves.
 @Suite(.timeLimit(.minutes(5)))
 struct SMTPFaultTests {
     private static func failure(
@@ -11,7 +11,7 @@ struct SMTPFaultTests {
         let peer = try ScriptedMailServer(replies)
         var server = try #require(SMTPServer("smtp://\(user)127.0.0.1:\(peer.port)"))
         server.security = security
-        var configuration = SMTPTransport.Configuration.patient()
+        var configuration = SMTPTransport.Configuration.forTests()
         if let timeout { configuration.timeout = timeout }
         let transport = SMTPTransport(server: server, configuration: configuration)
         return (try #require(await transport.failure(mail)), peer.lines)
@@ -25,7 +25,7 @@ struct SMTPFaultTests {
             ("RCPT", "551 moved", .refused, 551), ("RCPT", "450 greylisted", .postponed, 450),
             ("DATA", "503 no", .refused, 503), ("DATA", "451 later", .postponed, 451),
             (".", "554 spam", .refused, 554), (".", "452 full", .postponed, 452),
-            // The end of a server rather than an answer to the command.
+            // The server is shutting down, whatever the command.
             ("RCPT", "421 shutting down", .postponed, 421),
         ] as [(String, String, MailTransportError.Code, Int)])
     func `what the server said last decides`(
@@ -61,14 +61,14 @@ struct SMTPFaultTests {
         #expect(!error.isPermanent)
     }
 
-    @Test func `a farewell that isn't answered holds up nobody`() async throws {
+    @Test func `a QUIT that isn't answered delays no other mail`() async throws {
         let peer = try ScriptedMailServer(["QUIT": .silence])
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-        var configuration = SMTPTransport.Configuration.patient()
+        var configuration = SMTPTransport.Configuration.forTests()
         configuration.maximumInFlight = 1
         let transport = SMTPTransport(server: server, configuration: configuration)
-        // Each needs the place of the one before, and this server takes one client after the other: it waits for the end
-        // of a connection. libcurl alone would wait for two minutes.
+        // Each needs the permit of the one before, and this server accepts one client after the other: it waits for the
+        // end of a connection. libcurl alone would wait for two minutes.
         let started = ContinuousClock.now
         for number in 1...3 {
             let mail = OutgoingMail.sample(to: "kim-\(number)@example.com")
@@ -98,11 +98,11 @@ struct SMTPFaultTests {
         #expect(!lines.contains { $0.hasPrefix("MAIL") || $0.hasPrefix("AUTH") }, "\(lines)")
     }
 
-    @Test func `a server with nothing but foreign ways to log in gets neither password nor mail`() async throws {
+    @Test func `a server without a supported mechanism gets neither password nor mail`() async throws {
         let (error, lines) = try await Self.failure(
             ["EHLO": .say("250-scripted\r\n250 AUTH NTLM GSSAPI DIGEST-MD5"), "MAIL": .say("530 log in first")],
             user: "lamp:canary@")
-        // Not the mail's fault: it is tried again.
+        // Not a failure of the mail: it is tried again.
         #expect(error.code == .notAuthenticated)
         #expect(!error.isPermanent)
         #expect(!lines.contains { $0.hasPrefix("AUTH") || $0.hasPrefix("RCPT") }, "\(lines)")
@@ -127,7 +127,7 @@ struct SMTPFaultTests {
     func `an address that could be more than one is sent nowhere`(address: String) async throws {
         let peer = try ScriptedMailServer()
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-        let transport = SMTPTransport(server: server, configuration: .patient())
+        let transport = SMTPTransport(server: server, configuration: .forTests())
         for mail in [OutgoingMail.sample(to: address), .sample(from: address)] {
             #expect(await transport.failure(mail) == MailTransportError(.invalidAddress))
         }
@@ -137,7 +137,7 @@ struct SMTPFaultTests {
     @Test func `a message that is too large is sent nowhere`() async throws {
         let peer = try ScriptedMailServer()
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-        var configuration = SMTPTransport.Configuration.patient()
+        var configuration = SMTPTransport.Configuration.forTests()
         configuration.maximumBytes = 1_000
         let transport = SMTPTransport(server: server, configuration: configuration)
         let header = "Subject: x\r\n\r\n"
@@ -147,11 +147,11 @@ struct SMTPFaultTests {
         try await transport.send(.sample(fitting))
     }
 
-    @Test func `nobody there, and no such host`() async throws {
+    @Test func `no listener, and no such host`() async throws {
         let port = try ScriptedMailServer().port
         for (host, code) in [("127.0.0.1:\(port)", MailTransportError.Code.connect), ("nowhere.invalid", .resolve)] {
             let server = try #require(SMTPServer("smtp://\(host)"))
-            let transport = SMTPTransport(server: server, configuration: .patient())
+            let transport = SMTPTransport(server: server, configuration: .forTests())
             #expect(await transport.failure(.sample()) == MailTransportError(code))
         }
     }
@@ -159,7 +159,7 @@ struct SMTPFaultTests {
     @Test func `more at once than allowed are refused, not queued`() async throws {
         let peer = try ScriptedMailServer(["greeting": .silence])
         let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-        var configuration = SMTPTransport.Configuration.patient()
+        var configuration = SMTPTransport.Configuration.forTests()
         configuration.timeout = .seconds(1)
         configuration.maximumInFlight = 2
         let transport = SMTPTransport(server: server, configuration: configuration)
@@ -199,7 +199,7 @@ struct SMTPFaultTests {
         #expect(try #require(SMTPServer(url)).security == security)
     }
 
-    @Test func `a server that is printed tells neither user nor password`() throws {
+    @Test func `a printed server shows neither user nor password`() throws {
         let server = try #require(SMTPServer("smtp://canary-u:canary-p@mail.example.com:587"))
         var dumped = ""
         dump(server, to: &dumped)

@@ -13,8 +13,8 @@ extension OutgoingMail {
 }
 
 extension SMTPTransport.Configuration {
-    /// Runs into a timeout only where a test wants one, however busy the machine is.
-    static func patient(trusting authority: String? = nil) -> Self {
+    /// A configuration with long timeouts, so that only a test of a timeout runs into one, however busy the machine is.
+    static func forTests(trusting authority: String? = nil) -> Self {
         var configuration = Self()
         configuration.connectTimeout = .seconds(50)
         configuration.timeout = .seconds(50)
@@ -24,7 +24,7 @@ extension SMTPTransport.Configuration {
 }
 
 extension SMTPTransport {
-    /// How sending fails, if it does.
+    /// The error of sending this mail, if there is one.
     func failure(_ mail: OutgoingMail) async -> MailTransportError? {
         do {
             try await send(mail)
@@ -35,7 +35,7 @@ extension SMTPTransport {
     }
 }
 
-/// Against a real mail server.
+/// Mail to a real mail server.
 @Suite(.timeLimit(.minutes(5)))
 struct SMTPTests {
     private static let password = "p@ss: w/rd%"
@@ -55,8 +55,9 @@ struct SMTPTests {
     @Test func `a mail arrives as it was sent, from and to whom the envelope says`() async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-            let transport = SMTPTransport(server: server, configuration: .patient())
-            // Dots that begin a line, one alone in its line, and no line break at the end: SMTP has its own ideas of each.
+            let transport = SMTPTransport(server: server, configuration: .forTests())
+            // Dots that begin a line, one alone in its line, and no line break at the end: SMTP has its own ideas of
+            // each.
             let content = "Subject: dots\r\n\r\n.\r\n..\r\n.one\r\n\r\n.\r\nthe end"
             try await transport.send(.sample(content))
             let message = try #require(await peer.messages(1).first)
@@ -70,7 +71,7 @@ struct SMTPTests {
     @Test func `user and password go over STARTTLS, to a server whose certificate proves it`() async throws {
         try await MailServer.run(.startTLS, login: Self.login) { peer in
             let transport = SMTPTransport(
-                server: try Self.server(at: peer.port), configuration: .patient(trusting: peer.authority))
+                server: try Self.server(at: peer.port), configuration: .forTests(trusting: peer.authority))
             try await transport.send(.sample())
             let message = try #require(await peer.messages(1).first)
             #expect(message.isEncrypted)
@@ -82,7 +83,7 @@ struct SMTPTests {
         try await MailServer.run(.tls, login: Self.login) { peer in
             let transport = SMTPTransport(
                 server: try Self.server("smtps", at: peer.port, security: .tls),
-                configuration: .patient(trusting: peer.authority))
+                configuration: .forTests(trusting: peer.authority))
             try await transport.send(.sample())
             let message = try #require(await peer.messages(1).first)
             #expect(message.isEncrypted)
@@ -91,14 +92,14 @@ struct SMTPTests {
     }
 
     @Test(arguments: [MailServer.Security.startTLS, .tls])
-    func `a certificate that nobody vouches for ends it before the password`(
+    func `a certificate without a trusted authority ends it before the password`(
         security: MailServer.Security
     ) async throws {
         try await MailServer.run(security, login: Self.login) { peer in
             let server =
                 security == .tls
                 ? try Self.server("smtps", at: peer.port, security: .tls) : try Self.server(at: peer.port)
-            let transport = SMTPTransport(server: server, configuration: .patient())
+            let transport = SMTPTransport(server: server, configuration: .forTests())
             #expect(await transport.failure(.sample()) == MailTransportError(.tls))
         }
     }
@@ -108,7 +109,7 @@ struct SMTPTests {
             // Trusted, and for 127.0.0.1.
             var server = try #require(SMTPServer("smtp://\(Self.credentials)@localhost:\(peer.port)"))
             server.security = .startTLS
-            let transport = SMTPTransport(server: server, configuration: .patient(trusting: peer.authority))
+            let transport = SMTPTransport(server: server, configuration: .forTests(trusting: peer.authority))
             #expect(await transport.failure(.sample()) == MailTransportError(.tls))
             #expect(peer.messages.isEmpty)
         }
@@ -118,7 +119,7 @@ struct SMTPTests {
         try await MailServer.run(.startTLS, login: Self.login) { peer in
             let transport = SMTPTransport(
                 server: try Self.server(at: peer.port, credentials: "lamp:canary"),
-                configuration: .patient(trusting: peer.authority))
+                configuration: .forTests(trusting: peer.authority))
             let error = try #require(await transport.failure(.sample()))
             #expect(error == MailTransportError(.notAuthenticated, reply: 535))
             #expect(!error.isPermanent)
@@ -130,7 +131,7 @@ struct SMTPTests {
     @Test func `an address beyond ASCII is announced to a server that can take it`() async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-            let transport = SMTPTransport(server: server, configuration: .patient())
+            let transport = SMTPTransport(server: server, configuration: .forTests())
             try await transport.send(.sample(to: "kübra@example.com"))
             let message = try #require(await peer.messages(1).first)
             #expect(message.recipients == ["kübra@example.com"])
@@ -149,20 +150,20 @@ struct SMTPTests {
     ) async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-            let transport = SMTPTransport(server: server, configuration: .patient())
+            let transport = SMTPTransport(server: server, configuration: .forTests())
             let error = try #require(await transport.failure(.sample(to: "\(local)@example.com")))
             #expect(error == MailTransportError(isPermanent ? .refused : .postponed, reply: reply))
             #expect(error.isPermanent == isPermanent)
-            #expect(error.word == "smtp_\(reply)")
+            #expect(error.reasonCode == "smtp_\(reply)")
             // The server quotes the recipient.
             #expect(!"\(error) \(String(reflecting: error))".contains("example.com"))
         }
     }
 
-    @Test func `of mails that are sent at once each arrives`() async throws {
+    @Test func `mails that are sent at once all arrive`() async throws {
         try await MailServer.run { peer in
             let server = try #require(SMTPServer("smtp://127.0.0.1:\(peer.port)"))
-            let transport = SMTPTransport(server: server, configuration: .patient())
+            let transport = SMTPTransport(server: server, configuration: .forTests())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<8 {
                     group.addTask { try await transport.send(.sample(to: "kim-\(number)@example.com")) }

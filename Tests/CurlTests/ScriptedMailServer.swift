@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A mail server that says what a test has it say, to one client after the other. Ends on release.
+/// A mail server whose replies a test scripts, for one client after the other. Ends on release.
 final class ScriptedMailServer: Sendable {
     enum Reply: Sendable {
         case say(String)
@@ -10,16 +10,16 @@ final class ScriptedMailServer: Sendable {
         case silence
         /// The connection ends.
         case drop
-        /// A reply that goes on for ever.
+        /// A reply that never ends.
         case flood
     }
 
     let port: UInt16
     private let listener: Int32
-    private let heard = Mutex<[String]>([])
+    private let received = Mutex<[String]>([])
 
-    /// - Parameter replies: by the verb of the command, `greeting` before any, `.` after the message. A command without one
-    ///   is answered as usual.
+    /// - Parameter replies: by the verb of the command, `greeting` before any, `.` after the message. A command without
+    ///   one gets its default.
     init(_ replies: [String: Reply] = [:]) throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -34,14 +34,14 @@ final class ScriptedMailServer: Sendable {
         guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
-        let usual: [String: Reply] = [
+        let defaults: [String: Reply] = [
             "greeting": .say("220 scripted"), "EHLO": .say("250-scripted\r\n250 SIZE"), "MAIL": .say("250 ok"),
             "RCPT": .say("250 ok"), "DATA": .say("354 go on"), ".": .say("250 taken"), "QUIT": .say("221 bye"),
         ]
-        let script = usual.merging(replies) { $1 }
+        let script = defaults.merging(replies) { $1 }
         Thread.detachNewThread { [weak self] in
             while case let client = accept(listener, nil, nil), client >= 0 {
-                Self.converse(client, script) { line in self?.heard.withLock { $0.append(line) } }
+                Self.converse(client, script) { line in self?.received.withLock { $0.append(line) } }
                 close(client)
             }
             close(listener)
@@ -51,14 +51,14 @@ final class ScriptedMailServer: Sendable {
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Commands, and lines of messages, in the order in which they came.
-    var lines: [String] { heard.withLock(\.self) }
+    var lines: [String] { received.withLock(\.self) }
 
-    private static func converse(_ client: Int32, _ script: [String: Reply], hear: (String) -> Void) {
+    private static func converse(_ client: Int32, _ script: [String: Reply], record: (String) -> Void) {
         guard answer(script["greeting"], to: client) else { return }
         var buffer: [UInt8] = []
         var isMessage = false
         while let line = nextLine(from: client, &buffer) {
-            hear(line)
+            record(line)
             if isMessage && line != "." { continue }
             let verb = String(line.prefix { $0 != " " && $0 != ":" })
             guard answer(script[verb] ?? .say("502 what?"), to: client) else { return }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// A TLS server of OpenSSL's command, with a certificate made for it. It ends, and its files with it, on release.
+/// A TLS server run by the `openssl` command, with a certificate made for it. On release it ends and its files are
+/// removed.
 ///
-/// Sendable because nothing of it changes after `init` but the two pipes, and `exchange` alone uses those.
+/// Sendable because nothing in it changes after `init` but the two pipes, which `exchange` alone uses.
 final class TLSPeer: @unchecked Sendable {
     enum Certificate {
         /// For 127.0.0.1, issued by the peer's own authority.
@@ -58,7 +59,7 @@ final class TLSPeer: @unchecked Sendable {
     }
 
     var url: String { "https://127.0.0.1:\(port)/page" }
-    /// The authority that vouches for the peer, if any does.
+    /// The path of the authority's certificate, for clients that are to trust the peer.
     var authority: String { directory.appending(path: "authority.pem").path }
 
     /// Reads on until `isEnough`, writes the answer, returns all that was read. Blocks: for a thread of its own.

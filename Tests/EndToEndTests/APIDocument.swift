@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The operations of openapi.yaml. Read by lines, as Scripts/check-docs does: paths stand at two spaces, methods at four.
+/// The operations of openapi.yaml, read line by line: paths are indented by two spaces, methods by four.
 struct APIDocument {
     struct Operation: CustomStringConvertible {
         let method: String
@@ -9,12 +9,12 @@ struct APIDocument {
         let template: String
         /// `x-scope`
         var scope: String?
-        /// The names of the credentials of which one opens it; none for an operation that wants none.
+        /// The names of the credentials, of which one is enough; empty for an operation that needs none.
         var credentials: Set<String> = []
-        /// Whether `security` says that it opens without a credential too.
+        /// Whether `security` also allows a request without a credential.
         var isOpen = false
         var hasBody = false
-        /// The names of shared parameters, as `Limit` and `AccountID`.
+        /// The names of shared parameters, such as `Limit` and `AccountID`.
         var parameters: Set<String> = []
 
         var description: String { "\(method) \(template)" }
@@ -22,7 +22,7 @@ struct APIDocument {
         /// Whether it is on the private listener.
         var isPrivate: Bool { template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil }
 
-        /// With this in place of the parameter.
+        /// The path with this in place of its parameter.
         func path(_ id: String) -> String { template.replacing(/\{\w+\}/, with: id) }
     }
 
@@ -56,6 +56,6 @@ struct APIDocument {
         return APIDocument(operations: operations)
     }
 
-    /// Those of the admin API.
+    /// The operations of the admin API.
     var administration: [Operation] { operations.filter { $0.template.hasPrefix("/admin/") } }
 }

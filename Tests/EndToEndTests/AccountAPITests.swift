@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 /// The calls by which an owner changes an account, and what they refuse.
-@Suite(.sequentially, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
+@Suite(.limitedConcurrency, .mailedWorld(), .timeLimit(.minutes(5))) struct AccountAPITests {
     private func bearer(_ name: String) async throws -> String {
         try await World.shared.newAccount(name).text("session.accessToken")
     }
 
-    /// Its authentication is this old from now on; by itself, too old.
+    /// Makes the authentication of the account's sessions this old; by default, too old.
     private func age(_ bearer: String, minutes: Int32 = 11) async throws {
         let world = try World.shared
         let id = try await world.service.get("/v1/account", bearer: bearer).text("accountId")
@@ -220,7 +220,7 @@ import Testing
         #expect(bound.status == 200)
     }
 
-    @Test func `an address is mailed five codes, and then says when to come again`() async throws {
+    @Test func `an address is mailed five codes, and then the answer says when to retry`() async throws {
         let world = try World.shared
         for email in ["flooded@example.com", "nobody@example.com"] {
             if email.hasPrefix("flooded") { _ = try await bearer("flooded") }
@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func `the owner of a disabled account is told so by the right code alone`() async throws {
+    @Test func `only a right code shows the owner that the account is disabled`() async throws {
         let world = try World.shared
         _ = try await bearer("locked")
         let email = "locked@example.com"

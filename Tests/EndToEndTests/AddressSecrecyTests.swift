@@ -3,14 +3,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// No answer tells whether somebody has an address: status, fields and bytes are the same. That the time is the same as
-/// well is measured by `Scripts/bench oracle`.
+/// No answer reveals whether an address has an account: status, fields and bytes are the same. That the time is the
+/// same too is measured by `Scripts/bench oracle`.
 @Suite(
-    .sequentially,
+    .limitedConcurrency,
     .mailedWorld(["limits.mailPerAddress": "0", "limits.guessPerNetwork": "0", "limits.passwordPerAccount": "0"]),
     .timeLimit(.minutes(5)))
 struct AddressSecrecyTests {
-    /// Addresses of which each is held in another way, or not at all.
+    /// One address for each relation to an account, and one without an account.
     private static func addresses(_ world: World, _ name: String) async throws -> [String] {
         for kind in ["proven", "disabled", "mover"] { _ = try await world.newAccount("\(name)-\(kind)") }
         let registered = try await world.service.post(
@@ -26,7 +26,7 @@ struct AddressSecrecyTests {
         return ["proven", "disabled", "unproven", "pending", "unknown"].map { "\(name)-\($0)@example.com" }
     }
 
-    /// Expects the same answer for each address, and returns how it begins.
+    /// Expects the same answer for each address, and returns its status.
     private static func same(
         _ addresses: [String], sourceLocation: SourceLocation = #_sourceLocation,
         _ call: (String) async throws -> Answer
@@ -42,7 +42,7 @@ struct AddressSecrecyTests {
         return status
     }
 
-    @Test func `asking for a code tells nothing`() async throws {
+    @Test func `asking for a code reveals nothing`() async throws {
         let world = try World.shared
         let addresses = try await Self.addresses(world, "ask")
         let ticket = try await world.ticket("ask-google", email: "ask-google@gmail.com")
@@ -55,7 +55,7 @@ struct AddressSecrecyTests {
         #expect(try await world.count("SELECT count(*) FROM email_codes WHERE email LIKE 'ask-%'") == 20)
     }
 
-    @Test(arguments: [false, true]) func `a wrong code tells nothing`(hasBeenMailed: Bool) async throws {
+    @Test(arguments: [false, true]) func `a wrong code reveals nothing`(hasBeenMailed: Bool) async throws {
         let world = try World.shared
         let name = hasBeenMailed ? "mailed" : "unasked"
         let addresses = try await Self.addresses(world, name)
@@ -83,12 +83,12 @@ struct AddressSecrecyTests {
             },
         ]
         for call in calls {
-            // Through the tries that a code has, and beyond.
+            // As many tries as a code has, and more.
             for _ in 0..<6 { #expect(try await Self.same(addresses + ["no address"], call) == 401) }
         }
     }
 
-    @Test func `a wrong password tells nothing, to who signs in and to who binds`() async throws {
+    @Test func `a wrong password reveals nothing, neither at a sign-in nor at a bind`() async throws {
         let world = try World.shared
         let addresses = try await Self.addresses(world, "guess")
         let ticket = try await world.ticket("guess-google", email: "guess-google@gmail.com")
@@ -104,7 +104,7 @@ struct AddressSecrecyTests {
         #expect([signIn, bind] == [401, 401])
     }
 
-    @Test func `only who holds an address is mailed`() async throws {
+    @Test func `only the holder of an address is mailed`() async throws {
         let world = try World.shared
         let addresses = try await Self.addresses(world, "heard")
         for address in addresses {
@@ -113,12 +113,12 @@ struct AddressSecrecyTests {
         try await eventually("an empty outbox") {
             try await world.count("SELECT count(*) FROM outbox WHERE recipient LIKE 'heard-%'") == 0
         }
-        // The unproven one may prove itself, the pending one too. The mailbox gets what has left the outbox a little later.
-        var heard: [Int] = []
+        // Unproven and pending addresses may be verified. A mail arrives a little after its row has left the outbox.
+        var counts: [Int] = []
         try await eventually("five mails") {
-            heard = try addresses.map { try world.mailbox($0).count }
-            return heard.reduce(0, +) >= 5
+            counts = try addresses.map { try world.mailbox($0).count }
+            return counts.reduce(0, +) >= 5
         }
-        #expect(heard == [1, 1, 2, 1, 0])
+        #expect(counts == [1, 1, 2, 1, 0])
     }
 }

@@ -4,11 +4,11 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// Who may do what of the admin API: each operation with each kind of credential, over the wire.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
+/// Authorization of the admin API: each operation with each kind of credential, over the wire.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
     private static let body = #"{"reason":"a test"}"#
-    /// Of nothing.
-    private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"
+    /// An id of nothing.
+    private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
     private func name(_ operation: AdminAPI.Operation) -> String {
         "\(operation.route.method.rawValue) \(operation.route.template) for \(operation.scope.rawValue)"
@@ -21,7 +21,7 @@ import Testing
         #expect(Set(table).count == table.count && table.count > 15)
     }
 
-    @Test func `what is no key, unknown, revoked or somebody's token opens no operation and changes nothing`()
+    @Test func `a malformed, unknown or revoked key, or a user's token, opens no operation and changes nothing`()
         async throws
     {
         let world = try World.shared
@@ -44,7 +44,7 @@ import Testing
         let rows = try await world.rows()
         for operation in try await world.administration() {
             let path = ids.reduce(operation.route.template) { $0.replacing($1.key, with: $1.value) }
-                .replacing(/\{\w+\}/, with: Self.stranger)
+                .replacing(/\{\w+\}/, with: Self.unknownID)
             for (kind, authorization) in refused {
                 let answer = try await world.service.exchange(
                     world.service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
@@ -53,11 +53,11 @@ import Testing
                 #expect(answer.code == "invalid_credentials", "\(kind): \(name(operation))")
                 #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(name(operation))")
             }
-            // Who has no key learns nothing of what a right request would be.
-            let astray = try await world.service.administer(
-                operation.route.method.rawValue, path.replacing(Self.stranger, with: "x") + "?limit=0", bearer: nil,
+            // A caller without a key learns nothing about the form of a valid request.
+            let malformed = try await world.service.administer(
+                operation.route.method.rawValue, path.replacing(Self.unknownID, with: "x") + "?limit=0", bearer: nil,
                 body: "{")
-            #expect(astray.status == 401, "\(name(operation))")
+            #expect(malformed.status == 401, "\(name(operation))")
         }
         #expect(try await world.rows() == rows)
         #expect(try await world.service.get("/v1/account", bearer: access).texts("identities").isEmpty)
@@ -72,10 +72,10 @@ import Testing
         for operation in try await world.administration() {
             let template = operation.route.template
             let answer = try await world.service.administer(
-                operation.route.method.rawValue, template.replacing(/\{\w+\}/, with: Self.stranger), bearer: key,
+                operation.route.method.rawValue, template.replacing(/\{\w+\}/, with: Self.unknownID), bearer: key,
                 body: Self.body)
             if held.contains(operation.scope) {
-                // The trail of somebody who is gone can be read, so it is asked of nobody too.
+                // The audit trail of a deleted account can be read, so any id has one, which may be empty.
                 let isList = !template.contains("{") || template.hasSuffix("/audit-events")
                 #expect(answer.status == (isList ? 200 : 404), "\(name(operation)): \(answer.body)")
             } else {
@@ -92,9 +92,9 @@ import Testing
         let key = try await world.adminKey("read,revoke,manage")
         let document = try APIDocument.read()
         for operation in document.operations {
-            let elsewhere = operation.isPrivate ? world.service.port : world.service.privatePort
+            let otherPort = operation.isPrivate ? world.service.port : world.service.privatePort
             let answer = try await world.service.exchange(
-                elsewhere, operation.method, operation.path(Self.stranger), authorization: "Bearer \(key)",
+                otherPort, operation.method, operation.path(Self.unknownID), authorization: "Bearer \(key)",
                 body: operation.hasBody ? Self.body : nil)
             #expect(answer.status == 404, "\(operation)")
             #expect(answer.code == "not_found", "\(operation)")

@@ -3,9 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What is hostile in the address of an admin call, sent by somebody who has a key for everything.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
-    /// Texts as they stand percent-encoded in a query.
+/// Hostile input in the URL of an admin call, sent with a key for every scope.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct AdminInputTests {
+    /// Texts, percent-encoded for a query.
     private static let hostile = [
         "'", "%27%20OR%201=1%20--%20", "%27;%20DROP%20TABLE%20accounts;%20--", "%22", "%5C%27", "%25", "_%25", "$1",
         "{}",
@@ -13,7 +13,7 @@ import Testing
         "\u{1F511}".percentEncoded, "a\u{301}".percentEncoded, "%EF%BB%BF", "-1", "0", "9223372036854775808", "NaN",
         "infinity", "../..", "%2E%2E%2F", "MC4x", String(repeating: "x", count: 1024),
     ]
-    /// No text at all: NUL, other controls, and what is not UTF-8.
+    /// Values that are no text: NUL, other controls, and bytes that are not UTF-8.
     private static let malformed = [
         "%00", "a%00b", "%0A", "%7F", "%FF", "%C0%AF", "%ED%A0%80", "%F4%90%80%80", "%E2%82", "%", "%4", "%GG",
         "%u0041",
@@ -116,7 +116,7 @@ import Testing
 }
 
 extension String {
-    /// Every byte of it.
+    /// Every byte, percent-encoded.
     fileprivate var percentEncoded: String {
         let digits = Array("0123456789ABCDEF")
         return String(utf8.flatMap { ["%", digits[Int($0 >> 4)], digits[Int($0 & 15)]] })

@@ -1,11 +1,11 @@
 import TestSupport
 import Testing
 
-/// Requests with a good key and anything else in them: the answer is the one that openapi.yaml promises.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct AdminRequestTests {
-    private static let stranger = "01a1fc41-9b43-7a01-afff-a0f49219c796"
+/// Requests with a good key and any other content: the answer is the one that openapi.yaml documents.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct AdminRequestTests {
+    private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
-    /// Sends each target to each of some operations.
+    /// Sends each target to each of these operations.
     private func expect(
         _ status: Int, _ code: String, of operations: [APIDocument.Operation],
         targets: (APIDocument.Operation) -> [String], body: (APIDocument.Operation) -> String?
@@ -26,7 +26,7 @@ import Testing
     @Test func `an id that is none is not found`() async throws {
         let ids = [
             "x", "0", "-1", "%00", "%27", "a'--", "null", "01A1FC41-9B43-7A01-AFFF-A0F49219C796",
-            "01a1fc419b437a01afffa0f49219c796", "{\(Self.stranger)}", "\(Self.stranger)0", "%F0%9F%99%82",
+            "01a1fc419b437a01afffa0f49219c796", "{\(Self.unknownID)}", "\(Self.unknownID)0", "%F0%9F%99%82",
             String(repeating: "a", count: 65), "..", "*",
         ]
         try await expect(
@@ -39,14 +39,14 @@ import Testing
             "limit=0", "limit=201", "limit=-1", "limit=abc", "limit=", "limit=%2B1", "limit=1e2", "limit=0x10",
             "limit=1.0", "limit=99999999999999999999", "limit=1&limit=1", "limit=1&%6Cimit=1", "cursor=", "cursor=x",
             "cursor=%00",
-            "cursor=AAAA", "cursor=\(Self.stranger)", "cursor=JyBPUiAxPTEgLS0", "cursor=%FF",
+            "cursor=AAAA", "cursor=\(Self.unknownID)", "cursor=JyBPUiAxPTEgLS0", "cursor=%FF",
             "cursor=" + String(repeating: "A", count: 2000), "cursor=OTk5OTk5OTk5OTk5OTk5OTk5OTk5IHg",
             "unknown=1", "Limit=1", "limit[]=1", "=1", "&", "limit", "limit=%zz", "limit=%E9", "limit=1;cursor=2",
         ]
         try await expect(
             400, "invalid_request",
             of: try APIDocument.read().administration.filter { $0.parameters.contains("Limit") },
-            targets: { operation in hostile.map { "\(operation.path(Self.stranger))?\($0)" } }, body: { _ in nil })
+            targets: { operation in hostile.map { "\(operation.path(Self.unknownID))?\($0)" } }, body: { _ in nil })
     }
 
     @Test func `a filter takes what can be there`() async throws {
@@ -58,11 +58,11 @@ import Testing
                 "emailPrefix=" + String(repeating: "a", count: 1025),
             ],
             "audit-events": [
-                "accountId=x", "accountId=\(Self.stranger.uppercased())", "type=SIGNED_IN", "type=", "since=",
+                "accountId=x", "accountId=\(Self.unknownID.uppercased())", "type=SIGNED_IN", "type=", "since=",
                 "since=yesterday", "since=2026-11-21", "since=2026-11-21T00:00:00+01:00", "since=2026-02-30T00:00:00Z",
                 "since=2026-11-21T00:00:00.000Z", "since=1795219200", "since=99999-01-01T00:00:00Z",
             ],
-            "revocations": ["status=open", "status=", "identityId=\(Self.stranger)"],
+            "revocations": ["status=open", "status=", "identityId=\(Self.unknownID)"],
             "outbox": ["status=open", "status=FAILED"],
             "provider-events": ["status=done"],
         ]
@@ -85,7 +85,7 @@ import Testing
         try await expect(
             400, "invalid_request",
             of: try APIDocument.read().administration.filter { $0.parameters.contains("Reason") },
-            targets: { operation in hostile.map { "\(operation.path(Self.stranger))?\($0)" } }, body: { _ in nil })
+            targets: { operation in hostile.map { "\(operation.path(Self.unknownID))?\($0)" } }, body: { _ in nil })
     }
 
     @Test(arguments: [
@@ -97,7 +97,7 @@ import Testing
     func `a change needs its reason, and takes nothing that it does not know`(_ body: String) async throws {
         try await expect(
             400, "invalid_request", of: try APIDocument.read().administration.filter(\.hasBody),
-            targets: { [$0.path(Self.stranger)] }, body: { _ in body })
+            targets: { [$0.path(Self.unknownID)] }, body: { _ in body })
     }
 
     @Test func `a body of another type, coded or too large is refused for that`() async throws {
@@ -108,7 +108,7 @@ import Testing
             func send(_ body: String, type: String = "application/json", headers: String = "") async throws -> RawAnswer
             {
                 try await world.service.administer(
-                    operation.method, operation.path(Self.stranger), bearer: key, body: body, type: type,
+                    operation.method, operation.path(Self.unknownID), bearer: key, body: body, type: type,
                     headers: headers)
             }
             for type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16", "json"]

@@ -29,7 +29,7 @@ extension World {
         return key
     }
 
-    /// The table by which the running service decides, which is made from the same source.
+    /// The table of operations that the running service uses, made from the same source.
     func administration() async throws -> [AdminAPI.Operation] {
         let keyRing = try KeyRing(
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What the service answered.
+/// An answer of the service.
 struct Answer: Sendable {
     let status: Int
     let headers: FetchHeaders
@@ -20,10 +20,10 @@ struct Answer: Sendable {
 
     var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Of a refusal.
+    /// The error code of a refusal.
     var code: String? { json?["code"]?.string }
 
-    /// A text of the body by its path, as `session.accessToken`.
+    /// A text of the body by its path, such as `session.accessToken`.
     func text(_ path: String, _ location: SourceLocation = #_sourceLocation) throws -> String {
         let value = path.split(separator: ".").reduce(json) { value, name in value?[String(name)] }
         return try #require(value?.string, "no \(path) in \(status) \(text)", sourceLocation: location)
@@ -39,8 +39,8 @@ struct Answer: Sendable {
     /// The seconds of `Retry-After`.
     var retryAfter: Int? { header("Retry-After").flatMap(Int.init) }
 
-    /// Everything that may not differ between two refusals that nobody shall tell apart: `requestId` is the only
-    /// member, and the request id and the date are the only fields, that belong to one request alone.
+    /// Everything that may not differ between two refusals that have to look alike: `requestId` is the only member, and
+    /// the request id and the date are the only fields, that belong to one request alone.
     var withoutRequestID: String {
         let id = json?["requestId"]?.string ?? "no request id"
         let fields = headers.fields.filter { !["date", "x-request-id"].contains($0.name.lowercased()) }
@@ -71,7 +71,7 @@ extension Countersign {
         return Answer(try await fetch(FetchRequest(url: url + path, headers: fields)))
     }
 
-    /// From the private listener.
+    /// A GET from the private listener.
     func privateGet(_ path: String) async throws -> Answer {
         Answer(try await fetch(FetchRequest(url: privateURL + path)))
     }
@@ -92,9 +92,9 @@ extension Countersign {
     }
 }
 
-/// Asks again, for a minute, while the service says that it has too much to do: where many come at once, a busy machine
-/// may get to one of them too late.
-func patiently(_ ask: () async throws -> Answer) async throws -> Answer {
+/// Repeats a request, for a minute at most, while the service sheds it: under many requests at once a busy machine may
+/// get to one of them too late.
+func retryWhileUnavailable(_ ask: () async throws -> Answer) async throws -> Answer {
     let end = ContinuousClock.now + .seconds(60)
     while true {
         let answer = try await ask()

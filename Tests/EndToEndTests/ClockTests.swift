@@ -8,9 +8,9 @@ import Testing
 
 /// A service whose wall clock is wrong, or is set while it runs: libfaketime gives one process another time than the
 /// sandbox, the database and the process beside it have.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct ClockTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ClockTests {
     private static let hour: Int64 = 3600
-    /// From 2026 that is 2045: a second of 32 bits ends in 2038.
+    /// From 2026 that is 2045: 32-bit seconds end in 2038.
     private static let nineteenYears: Int64 = 600_000_000
 
     /// The process with the other clock.
@@ -20,7 +20,7 @@ import Testing
         let fetcher: CurlFetcher
 
         func set(_ seconds: Int64) throws {
-            // In one piece: it is read at each look at the clock.
+            // Atomically: the file is read whenever the clock is.
             try Data("\(seconds < 0 ? "" : "+")\(seconds)\n".utf8).write(to: offset, options: .atomic)
         }
 
@@ -44,7 +44,7 @@ import Testing
             return try await post("/v1/sessions/refresh", ["refreshToken": .string(token)])
         }
 
-        /// Of a session, which a refresh answers by itself and others beside the account.
+        /// A text of a session, which a refresh returns alone and other calls return beside the account.
         func text(_ name: String, of session: Answer) throws -> String {
             try session.text(session.json?["session"] == nil ? name : "session.\(name)")
         }
@@ -61,7 +61,7 @@ import Testing
             "keyring.path": try Countersign.keyRingPath.get(),
         ]) { _, own in own }
         var environment = [
-            // The dynamic linker knows the directory of this machine's kind.
+            // The dynamic linker replaces `$LIB` by the directory of this architecture.
             "LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME_NO_CACHE": "1",
             "FAKETIME_TIMESTAMP_FILE": offset.path, "DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         ]
@@ -80,8 +80,8 @@ import Testing
             let other = Shifted(url: "http://127.0.0.1:\(port)", offset: offset, fetcher: try CurlFetcher())
             try other.set(0)
             let serve = "/proc/\(world.service.processID)/exe"
-            // libfaketime extends the environment of the first process that loads it, and a program in Swift then misses
-            // its arguments; so that process is a shell. It also tells the number in the names of what is left behind.
+            // libfaketime extends the environment of the first process that loads it, and a Swift program then lacks
+            // its arguments; so that process is a shell. It also prints the number in the names of the remaining files.
             let words = ["-c", #"echo $$; exec "$@""#, "sh", serve, "serve"]
             try await SideProcess.run(
                 "/bin/sh", environment: try Self.environment(world, port, offset), prepare: { _ in words }
@@ -99,13 +99,13 @@ import Testing
                 }
                 try await body(world, other, process)
                 #expect(process.isRunning)
-                #expect(!process.log.contains("unforeseen error"))
+                #expect(!process.log.contains("request failed unexpectedly"))
                 await other.fetcher.shutdown()
             }
         }
     }
 
-    /// The session of an answer is of use, and its times are those of the clock that it was made by.
+    /// Expects that the session of an answer works, and that its times are those of the clock that it was made by.
     private func expectUse(_ session: Answer, ahead: Int64, _ other: Shifted) async throws {
         #expect(session.status == 200, "\(ahead) s: \(session.text)")
         let token = try other.text("accessToken", of: session)
@@ -133,7 +133,7 @@ import Testing
                 try other.set(ahead)
                 let signedIn = try await other.signIn(try await world.googleToken("kim"))
                 if ahead < 0 {
-                    // Issued, as far as this clock knows, in more than a minute.
+                    // By this clock, issued more than a minute in the future.
                     #expect(signedIn.code == "invalid_token", "\(ahead) s: \(signedIn.text)")
                     #expect(try await other.account(session).code == "invalid_session")
                 } else {
@@ -142,13 +142,13 @@ import Testing
                 #expect(access.status == 200)
                 session = try await other.refresh(session)
                 try await expectUse(session, ahead: ahead, other)
-                // Back from an hour ago the access token is over: it had 15 minutes.
-                if ahead == -Self.hour { session = try await back(session, other) }
+                // After the return from an hour ago the access token has expired: it had 15 minutes.
+                if ahead == -Self.hour { session = try await returnToPresent(session, other) }
             }
         }
     }
 
-    private func back(_ session: Answer, _ other: Shifted) async throws -> Answer {
+    private func returnToPresent(_ session: Answer, _ other: Shifted) async throws -> Answer {
         try other.set(0)
         #expect(try await other.account(session).code == "invalid_session")
         return try await other.refresh(session)
@@ -171,8 +171,10 @@ import Testing
             try await expectUse(signedIn, ahead: Self.nineteenYears, other)
             try await expectUse(try await other.refresh(signedIn), ahead: Self.nineteenYears, other)
 
-            // By this clock the first session has been over for years, and would be swept.
-            try await eventually("the difference is told") { process.log.contains(#""reason":"clock_differs""#) }
+            // By this clock the first session ended years ago, and its row would be deleted.
+            try await eventually("a log line about the difference") {
+                process.log.contains(#""reason":"clock_differs""#)
+            }
             let token = try other.text("refreshToken", of: created)
             #expect(
                 try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)]).status == 200)

@@ -3,9 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A connection that ends between COMMIT and its answer: nobody can say what became of the transaction, so nothing is
-/// repeated, and whoever asks again gets one account.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct CommitLossTests {
+/// A connection that ends between COMMIT and its answer: the outcome of the transaction is unknown, so nothing is
+/// repeated, and a client that retries gets one account.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CommitLossTests {
     private func service(_ body: (World) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await World.registerClients(at: sandbox)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Ends the connection whose COMMIT waits, and gives the answer to who waited for it.
+    /// Terminates the connection whose COMMIT waits, and returns the answer to the request behind it.
     private func loseCommit(
         of ticket: String, waiting event: String, _ world: World
     ) async throws -> Answer {
@@ -35,7 +35,7 @@ import Testing
         return try await answer
     }
 
-    private func expectNoWord(_ answer: Answer) {
+    private func expectUnavailable(_ answer: Answer) {
         #expect(answer.status == 503)
         #expect(answer.code == "temporarily_unavailable")
         #expect((answer.retryAfter ?? 0) >= 1)
@@ -68,7 +68,7 @@ import Testing
             }
             let lost = try await loseCommit(of: ticket, waiting: "SyncRep", world)
             try await world.scratch.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
-            expectNoWord(lost)
+            expectUnavailable(lost)
 
             #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
             let answer = try await world.service.signIn(.apple, credential.tokenAlone)
@@ -83,16 +83,19 @@ import Testing
             try await world.newPerson("kim")
             let credential = try await world.authorize("kim")
             let ticket = try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket")
-            // What is deferred happens in COMMIT.
+            // A deferred trigger runs in COMMIT.
             try await world.scratch.execute(
-                "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(50); RETURN NULL; END'",
+                """
+                CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql
+                AS 'BEGIN PERFORM pg_sleep(50); RETURN NULL; END'
+                """,
                 """
                 CREATE CONSTRAINT TRIGGER wait AFTER INSERT ON accounts DEFERRABLE INITIALLY DEFERRED
                 FOR EACH ROW EXECUTE FUNCTION wait()
                 """)
             let lost = try await loseCommit(of: ticket, waiting: "PgSleep", world)
             try await world.scratch.execute("DROP TRIGGER wait ON accounts")
-            expectNoWord(lost)
+            expectUnavailable(lost)
 
             #expect(try await world.count("SELECT count(*) FROM accounts") == 0)
             #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 201)

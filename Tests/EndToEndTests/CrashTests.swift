@@ -4,14 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Whose account was answered with 201.
+/// The accounts whose creation was answered with 201.
 private actor Acknowledged {
     private(set) var accounts: [Int: String] = [:]
 
-    func note(_ account: String, of person: Int) { accounts[person] = account }
+    func record(_ account: String, of person: Int) { accounts[person] = account }
 }
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct CrashTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CrashTests {
     private static let people = 5
 
     /// Ten tickets of each of five people.
@@ -27,7 +27,7 @@ private actor Acknowledged {
         return tickets
     }
 
-    /// What must hold whatever happened: nothing hangs in the air, and nobody is twice.
+    /// Expects what must hold after any crash: no row lacks its counterparts, and no person has two accounts.
     private func expectInvariants(_ world: World, _ location: SourceLocation = #_sourceLocation) async throws {
         let orphans = try await world.count(
             """
@@ -36,14 +36,15 @@ private actor Acknowledged {
                 + (SELECT count(*) FROM accounts a
                     WHERE NOT EXISTS (SELECT FROM sessions s WHERE s.account_id = a.account_id))
                 + (SELECT count(*) FROM identities i
-                    WHERE NOT EXISTS (SELECT FROM link_tickets t WHERE t.subject = i.subject AND t.consumed_at IS NOT NULL))
+                    WHERE NOT EXISTS (
+                        SELECT FROM link_tickets t WHERE t.subject = i.subject AND t.consumed_at IS NOT NULL))
                 + (SELECT count(*) FROM sessions WHERE identity_id IS NULL)
             """)
         #expect(orphans == 0, sourceLocation: location)
         let accounts = try await world.count("SELECT count(*) FROM accounts")
         #expect(accounts == (try await world.count("SELECT count(*) FROM identities")), sourceLocation: location)
         #expect(accounts <= Int64(Self.people), sourceLocation: location)
-        // One ticket each was spent, for what failed was rolled back.
+        // One ticket each was spent: a failed creation was rolled back.
         let spent = try await world.count("SELECT count(*) FROM link_tickets WHERE consumed_at IS NOT NULL")
         #expect(spent == accounts, sourceLocation: location)
     }
@@ -54,7 +55,7 @@ private actor Acknowledged {
             let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
                 for (person, ticket) in tickets {
                     group.addTask {
-                        let answer = try await patiently {
+                        let answer = try await retryWhileUnavailable {
                             try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
                         }
                         return (person, answer)
@@ -86,7 +87,7 @@ private actor Acknowledged {
                             "/v1/links/create", ["linkTicket": .string(ticket)])
                         guard let answer, answer.status == 201 else { return }
                         let account = try answer.text("account.accountId")
-                        await acknowledged.note(account, of: person)
+                        await acknowledged.record(account, of: person)
                     }
                 }
                 group.addTask {

@@ -4,8 +4,8 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// What may come beside a token, and what it does.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
+/// The members that may accompany a token, and their effects.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct CredentialTests {
     @Test(arguments: Sandbox.Provider.allCases)
     func `a code brings an authorization, beside a token and alone`(provider: Sandbox.Provider) async throws {
         let world = try World.shared
@@ -39,7 +39,7 @@ import Testing
         #expect(try await world.service.signIn(provider, credential.both).status == 200)
     }
 
-    @Test func `neither a token nor a code is a fault of the request`() async throws {
+    @Test func `a request with neither a token nor a code is refused`() async throws {
         let service = try World.shared.service
         for (provider, member) in [(Sandbox.Provider.apple, "identityToken"), (.google, "idToken")] {
             let answer = try await service.signIn(provider, [:])
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// The signature is Apple's; the address is not the person (the hole in Sign in with Apple of 2020).
+    /// The signature is Apple's; the address does not identify the person (the flaw of Sign in with Apple in 2020).
     @Test func `somebody else's address in a sound token signs nobody in`() async throws {
         let world = try World.shared
         let victim = try await world.newAccount("victim")
@@ -101,7 +101,7 @@ import Testing
                 "/v1/links/create", ["linkTicket": .string(try answer.text("linkTicket"))])
             #expect(created.code == "email_taken")
         }
-        // An address that nobody vouches for, or one of a relay, does not even do that.
+        // An unverified address, or one of a relay, does not even find the account.
         for claims in [#"{"email_verified":false}"#, #"{"email_verified":1}"#, #"{"is_private_email":true}"#] {
             let answer = try await world.service.signInWithApple(
                 try await world.appleToken("mallory", .init(claims: claims)))

@@ -4,13 +4,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What befalls a database while the service runs: each is answered 503 and is over soon after its end, and the
-/// process stays the same.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
+/// Faults of the database while the service runs: each is answered 503, the service recovers soon after its end, and
+/// the process stays the same.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseFaultTests {
     private struct Fault: Sendable {
         let name: String
-        /// Whether what only reads is answered nevertheless.
-        var readsGoOn = false
+        /// Whether requests that only read may succeed nevertheless.
+        var readsSucceed = false
         let begin: @Sendable (PrivateCluster, ScratchDatabase) async throws -> Void
         let end: @Sendable (PrivateCluster, ScratchDatabase) async throws -> Void
     }
@@ -20,7 +20,7 @@ import Testing
             name: "a power failure", begin: { cluster, _ in try await cluster.crash() },
             end: { cluster, _ in _ = try await cluster.start() }),
         Fault(
-            name: "writes refused", readsGoOn: true,
+            name: "writes refused", readsSucceed: true,
             begin: { _, database in
                 try await database.execute(
                     "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
@@ -38,7 +38,7 @@ import Testing
             end: { _, database in try await database.execute("ALTER ROLE service CONNECTION LIMIT -1") }),
     ]
 
-    /// A service whose role is not that of the cluster's owner, and somebody who is signed in.
+    /// Runs a service whose role is not that of the cluster's owner, with the tokens of a session.
     private func service(
         _ body: (PrivateCluster, World, _ access: String, _ refresh: String) async throws -> Void
     ) async throws {
@@ -55,26 +55,27 @@ import Testing
                     try await body(
                         cluster, world, created.text("session.accessToken"), created.text("session.refreshToken"))
                     #expect(service.isRunning)
-                    #expect(!service.log.contains("unforeseen error"))
+                    #expect(!service.log.contains("request failed unexpectedly"))
                 }
             }
         }
     }
 
-    private func expectPutOff(_ answer: Answer, _ name: String, _ location: SourceLocation = #_sourceLocation) {
+    private func expectUnavailable(_ answer: Answer, _ name: String, _ location: SourceLocation = #_sourceLocation) {
         #expect(answer.status == 503, "\(name): \(answer.text)", sourceLocation: location)
         #expect(answer.code == "temporarily_unavailable", "\(name)", sourceLocation: location)
         #expect((1...3).contains(answer.retryAfter ?? 0), "\(name)", sourceLocation: location)
     }
 
-    private func awaitReturn(of service: Countersign, _ access: String, after name: String) async throws {
+    private func awaitRecovery(of service: Countersign, _ access: String, after name: String) async throws {
         try await eventually("the service to be back after \(name)", within: .seconds(30)) {
             let isReady = try await service.privateGet("/health/ready").status == 200
             return try await service.get("/v1/account", bearer: access).status == 200 && isReady
         }
     }
 
-    @Test func `whatever befalls the database is answered 503, and over soon after its end`() async throws {
+    @Test func `every fault of the database is answered 503, and the service recovers soon after its end`() async throws
+    {
         try await service { cluster, world, access, first in
             let service = world.service
             let appleToken = try await world.appleToken("kim")
@@ -89,14 +90,14 @@ import Testing
                 async let signIn = service.signInWithApple(appleToken)
                 async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
                 async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: access)
-                for answer in try await [signIn, renewal, signOut] { expectPutOff(answer, fault.name) }
+                for answer in try await [signIn, renewal, signOut] { expectUnavailable(answer, fault.name) }
                 let read = try await account
-                if !fault.readsGoOn || read.status != 200 { expectPutOff(read, fault.name) }
+                if !fault.readsSucceed || read.status != 200 { expectUnavailable(read, fault.name) }
                 #expect(try await service.privateGet("/health/live").status == 200)
                 #expect(try await service.get("/.well-known/jwks.json").status == 200)
 
                 try await fault.end(cluster, world.scratch)
-                try await awaitReturn(of: service, access, after: fault.name)
+                try await awaitRecovery(of: service, access, after: fault.name)
                 #expect(try await service.signInWithApple(appleToken).text("status") == "signedIn")
                 let renewed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
                 refresh = try renewed.text("refreshToken")
@@ -104,7 +105,9 @@ import Testing
         }
     }
 
-    @Test func `connections that are ended again and again cost some a 503, and nobody more`() async throws {
+    @Test func `connections that are terminated again and again cost some requests a 503, and nothing more`()
+        async throws
+    {
         try await service { _, world, access, _ in
             let token = try await world.appleToken("kim")
             try await withThrowingTaskGroup(of: [Answer].self) { group in
@@ -123,10 +126,10 @@ import Testing
                         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'service'")
                 }
                 for try await answers in group {
-                    for answer in answers where answer.status != 200 { expectPutOff(answer, "ended connections") }
+                    for answer in answers where answer.status != 200 { expectUnavailable(answer, "ended connections") }
                 }
             }
-            try await awaitReturn(of: world.service, access, after: "ended connections")
+            try await awaitRecovery(of: world.service, access, after: "ended connections")
         }
     }
 }

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct DatabaseLossTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseLossTests {
     @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
         try await Sandbox.run { sandbox in
             try await PrivateCluster.run { cluster, url in
@@ -28,7 +28,7 @@ import Testing
                         #expect(answer.code == "temporarily_unavailable")
                         #expect((answer.retryAfter ?? 0) >= 1)
                     }
-                    // Whatever needs no database still works.
+                    // Requests that need no database still succeed.
                     #expect(try await service.signInWithApple("a.b.c").status == 401)
                     #expect(try await service.get("/.well-known/jwks.json").status == 200)
                     #expect(try await service.privateGet("/health/ready").status == 503)

@@ -5,9 +5,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the senders of events are answered, over HTTP.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct EventDeliveryTests {
-    /// A token that is no event of the provider's, and why.
+/// The answers to the senders of events, over HTTP.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventDeliveryTests {
+    /// A token that is no event of the provider's, and the reason of its refusal.
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let reason: TokenRejection
@@ -37,7 +37,7 @@ import Testing
             .init("nothing", .malformed, "invalid_request") { _ in "" },
             .init("no token", .malformed, "invalid_request") { _ in "a.b.c" },
             .init("of another's key", .signatureMismatch, "invalid_key") { isApple in
-                try EventWorld.signed(event(isApple), by: TokenMint.stranger)
+                try EventWorld.signed(event(isApple), by: TokenMint.otherSigner)
             },
             .init("of HS256", .algorithmRejected, "invalid_key") { isApple in
                 try EventWorld.signed(
@@ -75,7 +75,7 @@ import Testing
             let kim = try await world.appleAccount("kim")
             for refused in Refused.all {
                 let name = refused.testDescription
-                let apple = try await world.service.tellApple(refused.token(true))
+                let apple = try await world.service.deliverAppleEvent(refused.token(true))
                 #expect(apple.status == 400, "\(name)")
                 #expect(apple.code == "invalid_request", "\(name)")
                 #expect(apple.header("Content-Type") == "application/problem+json")
@@ -83,7 +83,7 @@ import Testing
                 let line = try await world.service.logged(try apple.text("requestId"))
                 #expect(line["reason"]?.string == refused.reason.rawValue, "\(name)")
 
-                let google = try await world.service.tellGoogle(refused.token(false))
+                let google = try await world.service.deliverGoogleEvent(refused.token(false))
                 #expect(google.status == 400, "\(name)")
                 #expect(google.header("Content-Type") == "application/json")
                 #expect(google.header("Content-Language") == "en")
@@ -91,10 +91,10 @@ import Testing
                 #expect(google.json?["description"]?.string?.isEmpty == false)
                 #expect(google.json?.members?.count == 2)
             }
-            // Our own access token is nobody's event, whoever it belongs to.
+            // Our own access token is no provider's event, although it belongs to a known person.
             let own = try kim.text("session.accessToken")
-            #expect(try await world.service.tellApple(own).status == 400)
-            #expect(try await world.service.tellGoogle(own).status == 400)
+            #expect(try await world.service.deliverAppleEvent(own).status == 400)
+            #expect(try await world.service.deliverGoogleEvent(own).status == 400)
             for body in ["", "{", "[]", "null", "{}", #"{"payload":5}"#, #"{"payload":null}"#, #"{"payload":{}}"#] {
                 let answer = try await world.service.post("/v1/events/apple", body: Array(body.utf8))
                 #expect(answer.status == 400, "\(body)")
@@ -118,7 +118,7 @@ import Testing
                 #expect(answer.status == 401)
                 #expect(answer.code == "invalid_token")
             }
-            #expect(try await world.service.tellApple(apple).status == 200)
+            #expect(try await world.service.deliverAppleEvent(apple).status == 200)
         }
     }
 
@@ -130,10 +130,10 @@ import Testing
                 "application/json", "application/secevent+jwt", "application/jwt", "text/plain; charset=utf-8",
                 "application/x-www-form-urlencoded", "nonsense",
             ] {
-                let first = try await world.service.tellApple(apple, type: type)
+                let first = try await world.service.deliverAppleEvent(apple, type: type)
                 #expect(first.status == 200, "\(type)")
                 #expect(first.body == [])
-                let second = try await world.service.tellGoogle(google, type: type)
+                let second = try await world.service.deliverGoogleEvent(google, type: type)
                 #expect(second.status == 202, "\(type)")
                 #expect(second.body == [])
             }
@@ -152,20 +152,23 @@ import Testing
         }
     }
 
-    @Test func `without the keys the sender is told to come again, and does not come in vain`() async throws {
+    @Test func `without the keys the sender is asked to retry, and a retry succeeds`() async throws {
         try await EventWorld.run(withKeys: false) { world in
             let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
             let google = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            for answer in [try await world.service.tellApple(apple), try await world.service.tellGoogle(google)] {
+            for answer in [
+                try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
+            ] {
                 #expect(answer.status == 503)
                 #expect(answer.code == "provider_unavailable")
                 #expect((answer.retryAfter ?? 0) > 0)
             }
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
-            world.keyServer.comeUp()
+            world.keyServer.becomeAvailable()
             try await eventually("the events") {
                 let statuses = [
-                    try await world.service.tellApple(apple).status, try await world.service.tellGoogle(google).status,
+                    try await world.service.deliverAppleEvent(apple).status,
+                    try await world.service.deliverGoogleEvent(google).status,
                 ]
                 return statuses == [200, 202]
             }
@@ -173,13 +176,15 @@ import Testing
         }
     }
 
-    /// Nobody can say whether it is one of the provider's new keys until the set may be fetched again.
-    @Test func `an event of an unknown key is to be shown again when the keys may be asked for`() async throws {
+    /// Whether it is one of the provider's new keys is unknown until the set may be fetched again.
+    @Test func `an event of an unknown key is to be retried once the keys may be fetched again`() async throws {
         try await EventWorld.run { world in
             let header = try TokenMint.shared.header(.rs256).with("kid", "unknown")
             let apple = try EventWorld.signed(Refused.event(true), header: header)
             let google = try EventWorld.signed(Refused.event(false), header: header)
-            for answer in [try await world.service.tellApple(apple), try await world.service.tellGoogle(google)] {
+            for answer in [
+                try await world.service.deliverAppleEvent(apple), try await world.service.deliverGoogleEvent(google),
+            ] {
                 #expect(answer.status == 503)
                 #expect(answer.code == "provider_unavailable")
                 #expect((1...60).contains(answer.retryAfter ?? 0))
@@ -188,49 +193,51 @@ import Testing
     }
 
     @Test func `a provider that is not offered takes no events`() async throws {
-        try await EventWorld.run(["google.clientIds": Countersign.leftOut, "google.keysUrl": Countersign.leftOut]) {
+        try await EventWorld.run(["google.clientIds": Countersign.unset, "google.keysUrl": Countersign.unset]) {
             world in
             let token = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            let answer = try await world.service.tellGoogle(token)
+            let answer = try await world.service.deliverGoogleEvent(token)
             #expect(answer.status == 404)
             #expect(answer.code == "not_found")
             let apple = try EventWorld.signed(EventWorld.appleEvent("email-disabled", of: "kim", id: "a1"))
-            #expect(try await world.service.tellApple(apple).status == 200)
+            #expect(try await world.service.deliverAppleEvent(apple).status == 200)
         }
     }
 
     // MARK: What Apple has really sent
 
     @Test(arguments: try Vectors.realAppleNotifications)
-    func `a real notification is taken once by whom it is for, and signs nobody in`(
+    func `a real notification is accepted once by its audience, and signs nobody in`(
         notification: Vectors.RealToken
     ) async throws {
         let keys = try Vectors.keySet(named: #require(notification.keySets.first))
         try await EventWorld.run(["apple.clientIds": notification.audience], keys: keys) { world in
             var tampered = Array(notification.token.utf8)
-            let place = try #require(tampered.firstIndex(of: UInt8(ascii: "."))) + 100
-            tampered[place] = tampered[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
-            let forged = try await world.service.tellApple(String(decoding: tampered, as: UTF8.self))
+            let index = try #require(tampered.firstIndex(of: UInt8(ascii: "."))) + 100
+            tampered[index] = tampered[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let forged = try await world.service.deliverAppleEvent(String(decoding: tampered, as: UTF8.self))
             #expect(forged.status == 400)
             #expect(try await world.service.signInWithApple(notification.token).code == "invalid_token")
-            #expect(try await world.service.tellGoogle(notification.token).status == 400)
+            #expect(try await world.service.deliverGoogleEvent(notification.token).status == 400)
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 0)
 
-            for _ in 1...2 { #expect(try await world.service.tellApple(notification.token).status == 200) }
+            for _ in 1...2 { #expect(try await world.service.deliverAppleEvent(notification.token).status == 200) }
             try await eventually("the end of the event") {
                 try await world.count("SELECT count(*) FROM provider_events WHERE status = 'unknown_subject'") == 1
             }
-            #expect(try await world.service.tellApple(notification.token).status == 200)
+            #expect(try await world.service.deliverAppleEvent(notification.token).status == 200)
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 1)
         }
     }
 
-    @Test func `real tokens are refused as events, and real notifications by whom they are not for`() async throws {
+    @Test func `real tokens are refused as events, and real notifications of another audience are refused`()
+        async throws
+    {
         let tokens = try Vectors.realIDTokens.filter { $0.issuer.contains("apple") }
         for token in tokens {
             let keys = try Vectors.keySet(named: #require(token.keySets.first))
             try await EventWorld.run(["apple.clientIds": token.audience], keys: keys) { world in
-                let answer = try await world.service.tellApple(token.token)
+                let answer = try await world.service.deliverAppleEvent(token.token)
                 #expect(answer.status == 400)
                 let line = try await world.service.logged(try answer.text("requestId"))
                 #expect(line["reason"]?.string == "claim_missing")
@@ -239,7 +246,7 @@ import Testing
         let notification = try #require(try Vectors.realAppleNotifications.first)
         let keys = try Vectors.keySet(named: #require(notification.keySets.first))
         try await EventWorld.run(keys: keys) { world in
-            let answer = try await world.service.tellApple(notification.token)
+            let answer = try await world.service.deliverAppleEvent(notification.token)
             #expect(answer.status == 400)
             let line = try await world.service.logged(try answer.text("requestId"))
             #expect(line["reason"]?.string == "audience_rejected")

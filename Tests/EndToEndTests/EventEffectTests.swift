@@ -5,30 +5,30 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What comes of an event that was acknowledged.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct EventEffectTests {
+/// The effects of events that were acknowledged.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventEffectTests {
     @Test func `a session ends within a second of the event, and a repetition ends no later one`() async throws {
         try await EventWorld.run { world in
             var waits: [Duration] = []
-            // A machine that does something else for a moment makes one of them late, not all.
+            // A busy machine may delay one of them, not all.
             for person in ["kim", "ada", "bob"] {
                 let session = try await world.appleAccount(person)
                 let other = try await world.googleAccount(person)
                 #expect(try await world.service.isOpen(session))
                 let event = try EventWorld.signed(
                     EventWorld.appleEvent("consent-revoked", of: person, id: "a-\(person)"))
-                let answer = try await world.service.tellApple(event)
+                let answer = try await world.service.deliverAppleEvent(event)
                 let acknowledged = ContinuousClock.now
                 #expect(answer.status == 200)
                 try await eventually("the end of the session") { try await !world.service.isOpen(session) }
                 waits.append(ContinuousClock.now - acknowledged)
                 #expect(try await world.service.isOpen(other))
 
-                // The person has consented anew.
+                // The person has consented again.
                 let again = try await world.service.signInWithApple(
-                    EventWorld.signed(EventWorld.appleClaims(person, EventWorld.afresh)))
+                    EventWorld.signed(EventWorld.appleClaims(person, EventWorld.signedInNow)))
                 #expect(try again.text("status") == "signedIn")
-                #expect(try await world.service.tellApple(event).status == 200)
+                #expect(try await world.service.deliverAppleEvent(event).status == 200)
                 #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 0)
                 #expect(try await world.service.isOpen(again))
             }
@@ -41,25 +41,22 @@ import Testing
         try await EventWorld.run { world in
             let session = try await world.googleAccount("kim")
             let ended = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-            #expect(try await world.service.tellGoogle(ended).status == 202)
+            #expect(try await world.service.deliverGoogleEvent(ended).status == 202)
             try await eventually("the end of the session") { try await !world.service.isOpen(session) }
 
             let disabled = try EventWorld.signed(EventWorld.googleEvent("account-disabled", of: "kim", id: "g2"))
-            #expect(try await world.service.tellGoogle(disabled).status == 202)
+            #expect(try await world.service.deliverGoogleEvent(disabled).status == 202)
             try await eventually("the end of the event") { try await world.isDone("g2") }
             let fresh = try EventWorld.signed(
-                EventWorld.googleClaims("kim", EventWorld.afresh))
+                EventWorld.googleClaims("kim", EventWorld.signedInNow))
             let refused = try await world.service.signInWithGoogle(fresh)
             #expect(refused.status == 403)
             #expect(refused.code == "account_disabled")
 
             let enabled = try EventWorld.signed(
                 EventWorld.googleEvent(
-                    "account-enabled", of: "kim", id: "g3",
-                    [
-                        ("iat", .integer(EventWorld.now - 20))
-                    ]))
-            #expect(try await world.service.tellGoogle(enabled).status == 202)
+                    "account-enabled", of: "kim", id: "g3", [("iat", .integer(EventWorld.now - 20))]))
+            #expect(try await world.service.deliverGoogleEvent(enabled).status == 202)
             try await eventually("the end of the event") { try await world.isDone("g3") }
             #expect(try await world.service.signInWithGoogle(fresh).status == 200)
         }
@@ -78,31 +75,24 @@ import Testing
             }
             #expect(try await shown()?.bool == nil)
             for (number, type) in ["email-disabled", "email-enabled"].enumerated() {
+                let time = EventWorld.now - 30 + Int64(number)
+                let content = #"{"type":"\#(type)","sub":"kim","event_time":\#(time)}"#
                 let event = try EventWorld.signed(
-                    EventWorld.appleEvent(
-                        type, of: "kim", id: type,
-                        [
-                            (
-                                "events",
-                                .string(
-                                    #"{"type":"\#(type)","sub":"kim","event_time":\#(EventWorld.now - 30 + Int64(number))}"#
-                                )
-                            )
-                        ]))
-                #expect(try await world.service.tellApple(event).status == 200)
+                    EventWorld.appleEvent(type, of: "kim", id: type, [("events", .string(content))]))
+                #expect(try await world.service.deliverAppleEvent(event).status == 200)
                 try await eventually("the end of the event") { try await world.isDone(type) }
                 #expect(try await shown()?.bool == (type == "email-enabled"))
             }
         }
     }
 
-    @Test func `what was taken is counted, be it known or not`() async throws {
+    @Test func `accepted events are counted, of known and of unknown types`() async throws {
         try await EventWorld.run { world in
             let unknown = try EventWorld.signed(EventWorld.appleEvent("account-frozen", of: "kim", id: "a1"))
-            for _ in 1...2 { #expect(try await world.service.tellApple(unknown).status == 200) }
+            for _ in 1...2 { #expect(try await world.service.deliverAppleEvent(unknown).status == 200) }
             let forged = try EventWorld.signed(
-                EventWorld.appleEvent("consent-revoked", of: "kim", id: "a2"), by: TokenMint.stranger)
-            #expect(try await world.service.tellApple(forged).status == 400)
+                EventWorld.appleEvent("consent-revoked", of: "kim", id: "a2"), by: TokenMint.otherSigner)
+            #expect(try await world.service.deliverAppleEvent(forged).status == 400)
             var page = ""
             try await eventually("the end of the event") {
                 page = try await world.service.privateGet("/metrics").text
@@ -125,13 +115,13 @@ import Testing
             let google = try await world.googleAccount("kim")
             try await world.scratch.withPool { database in
                 try await database.transaction { transaction in
-                    // Whoever acts on the events waits for this.
+                    // The worker that processes the events waits for these locks.
                     _ = try await transaction.execute("SELECT FROM accounts FOR UPDATE")
                     let first = try EventWorld.signed(EventWorld.appleEvent("consent-revoked", of: "kim", id: "a1"))
                     let second = try EventWorld.signed(EventWorld.googleEvent("sessions-revoked", of: "kim", id: "g1"))
-                    #expect(try await world.service.tellApple(first).status == 200)
-                    #expect(try await world.service.tellGoogle(second).status == 202)
-                    try await eventually("somebody who waits") {
+                    #expect(try await world.service.deliverAppleEvent(first).status == 200)
+                    #expect(try await world.service.deliverGoogleEvent(second).status == 202)
+                    try await eventually("a worker that waits") {
                         let waiting = try await transaction.query(
                             """
                             SELECT EXISTS (
@@ -169,7 +159,7 @@ import Testing
                     for number in 1...50 {
                         group.addTask {
                             let service = number % 2 == 0 ? world.service : other
-                            return try await patiently { try await service.tellApple(event) }.status
+                            return try await retryWhileUnavailable { try await service.deliverAppleEvent(event) }.status
                         }
                     }
                     for try await status in group { #expect(status == 200) }

@@ -5,21 +5,21 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A service that trusts the keys of `TokenMint.shared` as Apple's and Google's, so that a test can write whatever token
-/// or event it wants.
+/// A service that trusts the keys of `TokenMint.shared` as Apple's and Google's, so that a test can sign any token and
+/// any event.
 struct EventWorld: Sendable {
     static let risc = "https://schemas.openid.net/secevent/risc/event-type/"
 
     let service: Countersign
     let scratch: ScratchDatabase
     let settings: Countersign.Settings
-    let keyServer: KeyAddress
+    let keyServer: KeySetServer
 
     static func run(
         _ settings: Countersign.Settings = [:], keys: [UInt8]? = nil, withKeys hasKeys: Bool = true,
         _ body: (EventWorld) async throws -> Void
     ) async throws {
-        let keyServer = try KeyAddress(keys ?? TokenMint.shared.keySetDocument, isUp: hasKeys)
+        let keyServer = try KeySetServer(keys ?? TokenMint.shared.keySetDocument, isUp: hasKeys)
         try await ScratchDatabase.withMigrated { scratch in
             let all = [
                 "postgres.url": scratch.url, "postgres.poolSize": "4", "apple.keysUrl": keyServer.url + "/apple",
@@ -32,8 +32,8 @@ struct EventWorld: Sendable {
         }
     }
 
-    /// Where both providers publish their keys.
-    final class KeyAddress: Sendable {
+    /// The server of both providers' key sets.
+    final class KeySetServer: Sendable {
         private let isUp: Flag
         private let server: LoopbackServer
 
@@ -52,17 +52,17 @@ struct EventWorld: Sendable {
 
         var url: String { server.url }
 
-        func comeUp() { isUp.value.withLock { $0 = true } }
+        func becomeAvailable() { isUp.value.withLock { $0 = true } }
     }
 
     // MARK: Tokens
 
     static var now: Int64 { Int64(Date.now.timeIntervalSince1970) }
 
-    /// Of a token: that the person signs in now.
-    static var afresh: [(String, TokenMint.Literal?)] { [("iat", .integer(now)), ("auth_time", .integer(now))] }
+    /// The changes of a token by which the person signs in now.
+    static var signedInNow: [(String, TokenMint.Literal?)] { [("iat", .integer(now)), ("auth_time", .integer(now))] }
 
-    /// What Apple says of somebody who signed in a minute ago.
+    /// The claims of Apple's token for a person who signed in a minute ago.
     static func appleClaims(_ subject: String, _ changes: [(String, TokenMint.Literal?)] = []) -> TokenMint.Members {
         var claims: TokenMint.Members = [
             "iss": "https://appleid.apple.com", "aud": .string(Countersign.appleClient), "sub": .string(subject),
@@ -81,7 +81,7 @@ struct EventWorld: Sendable {
         return claims
     }
 
-    /// Something that happened half a minute ago.
+    /// An event of half a minute ago.
     static func appleEvent(
         _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
     ) -> TokenMint.Members {
@@ -100,8 +100,8 @@ struct EventWorld: Sendable {
     static func googleEvent(
         _ type: String, of subject: String, id: String, _ changes: [(String, TokenMint.Literal?)] = []
     ) -> TokenMint.Members {
-        let event =
-            #"{"\#(risc)\#(type)":{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}}}"#
+        let identity = #"{"subject_type":"iss-sub","iss":"https://accounts.google.com/","sub":"\#(subject)"}"#
+        let event = #"{"\#(risc)\#(type)":{"subject":\#(identity)}}"#
         var claims: TokenMint.Members = [
             "iss": "https://accounts.google.com/", "aud": .string(Countersign.googleClient),
             "iat": .integer(now - 30),
@@ -119,7 +119,7 @@ struct EventWorld: Sendable {
 
     // MARK: Calls
 
-    /// A new account of this person: the answer that made it.
+    /// Creates an account of this person, and returns the answer.
     func appleAccount(_ subject: String) async throws -> Answer {
         try await account(try await service.signInWithApple(Self.signed(Self.appleClaims(subject))))
     }
@@ -144,16 +144,16 @@ struct EventWorld: Sendable {
 }
 
 extension Countersign {
-    func tellApple(_ payload: String, type: String = "application/json") async throws -> Answer {
+    func deliverAppleEvent(_ payload: String, type: String = "application/json") async throws -> Answer {
         let body: TokenMint.Members = ["payload": .string(payload)]
         return try await post("/v1/events/apple", body: body.bytes, type: type)
     }
 
-    func tellGoogle(_ token: String, type: String = "application/secevent+jwt") async throws -> Answer {
+    func deliverGoogleEvent(_ token: String, type: String = "application/secevent+jwt") async throws -> Answer {
         try await post("/v1/events/google", body: Array(token.utf8), type: type)
     }
 
-    /// Whether the session that was answered is alive.
+    /// Whether the session of this answer is live.
     func isOpen(_ signedIn: Answer) async throws -> Bool {
         let answer = try await get("/v1/account", bearer: try signedIn.text("session.accessToken"))
         #expect([200, 401].contains(answer.status))

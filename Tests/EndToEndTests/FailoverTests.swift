@@ -4,9 +4,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A primary that dies and the standby that takes its place.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct FailoverTests {
-    /// Somebody with two identities, and a ticket of somebody else's.
+/// A primary that fails and the standby that replaces it.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FailoverTests {
+    /// A person with two identities, and the link ticket of another person.
     private struct Person: Sendable {
         let access: String
         let appleIdentity: String
@@ -15,23 +15,23 @@ import Testing
         let ticket: String
     }
 
-    /// What was answered, and so must be there for ever.
-    private enum Promise: Sendable {
+    /// A change that was acknowledged to a client and so must be durable.
+    private enum Change: Sendable {
         case unlinked(identityID: String)
         case created(person: String)
         case signedOut(accountID: String)
     }
 
-    private final class Promises: Sendable {
-        private let given = Mutex<[Promise]>([])
-        /// Whether the primary, which gave the first of them, is no more.
+    private final class AcknowledgedChanges: Sendable {
+        private let changes = Mutex<[Change]>([])
+        /// Whether the primary, which made the first of them, has crashed.
         let isPrimaryDead = Atomic(false)
 
-        func keep(_ promise: Promise) { given.withLock { $0.append(promise) } }
-        var all: [Promise] { given.withLock(\.self) }
+        func record(_ change: Change) { changes.withLock { $0.append(change) } }
+        var all: [Change] { changes.withLock(\.self) }
     }
 
-    /// A service on the first of two servers, of which the second has everything that the first has confirmed.
+    /// Runs a service on a primary with a synchronous standby.
     private func service(_ body: (PrivateCluster, PrivateCluster, World) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await PrivateCluster.run(isDurable: true) { primary, url in
@@ -85,8 +85,8 @@ import Testing
         }
     }
 
-    /// Asks until the answer is not that of an outage.
-    private static func insist(_ ask: () async throws -> Int) async throws -> Int {
+    /// Repeats a request until its status is not that of an outage.
+    private static func retryThroughOutage(_ ask: () async throws -> Int) async throws -> Int {
         while true {
             let status = try await ask()
             guard status == 503 else { return status }
@@ -95,29 +95,29 @@ import Testing
     }
 
     private static func act(
-        as person: Person, at service: Countersign, _ promises: Promises
+        as person: Person, at service: Countersign, _ acknowledged: AcknowledgedChanges
     ) async throws {
-        let unlinked = try await insist {
+        let unlinked = try await retryThroughOutage {
             try await service.delete("/v1/account/identities/\(person.appleIdentity)", bearer: person.access).status
         }
-        if unlinked == 202 { promises.keep(.unlinked(identityID: person.appleIdentity)) }
+        if unlinked == 202 { acknowledged.record(.unlinked(identityID: person.appleIdentity)) }
         #expect([202, 404].contains(unlinked))
-        let created = try await insist {
+        let created = try await retryThroughOutage {
             try await service.post("/v1/links/create", ["linkTicket": .string(person.ticket)]).status
         }
-        if created == 201 { promises.keep(.created(person: person.newcomer)) }
+        if created == 201 { acknowledged.record(.created(person: person.newcomer)) }
         #expect([201, 410].contains(created))
-        let signedOut = try await insist {
+        let signedOut = try await retryThroughOutage {
             try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: person.access).status
         }
-        if signedOut == 204 { promises.keep(.signedOut(accountID: person.accountID)) }
+        if signedOut == 204 { acknowledged.record(.signedOut(accountID: person.accountID)) }
         #expect([204, 401].contains(signedOut))
     }
 
-    /// How many of a promise's rows are as it says: 1 when it was kept.
-    private func kept(_ promise: Promise, in database: Database) async throws -> Bool {
+    /// Whether the database has this change.
+    private func isKept(_ change: Change, in database: Database) async throws -> Bool {
         let question: SQL =
-            switch promise {
+            switch change {
             case .unlinked(let identityID):
                 "SELECT NOT EXISTS (SELECT FROM identities WHERE identity_id = \(identityID)::uuid)"
             case .created(let person):
@@ -134,35 +134,35 @@ import Testing
 
     @Test func `what was answered before the primary died is there after the standby took over`() async throws {
         try await service { primary, standby, world in
-            let everybody = try await people(16, world)
-            let promises = Promises()
+            let persons = try await people(16, world)
+            let acknowledged = AcknowledgedChanges()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for share in 0..<4 {
                     group.addTask {
-                        for index in stride(from: share, to: everybody.count, by: 4) {
-                            // The second half is kept for afterwards, however long the death takes.
-                            while index >= 8, !promises.isPrimaryDead.load(ordering: .relaxed) {
+                        for index in stride(from: share, to: persons.count, by: 4) {
+                            // The second half acts after the crash, however long that takes.
+                            while index >= 8, !acknowledged.isPrimaryDead.load(ordering: .relaxed) {
                                 try await Task.sleep(for: .milliseconds(10))
                             }
-                            try await Self.act(as: everybody[index], at: world.service, promises)
+                            try await Self.act(as: persons[index], at: world.service, acknowledged)
                         }
                     }
                 }
-                try await eventually("some promises") { promises.all.count >= 4 }
+                try await eventually("some changes") { acknowledged.all.count >= 4 }
                 try await primary.crash()
-                promises.isPrimaryDead.store(true, ordering: .relaxed)
-                let before = promises.all.count
+                acknowledged.isPrimaryDead.store(true, ordering: .relaxed)
+                let before = acknowledged.all.count
                 try await standby.promote()
                 try await eventually("the service to be back", within: .seconds(30)) {
                     try await world.service.privateGet("/health/ready").status == 200
                 }
                 try await group.waitForAll()
-                #expect(promises.all.count > before)
+                #expect(acknowledged.all.count > before)
             }
             try await world.scratch.withPool { database in
-                for promise in promises.all {
-                    let isKept = try await kept(promise, in: database)
-                    #expect(isKept, "\(promise)")
+                for change in acknowledged.all {
+                    let isKept = try await isKept(change, in: database)
+                    #expect(isKept, "\(change)")
                 }
             }
         }

@@ -4,21 +4,21 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The moment in which the provider has used up a code and we have not kept what it gave for it.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct GrantCrashTests {
-    enum Moment: CaseIterable, Sendable {
-        /// The provider has done its part, and its answer is on its way.
+/// Crashes after the provider has consumed a code and before its grant is stored.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GrantCrashTests {
+    enum CrashPoint: CaseIterable, Sendable {
+        /// The provider has issued its tokens, and its answer is on its way.
         case beforeTheAnswer
-        /// The answer is here and is being stored.
+        /// The answer has arrived and is being stored.
         case beforeTheCommit
     }
 
-    /// Posts the credential and kills the service at this moment.
+    /// Posts the credential and kills the service at this point.
     private func kill(
-        _ service: Countersign, at moment: Moment, of credential: World.Credential, person: String, _ world: World
+        _ service: Countersign, at point: CrashPoint, of credential: World.Credential, person: String, _ world: World
     ) async throws {
         let issued = try await world.grants(of: person).count + 1
-        switch moment {
+        switch point {
         case .beforeTheAnswer:
             try await world.sandbox.fail("/apple/auth/token", .hang, times: 1, afterwards: true)
             try await kill(service, amid: credential) {
@@ -38,12 +38,12 @@ import Testing
                     }
                 }
             }
-            // What the dead process had begun ends when PostgreSQL finds its connection dead.
+            // A statement of the dead process ends when PostgreSQL finds its connection closed.
             try await eventually("the end of its connections") { try await world.count(Self.connections("true")) == 0 }
         }
     }
 
-    /// Those of services, not of this test.
+    /// Counts the connections of services, without those of this test.
     private static func connections(_ condition: SQL) -> SQL {
         """
         SELECT count(*) FROM pg_stat_activity
@@ -52,12 +52,12 @@ import Testing
     }
 
     private func kill(
-        _ service: Countersign, amid credential: World.Credential, when isTime: () async throws -> Bool
+        _ service: Countersign, amid credential: World.Credential, when isReached: () async throws -> Bool
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             // The connection breaks before any answer: that is the test.
             group.addTask { _ = try? await service.signIn(credential.provider, credential.codeAlone) }
-            try await eventually("the moment to kill", isTime)
+            try await eventually("the crash point", isReached)
             service.send(SIGKILL)
             let ending = await service.end()
             #expect(ending.status == nil)
@@ -65,14 +65,14 @@ import Testing
         }
     }
 
-    @Test(arguments: Moment.allCases)
+    @Test(arguments: CrashPoint.allCases)
     func `killed before what a code brought is kept, the service leaves no half account, and the next sign-in works`(
-        moment: Moment
+        point: CrashPoint
     ) async throws {
         try await World.run { world in
             try await world.newPerson("kim")
             let lost = try await world.authorize("kim")
-            try await kill(world.service, at: moment, of: lost, person: "kim", world)
+            try await kill(world.service, at: point, of: lost, person: "kim", world)
             let rows = try await world.count(
                 """
                 SELECT (SELECT count(*) FROM accounts) + (SELECT count(*) FROM identities)
@@ -82,7 +82,7 @@ import Testing
 
             try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)
-                // The phone that got no answer tries again: the code is spent, the token still good.
+                // The phone that got no answer tries again: the code is spent, the token still valid.
                 let spent = try await service.signIn(.apple, lost.codeAlone)
                 #expect(spent.status == 401)
                 #expect(spent.code == "invalid_token")
@@ -91,7 +91,7 @@ import Testing
 
                 let created = try await next.create(try await next.authorize("kim"), by: \.codeAlone)
                 #expect(try created.text("identity.authorization") == "active")
-                // The token that nobody here has ever seen dies with the others.
+                // The refresh token that was never stored here ends with the others.
                 let access = try created.text("session.accessToken")
                 #expect(try await service.delete("/v1/account", bearer: access).status == 202)
                 try await eventually("the revocation") { try await next.grants(of: "kim").allSatisfy { !$0.isLive } }
@@ -100,13 +100,13 @@ import Testing
         }
     }
 
-    @Test(arguments: Moment.allCases)
+    @Test(arguments: CrashPoint.allCases)
     func `killed before a known person's new grant is kept, the service still has the old one`(
-        moment: Moment
+        point: CrashPoint
     ) async throws {
         try await World.run { world in
             let created = try await world.newGrantedAccount("kim")
-            try await kill(world.service, at: moment, of: try await world.authorize("kim"), person: "kim", world)
+            try await kill(world.service, at: point, of: try await world.authorize("kim"), person: "kim", world)
             #expect(try await world.count("SELECT count(*) FROM provider_grants WHERE identity_id IS NOT NULL") == 1)
             try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
                 let next = World(service: service, sandbox: world.sandbox, scratch: world.scratch)

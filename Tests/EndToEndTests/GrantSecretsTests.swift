@@ -6,9 +6,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What codes bring, and what is left of a person in the end.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct GrantSecretsTests {
-    /// Everything in the database, as a thief of a backup reads it.
+/// Secrets of code exchanges, and personal data after the deletion of an account.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct GrantSecretsTests {
+    /// A dump of the whole database, as a thief of a backup reads it.
     private func dump(_ world: World) throws -> String {
         let process = Process()
         let output = Pipe()
@@ -22,12 +22,12 @@ import Testing
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Whatever has the shape of a token of three parts, whoever made it: client secrets are such, and nobody sees them.
+    /// All texts that look like a JWT, of any issuer: client secrets are JWTs, and no client may see them.
     private func tokens(in text: String) -> [String] {
         text.matches(of: /eyJ[A-Za-z0-9_-]+\.eyJ[A-Za-z0-9_-]+/).map { String($0.output) }
     }
 
-    /// The keys that sign and identify us.
+    /// Our own client secrets and keys.
     private func ownSecrets() throws -> Canaries {
         var secrets = Canaries()
         _ = secrets.add("Google's client secret", World.googleSecret)
@@ -35,7 +35,7 @@ import Testing
         for line in String(decoding: pem, as: UTF8.self).split(separator: "\n") where line.utf8.count == 64 {
             _ = secrets.add("a line of the .p8", String(line))
         }
-        // RFC 5915: the private number of a P-256 key stands behind 36 octets of PKCS#8.
+        // RFC 5915: the private key of P-256 follows 36 octets of PKCS#8.
         _ = secrets.add("the number in the .p8", Canaries.digits(Array(try World.appleKey.get().der[36..<68])))
         let ring = try String(contentsOfFile: Countersign.keyRingPath.get(), encoding: .utf8)
         let key = try #require(ring.split(whereSeparator: \.isWhitespace).last.map(String.init))
@@ -44,7 +44,7 @@ import Testing
         return secrets
     }
 
-    /// What a provider will answer to a code, with tokens that we can find again.
+    /// A provider's answer to a code, with tokens that a search can find.
     private func exchange(_ name: String, _ secrets: inout Canaries) -> Sandbox.ExchangeChanges {
         let refresh = secrets.add("\(name) refresh token", "canary-refresh-token-\(name)")
         let access = secrets.add("\(name) access token", "canary-access-token-\(name)")
@@ -88,23 +88,23 @@ import Testing
             let other = try await world.sandbox.authorizeGoogle(
                 "bird", clientID: Countersign.googleClient, forceConsent: true, exchange: exchange("google", &secrets))
             _ = subject.add("subject at Google", other.userID)
-            let met = try await service.post(
+            let linkRequired = try await service.post(
                 "/v1/sign-in/google",
                 [
                     "idToken": .string(secrets.add(token: "Google token", other.idToken)),
                     "serverAuthCode": .string(secrets.add("Google code", other.serverAuthCode)),
                 ])
             let linked = try await service.post(
-                "/v1/links/bind", ["linkTicket": .string(try met.text("linkTicket"))], bearer: access)
+                "/v1/links/bind", ["linkTicket": .string(try linkRequired.text("linkTicket"))], bearer: access)
             #expect(linked.status == 200)
             #expect(try linked.text("identity.authorization") == "active")
-            try await refuse(world, &secrets)
+            try await provokeRefusals(world, &secrets)
 
             let leaving = try await service.signIn(
                 .apple, try await world.authorize("bird").tokenAlone.with("device", device))
             let bearer = try leaving.text("session.accessToken")
 
-            // The dump can be read: what is there is found.
+            // The dump can be searched: stored data is found.
             let living = try dump(world)
             #expect(person.found(inDump: living) == ["email", "device", "given name"])
             #expect(subject.found(inDump: living).count == 2)
@@ -121,17 +121,17 @@ import Testing
             #expect(person.found(inDump: deleted) == [])
             #expect(try await world.rows().isEmpty)
 
-            // An hour later, as the first sweep of another process sees it, nothing knows the subject either.
+            // After an hour the first deletion of expired data, by another process, removes the subject too.
             try await world.scratch.execute("UPDATE outbox SET finished_at = finished_at - interval '2 hours'")
             let ending = await service.stop()
             #expect(ending.status == 0)
             let log = ending.output + ending.error
             #expect(secrets.found(in: log) + person.found(in: log) + subject.found(in: log) == [])
             #expect(tokens(in: log) == [])
-            #expect(log.contains("http_503") && log.contains("a code was not exchanged"))
+            #expect(log.contains("http_503") && log.contains("code not exchanged"))
 
             try await Countersign.serve(World.settings(world.scratch, world.sandbox)) { service in
-                try await eventually("the first sweep") {
+                try await eventually("the deletion of the subjects") {
                     try await world.count("SELECT count(*) FROM outbox WHERE subject IS NOT NULL") == 0
                 }
                 #expect(subject.found(inDump: try dump(world)) == [])
@@ -145,14 +145,14 @@ import Testing
         }
     }
 
-    /// Codes that are no good, and endpoints that are not.
-    private func refuse(_ world: World, _ secrets: inout Canaries) async throws {
+    /// Posts invalid codes, and codes to endpoints that fail.
+    private func provokeRefusals(_ world: World, _ secrets: inout Canaries) async throws {
         let service = world.service
         for provider in Sandbox.Provider.allCases {
             let member = provider == .apple ? "authorizationCode" : "serverAuthCode"
             let junk = secrets.add("\(provider) junk", "canary-junk-code-\(provider)")
             #expect(try await service.signIn(provider, [member: .string(junk)]).status == 401)
-            for fault in [Sandbox.Fault.status(503, body: #"{"error":"canary-junk-code-\#(provider)"}"#), .torn] {
+            for fault in [Sandbox.Fault.status(503, body: #"{"error":"canary-junk-code-\#(provider)"}"#), .resetMidBody] {
                 try await world.sandbox.fail(provider.tokenPath, fault)
                 let code = secrets.add("\(provider) code", try await world.authorize("bird", provider).code)
                 #expect(try await service.signIn(provider, [member: .string(code)]).status == 503)

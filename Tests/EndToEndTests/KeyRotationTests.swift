@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `countersign keys`, beside two processes that serve.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct KeyRotationTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct KeyRotationTests {
     private static let issuer = "https://accounts.example.com"
 
     private static func withTwo(_ body: (World, Countersign) async throws -> Void) async throws {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// A line of the command's answer.
+    /// The lines that the command prints.
     private static func keys(_ world: World, _ arguments: String...) async throws -> [JSONValue] {
         let ending = try await Countersign.run(["keys"] + arguments, ["postgres.url": world.scratch.url])
         try #require(ending.status == 0, "\(ending.error)")
@@ -33,15 +33,15 @@ import Testing
         return String(decoding: token.keyID, as: UTF8.self)
     }
 
-    /// The time in which a key is published is 27 s here and 900 s by default, so the 300 s of the key set's
-    /// Cache-Control are 9 s.
+    /// A key is published 27 s before it signs, instead of 900 s by default, so the 300 s of the key set's
+    /// Cache-Control are scaled to 9 s.
     @Test func `while the key is rotated under load no verifier fails, whichever library it uses`() async throws {
         try await Self.withTwo { world, second in
             let services = [world.service, second]
             let verifiers = try TokenVerifier.libraries.map {
                 try TokenVerifier($0, services: services, issuer: Self.issuer, scale: 0.03)
             }
-            for verifier in verifiers { try await verifier.isReady() }
+            for verifier in verifiers { try await verifier.waitUntilReady() }
             let old = try #require(try await Self.keys(world, "list").first?["keyId"]?.string)
             let load = Load()
             try await withThrowingTaskGroup { group in
@@ -55,7 +55,7 @@ import Testing
                             refresh = try answer.text("refreshToken")
                             let token = try answer.text("accessToken")
                             load.count(try Self.keyID(token))
-                            // At the process that did not make it.
+                            // At the process that did not issue it.
                             let account = try await services[1 - index].get("/v1/account", bearer: token)
                             #expect(account.status == 200)
                             for verifier in verifiers { try await verifier.submit(token) }
@@ -67,7 +67,7 @@ import Testing
                     let new = try #require(
                         try await Self.keys(world, "rotate", "--lead", "27").first?["keyId"]?.string)
                     #expect(try await Self.states(world) == ["next", "signing"])
-                    // The same once more makes no other.
+                    // A second rotation makes no further key.
                     #expect(try await Self.keys(world, "rotate").first?["keyId"]?.string == new)
                     for service in services {
                         try await eventually("its publication") {
@@ -75,7 +75,7 @@ import Testing
                             return keys.map { $0["kid"]?.string } == [new, old]
                         }
                     }
-                    try await eventually("its turn") { load.counts[new, default: 0] > 40 }
+                    try await eventually("its signatures") { load.counts[new, default: 0] > 40 }
                     #expect(try await Self.states(world) == ["signing", "verifying"])
                     #expect(load.counts[old, default: 0] > 40)
                     #expect(load.counts.count == 2)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a leaked key opens nothing any more, anywhere, and a refresh makes it good`() async throws {
+    @Test func `tokens of a leaked key are refused by every process, and a refresh replaces them`() async throws {
         try await Self.withTwo { world, second in
             let session = try await world.newAccount("kim")
             let access = try session.text("session.accessToken")

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What several callers do until they are told to stop, counted.
+/// A load that several tasks produce until it ends, counted by outcome.
 final class Load: Sendable {
     private let state = Mutex<(isOver: Bool, counts: [String: Int])>((false, [:]))
 
@@ -10,5 +10,5 @@ final class Load: Sendable {
 
     func end() { state.withLock { $0.isOver = true } }
 
-    func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }
+    func count(_ outcome: String) { state.withLock { $0.counts[outcome, default: 0] += 1 } }
 }

@@ -3,11 +3,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// The log of a running service, as whoever looks for a request finds it.
-@Suite(.sequentially, .timeLimit(.minutes(3))) struct LogTests {
+/// The log of a running service, searched by request id.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(3))) struct LogTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-    @Test func `what a use case says names the request and the trace that it is a part of`() async throws {
+    @Test func `a log line of a use case names the request and the trace that it is a part of`() async throws {
         try await World.run(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]) { world in
             try await world.newPerson("kim")
             let credential = try await world.authorize("kim", .apple)
@@ -19,15 +19,15 @@ import Testing
             #expect(answer.status == 200)
             _ = try await world.service.logged("looked-for")
             let lines = try world.service.logLines().filter { $0["requestId"]?.string == "looked-for" }
-            let said = lines.compactMap { $0["message"]?.string }
-            #expect(said.contains("a code was not exchanged"))
-            #expect(said.contains("request"))
+            let messages = lines.compactMap { $0["message"]?.string }
+            #expect(messages.contains("code not exchanged"))
+            #expect(messages.contains("request"))
             #expect(lines.allSatisfy { $0["traceId"]?.string == Self.trace })
             #expect(lines.allSatisfy { $0["parentId"]?.string == "00f067aa0ba902b7" })
         }
     }
 
-    @Test func `where it is allowed the log says who and from where, and else it does not`() async throws {
+    @Test func `the log has emails and client addresses only where personal data is allowed`() async throws {
         for isAllowed in [true, false] {
             try await World.run(["log.personalData": "\(isAllowed)"]) { world in
                 try await world.newPerson("kim", email: "kim@example.com")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Codes by mail, from the request through a mail server to the session.
-@Suite(.sequentially, .timeLimit(.minutes(5)))
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5)))
 struct MailTests {
     private static let password = "canary horse battery"
     private static let smtpPassword = "canary-smtp-password"
@@ -54,17 +54,17 @@ struct MailTests {
             #expect(signedIn.status == 200, "\(signedIn.text)")
             #expect(try await world.service.post("/v1/sign-in/email-code", attempt).status == 401)
 
-            // The promise to nobody is gone like the other, and nothing was sent for it.
+            // The row of the unknown address is gone like the other, and nothing was sent for it.
             try await eventually("an empty outbox") {
                 try await world.count("SELECT count(*) FROM outbox WHERE template = 'sign_in_code'") == 0
             }
-            // It is counted after it has gone.
+            // It is counted after its row is deleted.
             try await eventually("its count") {
                 try await world.service.metric("countersign_mails_total", #"outcome="dropped""#) == 1
             }
             #expect(!peer.messages.contains { $0.recipients == ["nobody@example.com"] })
 
-            try await eventually("the line of the mail") { world.service.log.contains("a mail was sent") }
+            try await eventually("the log line of the mail") { world.service.log.contains("mail sent") }
             let log = world.service.log.replacing(/[0-9a-f]{8}-[-0-9a-f]{27}|[-0-9]+T[-0-9:.]+Z/, with: "")
             for secret in [code, Self.smtpPassword, Self.password, "kim@example.com"] {
                 #expect(!log.contains(secret), "\(secret) is in the log")
@@ -74,7 +74,7 @@ struct MailTests {
         }
     }
 
-    @Test func `a password is reset by mail, and its owner is told`() async throws {
+    @Test func `a password is reset by mail, and its owner is notified`() async throws {
         try await Self.run { world, peer in
             _ = try await world.service.post(
                 "/v1/accounts", ["email": "kim@example.com", "password": .string(Self.password)])

@@ -28,12 +28,12 @@ extension Trait where Self == MailedWorld {
 }
 
 extension World {
-    /// What has arrived at an address.
+    /// The messages that have arrived at an address.
     func mailbox(_ email: String) throws -> [MailServer.Message] {
         try #require(MailedWorld.server).messages.filter { $0.recipients == [email] }
     }
 
-    /// Waits for the mail of that number to an address.
+    /// Waits for the mail of this number, from 1, to an address.
     func mail(_ number: Int, to email: String) async throws -> MailServer.Message {
         try await eventually("mail \(number) to \(email)") { try mailbox(email).count >= number }
         return try mailbox(email)[number - 1]
@@ -58,7 +58,7 @@ extension World {
         return String(match.1)
     }
 
-    /// The ticket of a person whom nobody has linked.
+    /// The link ticket of a new person.
     func ticket(_ name: String, email: String? = nil) async throws -> String {
         try await newPerson(name, email: email)
         return try await service.signInWithGoogle(try await googleToken(name)).text("linkTicket")
@@ -66,7 +66,7 @@ extension World {
 }
 
 extension Countersign {
-    /// A request with a body by a method of which the fetcher has no need.
+    /// A request with a body, by a method that the fetcher does not offer.
     func send(
         _ method: String, _ path: String, _ members: TokenMint.Members, bearer: String? = nil
     ) async throws -> RawAnswer {
@@ -83,6 +83,6 @@ extension Countersign {
 
 extension RawAnswer {
     var json: JSONValue? { try? JSONValue(parsing: Array(body.utf8)) }
-    /// Of a refusal.
+    /// The error code of a refusal.
     var code: String? { json?["code"]?.string }
 }

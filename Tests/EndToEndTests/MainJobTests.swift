@@ -3,19 +3,19 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct MainJobTests {
     @Test func `a person signs in with Apple, creates, binds Google, refreshes and signs out`() async throws {
         let world = try World.shared
         let service = world.service
         try await world.newPerson("kim")
 
-        let stranger = try await service.signInWithApple(try await world.appleToken("kim"))
-        #expect(stranger.status == 200)
-        #expect(try stranger.text("status") == "linkRequired")
-        #expect(stranger.texts("choices") == ["bind", "create"])
-        #expect(try stranger.text("identity.email") == "kim@example.com")
+        let unlinked = try await service.signInWithApple(try await world.appleToken("kim"))
+        #expect(unlinked.status == 200)
+        #expect(try unlinked.text("status") == "linkRequired")
+        #expect(unlinked.texts("choices") == ["bind", "create"])
+        #expect(try unlinked.text("identity.email") == "kim@example.com")
 
-        let ticket = try stranger.text("linkTicket")
+        let ticket = try unlinked.text("linkTicket")
         let created = try await service.post(
             "/v1/links/create", ["linkTicket": .string(ticket), "displayName": "Kim Example"])
         #expect(created.status == 201)

@@ -6,8 +6,8 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// A service that trusts the keys of `TokenMint.shared`, so that tokens may be written that no provider's software would
-/// write, and a listener at whatever address an attacker's token names.
+/// A service that trusts the keys of `TokenMint.shared`, so that a test can sign tokens that no provider would issue,
+/// and a listener at the address that an attacker's token names.
 private struct MintedWorld: Sendable {
     let service: Countersign
     let keyServer: LoopbackServer
@@ -15,7 +15,7 @@ private struct MintedWorld: Sendable {
 
     static func run(_ body: (MintedWorld) async throws -> Void) async throws {
         let document = try TokenMint.shared.keySetDocument
-        let foreign = try TokenMint.stranger.keySetDocument
+        let foreign = try TokenMint.otherSigner.keySetDocument
         let keyServer = try LoopbackServer { _ in [.respond(body: document)] }
         let attacker = try LoopbackServer { _ in [.respond(body: foreign)] }
         try await ScratchDatabase.withMigrated { scratch in
@@ -29,7 +29,7 @@ private struct MintedWorld: Sendable {
         }
     }
 
-    /// What Apple would say about somebody.
+    /// The claims of Apple's token for a person.
     func claims(_ subject: String) -> TokenMint.Members {
         let now = Int64(Date.now.timeIntervalSince1970)
         return [
@@ -47,10 +47,10 @@ private struct MintedWorld: Sendable {
     }
 }
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct MintedTokenTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct MintedTokenTests {
     @Test func `a token that brings or names its own key is refused, and no connection is opened to it`() async throws {
         try await MintedWorld.run { world in
-            let mint = try TokenMint.stranger
+            let mint = try TokenMint.otherSigner
             let jwk = TokenMint.Literal.raw(
                 String(decoding: mint.keySetDocument, as: UTF8.self).split(separator: "[")[1].split(separator: "}")[0]
                     + "}")
@@ -158,6 +158,6 @@ private struct MintedWorld: Sendable {
 }
 
 extension TokenMint.Literal {
-    /// Whether this is a number that the moment of a sign-in may be.
+    /// Whether this is a valid `auth_time`.
     fileprivate var isTime: Bool { ["0", "-0", "1e-400"].contains(text) }
 }

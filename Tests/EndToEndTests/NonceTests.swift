@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 /// Nonces that the service issues, from the phone's side.
-@Suite(.sequentially, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
-    /// What an app hands to Apple's SDK for a raw nonce.
+@Suite(.limitedConcurrency, .sharedWorld(["nonces.policy": "required"]), .timeLimit(.minutes(5))) struct NonceTests {
+    /// The form of a raw nonce that an app hands to Apple's SDK.
     private static func hex(_ nonce: String) -> String {
         SHA256.hash(Array(nonce.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
@@ -43,7 +43,7 @@ import Testing
         let again = try await world.service.signInWithApple(appleToken, ["nonce": .string(apple)])
         let forged = try await world.service.signInWithApple("a.b.c", ["nonce": .string(apple)])
         #expect(again.code == "invalid_token")
-        // Which check failed is not for the caller.
+        // The caller does not learn which check failed.
         #expect(again.withoutRequestID == forged.withoutRequestID)
         let id = try #require(again.header("X-Request-Id"))
         #expect(try await world.service.logged(id)["reason"]?.string == "nonce_spent")
@@ -57,7 +57,7 @@ import Testing
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    try await patiently {
+                    try await retryWhileUnavailable {
                         try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)])
                     }.status
                 }
@@ -82,12 +82,12 @@ import Testing
     }
 }
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct NoncePolicyTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct NoncePolicyTests {
     @Test func `a provider that is not enabled has no nonces`() async throws {
         let settings = [
-            "google.clientIds": Countersign.leftOut, "google.keysUrl": Countersign.leftOut,
-            "google.serverClientId": Countersign.leftOut, "google.serverClientSecret": Countersign.leftOut,
-            "google.tokenUrl": Countersign.leftOut, "google.revokeUrl": Countersign.leftOut,
+            "google.clientIds": Countersign.unset, "google.keysUrl": Countersign.unset,
+            "google.serverClientId": Countersign.unset, "google.serverClientSecret": Countersign.unset,
+            "google.tokenUrl": Countersign.unset, "google.revokeUrl": Countersign.unset,
         ]
         try await World.run(settings) { world in
             let answer = try await world.service.post("/v1/nonces", ["provider": "google"])

@@ -6,8 +6,8 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What an operator does with the executable while the service runs beside it.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
+/// Commands of an operator while the service runs.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct OperatorTests {
     // MARK: countersign identity revoke
 
     private func revoke(_ identityID: String, _ more: String..., world: World) async throws -> Countersign.Ending {
@@ -16,7 +16,7 @@ import Testing
             ["postgres.url": world.scratch.url])
     }
 
-    /// The words of the line that says what was done: the revocation's id, its status, what became of the identity.
+    /// The words of the command's output: the revocation's id, its status, and `unlinked` or `kept`.
     private func words(_ ending: Countersign.Ending, _ location: SourceLocation = #_sourceLocation) -> [String] {
         #expect(ending.status == 0, "\(ending.error)", sourceLocation: location)
         return ending.output.split(whereSeparator: \.isWhitespace).map(String.init)
@@ -42,7 +42,7 @@ import Testing
         #expect(left.map { $0["authorization"]?.string } == ["active"])
         try await eventually("the revocation") { try await world.grants(of: "two-ways").map(\.endedBy) == [.revoke] }
         #expect(try await world.grants(of: "two-ways", .google).map(\.isLive) == [true])
-        try await eventually("its note") {
+        try await eventually("the record of it") {
             try await world.count("SELECT count(*) FROM outbox WHERE message_id = \(done[0])::uuid AND status = 'done'")
                 == 1
         }
@@ -75,7 +75,7 @@ import Testing
         #expect(try again.text("identity.identityId") == identity)
     }
 
-    @Test func `identity revoke keeps an identity that it is told to keep, and is done where nothing was granted`()
+    @Test func `identity revoke keeps an identity with --keep, and is done where nothing was granted`()
         async throws
     {
         let world = try World.shared
@@ -110,7 +110,7 @@ import Testing
         return try await Countersign.run(["apple", "client-secret", "--client-id", clientID], settings)
     }
 
-    @Test func `apple client-secret prints alone what Apple's endpoint accepts`() async throws {
+    @Test func `apple client-secret prints a secret that Apple's endpoint accepts, and nothing else`() async throws {
         let world = try World.shared
         let ending = try await clientSecret(world: world)
         #expect(ending.status == 0)
@@ -122,7 +122,7 @@ import Testing
             ("grant_type", "refresh_token"), ("refresh_token", "nobody's"),
         ]
         let form = FetchRequest.form(url: world.sandbox.appleTokenURL, fields: fields)
-        // The client is believed: it is the refresh token that is not known.
+        // The client is authenticated; only the refresh token is unknown.
         let answer = Answer(try await world.sandbox.fetcher.fetch(form.uncontended))
         #expect(answer.status == 400)
         #expect(try answer.text("error") == "invalid_grant")
@@ -130,9 +130,9 @@ import Testing
 
     @Test func `apple client-secret wants a client of ours, and a key that is a secret`() async throws {
         let world = try World.shared
-        let stranger = try await clientSecret("com.example.other", world: world)
-        #expect(stranger.status == 2)
-        #expect(stranger.error.contains("--client-id com.example.other is no client of an Apple team"))
+        let unknown = try await clientSecret("com.example.other", world: world)
+        #expect(unknown.status == 2)
+        #expect(unknown.error.contains("--client-id com.example.other is no client of an Apple team"))
 
         let pem = String(decoding: try World.appleKey.get().pem(), as: UTF8.self)
         let trailing = try World.privateFile("trailing.p8", pem + "and more\n")

@@ -3,15 +3,15 @@ import Primitives
 import TestSupport
 import Testing
 
-/// Providers whose keys can't be had, or are others than yesterday.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct OutageTests {
+/// Providers whose keys can't be fetched, or were rotated.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct OutageTests {
     private static let appleKeys = "/apple/auth/keys"
 
-    private static func takeAppleKeysAway(from sandbox: Sandbox) async throws {
+    private static func makeAppleKeysUnavailable(at sandbox: Sandbox) async throws {
         try await sandbox.fail(appleKeys, .status(503))
     }
 
-    /// The fetch that the service makes by itself when it starts, and that is nobody's forced one; its place in the
+    /// Waits for the fetch that the service makes when it starts, which no token forces, and returns its id in the
     /// history.
     private func firstFetch(_ world: World) async throws -> Int64 {
         try #require(try await world.sandbox.history(path: Self.appleKeys, count: 1, wait: 30).first).id
@@ -20,7 +20,7 @@ import Testing
     @Test func `without keys at the start a sign-in says when to try again, and works as soon as they are there`()
         async throws
     {
-        try await World.run(prepare: Self.takeAppleKeysAway) { world in
+        try await World.run(prepare: Self.makeAppleKeysUnavailable) { world in
             try await world.newPerson("kim")
             let token = try await world.appleToken("kim")
             let refused = try await world.service.signInWithApple(token)
@@ -44,7 +44,7 @@ import Testing
             let before = try await firstFetch(world)
             #expect(try await world.service.signInWithApple(token).status == 200)
             try await world.sandbox.fail("/apple/*", .status(500))
-            // A key that nobody knows makes the service ask, in vain.
+            // An unknown key makes the service fetch the key set, which fails.
             let unknown = try await world.appleToken("kim", .init(header: #"{"kid":"new"}"#))
             let refused = try await world.service.signInWithApple(unknown)
             #expect(refused.status == 401)
@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    @Test func `a provider's new key is fetched once, for all who come with it at the same time`() async throws {
+    @Test func `a provider's new key is fetched once for all tokens that arrive with it at the same time`() async throws
+    {
         try await World.run { world in
             try await world.newPerson("kim")
             let old = try await world.appleToken("kim")
@@ -66,7 +67,9 @@ import Testing
             let new = try await world.appleToken("kim")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<20 {
-                    group.addTask { try await patiently { try await world.service.signInWithApple(new) }.status }
+                    group.addTask {
+                        try await retryWhileUnavailable { try await world.service.signInWithApple(new) }.status
+                    }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -74,7 +77,7 @@ import Testing
             #expect(try await world.service.signInWithApple(old).status == 200)
             #expect(try await world.sandbox.history(path: Self.appleKeys, after: before).count == 1)
 
-            // A second one within the minute has to wait, and its bearers are told how long.
+            // A second one within the minute has to wait, and the answer says how long.
             try await world.sandbox.rotateKeys(.apple)
             let newest = try await world.service.signInWithApple(try await world.appleToken("kim"))
             #expect(newest.status == 401)
@@ -83,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a flood of made-up keys costs the provider two fetches and nobody their sign-in`() async throws {
+    @Test func `a flood of made-up keys causes two fetches at the provider, and no failed sign-in`() async throws {
         try await World.run { world in
             try await world.newPerson("kim")
             let token = try await world.appleToken("kim")
@@ -93,14 +96,16 @@ import Testing
                         for number in 0..<60 {
                             let header = #"{"alg":"RS256","kid":"\#(flooder)-\#(number)"}"#
                             let made = "\(Base64URL.encode(Array(header.utf8))).e30.AAAA"
-                            let answer = try await patiently { try await world.service.signInWithApple(made) }
+                            let answer = try await retryWhileUnavailable {
+                                try await world.service.signInWithApple(made)
+                            }
                             #expect(answer.status == 401)
                         }
                     }
                 }
                 group.addTask {
                     for _ in 0..<60 {
-                        let answer = try await patiently { try await world.service.signInWithApple(token) }
+                        let answer = try await retryWhileUnavailable { try await world.service.signInWithApple(token) }
                         #expect(answer.status == 200)
                     }
                 }

@@ -6,12 +6,12 @@ import Testing
 
 /// Passwords at the cost that they really have: 128 MiB and a third of a second each. One test at a time.
 @Suite(
-    .sequentially, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
+    .limitedConcurrency, .sharedWorld(["limits.passwordPerAccount": "0", "limits.guessPerNetwork": "0"]), .serialized,
     .timeLimit(.minutes(5)))
 struct PasswordTests {
     private static let password = "correct horse battery"
 
-    /// Everybody whose sign-in with a wrong password must look the same.
+    /// Addresses of each kind, for which a wrong password must be answered alike.
     private static func classes(_ world: World) async throws -> [(name: String, email: String)] {
         for email in ["has@example.com", "disabled@example.com"] {
             let registered = try await world.service.post(
@@ -32,8 +32,9 @@ struct PasswordTests {
             "/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
     }
 
-    /// That it takes the same time is shown by the hashes counted in the hasher's tests, and measured by `Scripts/soak timing`.
-    @Test func `a wrong password tells nothing about the account`() async throws {
+    /// That the time is the same too is shown by the number of hashes in the hasher's tests, and measured by
+    /// `Scripts/soak timing`.
+    @Test func `a wrong password reveals nothing about the account`() async throws {
         let world = try World.shared
         let classes = try await Self.classes(world)
         var answers: Set<String> = []
@@ -48,7 +49,7 @@ struct PasswordTests {
             try await Self.signIn(world, "has@example.com", String(repeating: "x", count: 2_000)).withoutRequestID)
         #expect(answers.count == 1, "\(answers)")
 
-        // Binding by password is the same question.
+        // A bind by password is answered alike.
         try await world.newPerson("asker")
         let ticket = try await world.service.signInWithApple(try await world.appleToken("asker")).text("linkTicket")
         var binds: Set<String> = []
@@ -61,14 +62,14 @@ struct PasswordTests {
         }
         #expect(binds == answers)
 
-        // Who has the right password is told what is wrong.
+        // The right password shows the state of the account.
         let disabled = try await Self.signIn(world, "disabled@example.com", Self.password)
         #expect(disabled.status == 403)
         #expect(disabled.code == "account_disabled")
         #expect(try await Self.signIn(world, "has@example.com", Self.password).status == 200)
     }
 
-    @Test func `sixty logins at once take the memory of two, and nobody else's time`() async throws {
+    @Test func `sixty logins at once take the memory of two, and delay no other request`() async throws {
         let world = try World.shared
         try await world.newPerson("fast")
         let token = try await world.appleToken("fast")
@@ -85,7 +86,9 @@ struct PasswordTests {
             }
             for _ in 0..<30 {
                 group.addTask {
-                    try await timed { try await patiently { try await world.service.signInWithApple(token) } }
+                    try await timed {
+                        try await retryWhileUnavailable { try await world.service.signInWithApple(token) }
+                    }
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -101,7 +104,7 @@ struct PasswordTests {
             #expect(answer.code == "temporarily_unavailable")
             #expect((answer.retryAfter ?? 0) >= 1)
         }
-        // Whoever stood in line behind the passwords would be last.
+        // A request that had queued behind the passwords would be among the last.
         #expect(others[others.count / 2] < hashed[hashed.count / 2], "\(others) and \(hashed)")
         let peak = try memory(of: world.service, "VmHWM")
         #expect(peak <= base + 2 * 131_072 + 65_536, "\(base) KiB, then \(peak) KiB")

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A TCP connection on which a test writes what no HTTP library would. Reading blocks, so each wait has a thread of its
-/// own; all waits end after a minute.
+/// A TCP connection on which a test writes bytes that no HTTP library would. Reading blocks, so each wait has a thread
+/// of its own; all waits end after a minute.
 final class RawConnection: Sendable {
     private let socket: Int32
 
@@ -25,7 +25,7 @@ final class RawConnection: Sendable {
 
     deinit { close(socket) }
 
-    /// What the peer no longer wants is not sent.
+    /// Sends until the peer has closed the connection.
     func send(_ text: String) { send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) {
@@ -53,7 +53,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Sends one request and gives its whole answer; the request should ask for the connection to be closed.
+    /// Sends one request and returns its whole answer; the request should ask for the connection to be closed.
     static func exchange(_ port: UInt16, _ request: String) async throws -> RawAnswer {
         let connection = try RawConnection(port)
         connection.send(request)
@@ -61,7 +61,7 @@ final class RawConnection: Sendable {
     }
 }
 
-/// An answer as it stood on the wire.
+/// An answer as it was on the wire.
 struct RawAnswer: Sendable {
     let text: String
     let status: Int

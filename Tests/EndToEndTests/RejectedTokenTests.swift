@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A credential that must not sign anybody in, and the reason that the log shall name.
+/// A credential that must not sign anybody in, and the reason that the log must name.
 struct RejectedToken: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let reason: TokenRejection
@@ -27,10 +27,10 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         self.posted = posted
     }
 
-    /// What an app makes of the nonce of the last but one.
+    /// The hash that an app hands to Apple's SDK for the nonce of the last case but one.
     private static let spentDigest = "39ee75de602381221a0333049200e3bdad2d6d1f4cfe36663319611f49dfcfc4"
 
-    /// Of Apple's; one for every check that a token passes through.
+    /// Tokens of Apple's; one for each check of a token.
     static let all: [RejectedToken] = [
         .init("expired", .expired, .init(expired: true)),
         .init("of another audience", .audienceRejected, audience: "com.example.other"),
@@ -56,7 +56,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         .init(
             "larger than any", .tooLarge, .init(claims: #"{"pad":"\#(String(repeating: "a", count: 5_000))"}"#.twice)),
         .init("with another nonce", .nonceMismatch, nonce: "theirs", posted: ["nonce": "ours"]),
-        .init("with a nonce that nobody posts", .nonceMissing, nonce: "theirs"),
+        .init("with a nonce that is not posted", .nonceMissing, nonce: "theirs"),
         .init("without the nonce that is posted", .nonceMissing, posted: ["nonce": "ours"]),
         .init(
             "with a nonce that we never issued", .nonceSpent, nonce: spentDigest,
@@ -65,10 +65,10 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
-    /// Everything that the answers may differ in is looked at, headers too, except for `Retry-After`: an unknown key may
-    /// be a new one, and then a later try succeeds.
-    @Test func `no refusal of a token tells which check it failed, and none leaves a row`() async throws {
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct RejectedTokenTests {
+    /// Everything in which the answers may differ is compared, headers too, except for `Retry-After`: an unknown key
+    /// may be a new one, and then a retry succeeds.
+    @Test func `no refusal of a token reveals which check failed, and none leaves a row`() async throws {
         let world = try World.shared
         try await world.newPerson("kim")
         var answers: [String: [String]] = [:]
@@ -90,8 +90,8 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
             } else {
                 #expect(answer.retryAfter == nil, "\(rejected.testDescription)")
             }
-            let looks = answer.withoutRequestID.replacing(/Retry-After: [0-9]+\n/.ignoresCase(), with: "")
-            answers[looks, default: []].append(rejected.testDescription)
+            let comparable = answer.withoutRequestID.replacing(/Retry-After: [0-9]+\n/.ignoresCase(), with: "")
+            answers[comparable, default: []].append(rejected.testDescription)
         }
         #expect(answers.count == 1, "\(answers)")
         #expect(try await world.rows().isEmpty)
@@ -113,7 +113,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     @Test func `a token of one provider is refused at the other's endpoint`() async throws {
         let world = try World.shared
         try await world.newPerson("lee")
-        // With the other's audience even the client ID fits.
+        // With the other's audience even the client ID matches.
         let apple = try await world.sandbox.authorizeApple(
             "lee", clientID: Countersign.appleClient, audience: Countersign.googleClient
         ).identityToken
@@ -124,7 +124,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
         #expect(try await world.service.signInWithApple(google).code == "invalid_token")
     }
 
-    /// Nothing is done with a `kid` but to compare it.
+    /// A `kid` is compared, and used for nothing else.
     @Test func `a made-up key id is refused, whatever it is, and reaches neither file nor database`() async throws {
         let world = try World.shared
         try await world.newPerson("sam")
@@ -162,7 +162,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-    /// The same claim under a second name: more than one string may hold.
+    /// The object with its claim once more under a second name: more text than one string may hold.
     fileprivate var twice: String {
         let body = dropFirst().dropLast()
         return "{\(body),\(body.replacing("\"pad\"", with: "\"pad2\""))}"

@@ -3,8 +3,8 @@ import HTTPServer
 import TestSupport
 import Testing
 
-/// SIGHUP to a running service whose file has changed (threat J10).
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct ReloadTests {
+/// SIGHUP to a running service whose configuration file has changed (threat J10).
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ReloadTests {
     private static let added = "com.example.lamp.added"
 
     @Test func `fifty broken files change nothing and say why, a good one takes effect, and no request is dropped`()
@@ -17,7 +17,7 @@ import Testing
             let old = try await world.appleToken("kim")
             let new = try await world.sandbox.authorizeApple("kim", clientID: Self.added).identityToken
             let google = try await world.googleToken("kim")
-            let traffic = Task { try await Self.failures(of: service, token: google) }
+            let load = Task { try await Self.failures(of: service, token: google) }
 
             #expect(ReloadedFiles.faults.count >= 50)
             for fault in ReloadedFiles.faults {
@@ -39,8 +39,8 @@ import Testing
             #expect(removed.status == 401)
             #expect(try removed.text("code") == "invalid_token")
             #expect(try await service.privateGet("/metrics").text.contains("_last_reload_successful 1\n"))
-            traffic.cancel()
-            #expect(try await traffic.value == [])
+            load.cancel()
+            #expect(try await load.value == [])
         }
     }
 
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a key that needs a restart is named, and nothing of it taken`() async throws {
+    @Test func `a changed key that needs a restart is named, and not applied`() async throws {
         let files = try ReloadedFiles()
         try await World.run(files.settings) { world in
             let service = world.service
@@ -91,11 +91,11 @@ import Testing
             files.yaml.replace("level: notice", with: "level: info")
             try files.write()
             try files.writeKeyRing(id: "other")
-            let told = try await Self.reload(service, "adopted", #""changed":"log.level""#)
+            let log = try await Self.reload(service, "adopted", #""changed":"log.level""#)
             for key in ["tokens.issuer", "mail.serviceName", "keyring.path"] {
                 #expect(
-                    told.contains(#""message":"a changed key takes effect at the next start","key":"\#(key)""#),
-                    "\(told)")
+                    log.contains(#""message":"changed key takes effect at next start","key":"\#(key)""#),
+                    "\(log)")
             }
             let document = try await service.get("/.well-known/openid-configuration")
             #expect(try document.text("issuer") == service.url)
@@ -111,7 +111,7 @@ import Testing
             try await world.newPerson("zoe")
             let key = try files.rotateAppleKey()
             try await Self.reload(service, "adopted", #""changed":"apple.privateKeyPath""#)
-            // The sandbox knows the old key alone: the new one is what came.
+            // The sandbox knows the old key alone: the refusal shows that the new one was used.
             #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 503)
             try await world.sandbox.registerAppleKey(team: World.appleTeam, keyID: World.appleKeyID, key)
             #expect(try await service.signIn(.apple, world.authorize("zoe").codeAlone).status == 200)
@@ -143,16 +143,15 @@ import Testing
 
     /// Signs in until cancelled.
     ///
-    /// - Returns: what was not answered as it should be. A machine that stands still may put one or two off: of what a
-    ///   reload does fifty would be.
+    /// - Returns: the failures. Two requests may be shed by a busy machine; a fault of the reload would cost fifty.
     private static func failures(of service: Countersign, token: String) async throws -> [String] {
         var failures: [String] = []
-        var putOff = 0
+        var shed = 0
         while !Task.isCancelled {
             do {
                 let answer = try await service.signInWithGoogle(token)
-                if answer.code == "temporarily_unavailable", putOff < 2 {
-                    putOff += 1
+                if answer.code == "temporarily_unavailable", shed < 2 {
+                    shed += 1
                 } else if answer.status != 200 {
                     failures.append("\(answer.status)")
                 }
@@ -163,9 +162,9 @@ import Testing
         return failures
     }
 
-    /// Sends the signal, and waits until the service has dealt with it and told of it in these words.
+    /// Sends the signal, and waits until the service has handled it and logged these words.
     ///
-    /// - Returns: what it has written meanwhile.
+    /// - Returns: the log written meanwhile.
     @discardableResult
     private static func reload(_ service: Countersign, _ outcome: String, _ words: String...) async throws -> String {
         func count() async throws -> [Double] {
@@ -178,12 +177,12 @@ import Testing
         try await eventually("a reload") { try await count() != before }
         #expect((try await count()[0] > before[0]) == (outcome == "adopted"))
         let all = [outcome == "adopted" ? "configuration reloaded" : "configuration not reloaded"] + words
-        var told = ""
-        // What it has written has a pipe to pass.
+        var log = ""
+        // The log arrives by a pipe.
         try await eventually("a log with \(all)") {
-            told = String(decoding: Array(service.log.utf8.dropFirst(written)), as: UTF8.self)
-            return told.hasSuffix("\n") && all.allSatisfy(told.contains)
+            log = String(decoding: Array(service.log.utf8.dropFirst(written)), as: UTF8.self)
+            return log.hasSuffix("\n") && all.allSatisfy(log.contains)
         }
-        return told
+        return log
     }
 }

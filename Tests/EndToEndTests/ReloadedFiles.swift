@@ -4,7 +4,7 @@ import TestSupport
 
 /// A configuration file and the secret files that it names, which a test changes under a running service.
 final class ReloadedFiles {
-    /// A way to break them, and what has to be told of it.
+    /// A way to break the files, with the key and the words that the log must have.
     struct Fault: Sendable {
         let name: String
         let key: @Sendable (ReloadedFiles) -> String
@@ -30,16 +30,16 @@ final class ReloadedFiles {
 
     var path: String { file("countersign.yaml") }
 
-    /// For the environment: what the file says must not be there, for it would win.
+    /// The settings for the environment, without those of the file: the environment takes precedence.
     var settings: Countersign.Settings {
-        let left = ["apple.clientIds", "google.clientIds", "keyring.path", "apple.privateKeyPath"]
-        return Dictionary(uniqueKeysWithValues: left.map { ($0, Countersign.leftOut) })
+        let inFile = ["apple.clientIds", "google.clientIds", "keyring.path", "apple.privateKeyPath"]
+        return Dictionary(uniqueKeysWithValues: inFile.map { ($0, Countersign.unset) })
             .merging(["config": path]) { $1 }
     }
 
     private func file(_ name: String) -> String { directory.appending(path: name).path }
 
-    /// As they were when the service started.
+    /// Writes the files as they were when the service started.
     func restore() throws {
         for name in ["countersign.yaml", "apple.p8", "keyring"] {
             try? FileManager.default.removeItem(atPath: file(name))
@@ -60,7 +60,7 @@ final class ReloadedFiles {
 
     func write() throws { try write("countersign.yaml", Array(yaml.utf8)) }
 
-    /// What a second team at Apple adds to the file.
+    /// The lines of a second team at Apple.
     func team(_ name: String, hasKey: Bool = true) -> String {
         let signing = hasKey ? ", teamId: BETA567890, keyId: BETAKEY890, privateKeyPath: \(file("apple.p8"))" : ""
         return """
@@ -74,7 +74,7 @@ final class ReloadedFiles {
         try write("keyring", Array("\(id) \(Data(SecureRandom.bytes(32)).base64EncodedString())\n".utf8))
     }
 
-    /// Another private key in the old one's place.
+    /// Replaces Apple's private key by a new one, and returns it.
     func rotateAppleKey() throws -> P256PrivateKey {
         let key = try P256PrivateKey()
         try write("apple.p8", key.pem())
@@ -98,7 +98,7 @@ extension ReloadedFiles {
         Fault(name: name, key: { _ in key }, words: words, make: make)
     }
 
-    /// Of the file as a whole.
+    /// Faults of the file as a whole.
     private static var contents: [Fault] {
         let texts: [(String, String, String)] = [
             ("a list", "- a\n- b\n", "isn't a YAML mapping"),
@@ -106,7 +106,7 @@ extension ReloadedFiles {
             ("an open bracket", "apple: [\n", "isn't a YAML mapping"),
             ("a tab", "apple:\n\tclientIds: a\n", "isn't a YAML mapping"),
             ("a broken quote", "server.host: \"127\n", "isn't a YAML mapping"),
-            ("an anchor that nobody set", "server: *none\n", "isn't a YAML mapping"),
+            ("an alias without an anchor", "server: *none\n", "isn't a YAML mapping"),
             ("zero bytes", "\0\0\0\0", "isn't a YAML mapping"),
             ("bytes of a program", "\u{7F}ELF\u{1}\u{2}", "isn't a YAML mapping"),
             ("more than a mebibyte", String(repeating: "# long\n", count: 160_000), "is larger than"),
@@ -126,7 +126,7 @@ extension ReloadedFiles {
                 try FileManager.default.removeItem(atPath: $0.path)
                 try FileManager.default.createSymbolicLink(atPath: $0.path, withDestinationPath: "/nowhere")
             },
-            Fault(name: "a pipe that nobody writes into", key: \.path, words: "is no file") {
+            Fault(name: "a pipe without a writer", key: \.path, words: "is no file") {
                 try FileManager.default.removeItem(atPath: $0.path)
                 guard mkfifo($0.path, 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
             },
@@ -140,11 +140,11 @@ extension ReloadedFiles {
         return broken + odd
     }
 
-    /// Of one line more.
+    /// Faults of one added line.
     private static var values: [Fault] {
         let lines: [(String, String, String)] = [
-            ("server.hots: 127.0.0.1", "server.hots", "is no key"),
-            ("tenants: 1", "tenants", "is no key"),
+            ("server.hots: 127.0.0.1", "server.hots", "unknown key"),
+            ("clusters: 1", "clusters", "unknown key"),
             ("limits: 5", "limits", "is a section"),
             ("apple.team.beta.clientIds: a", "apple.team.beta.clientIds", "doesn't list the team"),
             ("google: {clientIds: [again]}", "google.clientIds", "is there twice"),
@@ -159,7 +159,7 @@ extension ReloadedFiles {
             ("apple.issuers: [a, a]", "apple.issuers", "none twice"),
             ("apple.nonceForm: md5", "apple.nonceForm", "expects one of"),
             ("apple.redirectUris: [http://example.com]", "apple.redirectUris", "expects a list of https"),
-            ("google.issuers: {a: b}", "google.issuers.a", "is no key"),
+            ("google.issuers: {a: b}", "google.issuers.a", "unknown key"),
             ("google.nonceForm: [raw]", "google.nonceForm", "expects one of"),
             ("google.hostedDomains: [a, '']", "google.hostedDomains", "none empty"),
             ("google.riscConfigurationUrl: http://example.com/", "google.riscConfigurationUrl", "expects an https"),
@@ -179,14 +179,14 @@ extension ReloadedFiles {
         return lines.map { line, key, words in
             Fault(name: line, key: { _ in key }, words: words) {
                 $0.yaml += line + "\n"
-                // So that it shows if anything of a broken file is taken.
+                // Shows whether any value of a broken file is applied.
                 $0.yaml.replace("[\(Countersign.appleClient)]", with: "[com.example.lamp.added]")
                 try $0.write()
             }
         }
     }
 
-    /// Of keys that don't fit together.
+    /// Faults of keys that require or exclude each other.
     private static var combinations: [Fault] {
         [
             ("server.host: 0.0.0.0", "server.publicUrl", "is required when"),
@@ -202,13 +202,13 @@ extension ReloadedFiles {
         }
     }
 
-    /// Of the files that the file names.
+    /// Faults of the files that the file names.
     private static var secrets: [Fault] {
-        return [
+        [
             fault("no key ring", "keyring.path", "names no file") {
                 try FileManager.default.removeItem(atPath: $0.file("keyring"))
             },
-            fault("a key ring that everybody reads", "keyring.path", "set its mode to 0600") {
+            fault("a key ring that all users may read", "keyring.path", "set its mode to 0600") {
                 try $0.write("keyring", Array("k1 x".utf8), mode: 0o644)
             },
             fault("a key ring without a key", "keyring.path", "holds no key") { try $0.write("keyring", []) },
@@ -218,7 +218,7 @@ extension ReloadedFiles {
             fault("no .p8", "apple.privateKeyPath", "names no file") {
                 try FileManager.default.removeItem(atPath: $0.file("apple.p8"))
             },
-            fault("a .p8 that the group reads", "apple.privateKeyPath", "set its mode to 0600") {
+            fault("a .p8 that the group may read", "apple.privateKeyPath", "set its mode to 0600") {
                 try $0.write("apple.p8", $0.appleKey, mode: 0o640)
             },
             fault("a .p8 that was cut off", "apple.privateKeyPath", "isn't an unencrypted PKCS#8") {

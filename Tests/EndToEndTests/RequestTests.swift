@@ -2,15 +2,15 @@ import JSON
 import TestSupport
 import Testing
 
-/// Every call of the public listener that takes a body, with a body that would succeed or at least be understood.
+/// A call of the public listener that takes a body, with a body that would succeed or at least be well-formed.
 private struct Call: Sendable {
     let path: String
     let members: TokenMint.Members
-    /// Members of the objects among them, such as `name` of `device`.
+    /// Members of objects in the body, such as `name` of `device`.
     var nested: [(object: String, member: String)] = []
     var bearer: String?
 
-    /// One of each; the tokens are good, so that what is refused is refused for its form.
+    /// All calls, once each; the tokens are good, so that a refusal is due to the form.
     static func all(in world: World, person: String) async throws -> [Call] {
         let account = try await world.newAccount(person)
         let access = try account.text("session.accessToken")
@@ -65,7 +65,9 @@ private struct Call: Sendable {
             Call(path: "/v1/links/cancel", members: ["linkTicket": .string(ticket)]),
             Call(
                 path: "/v1/accounts",
-                members: ["email": .string("\(person)@example.net"), "password": "correct horse", "displayName": "Kim"]),
+                members: [
+                    "email": .string("\(person)@example.net"), "password": "correct horse", "displayName": "Kim",
+                ]),
             Call(
                 path: "/v1/sessions/refresh",
                 members: ["refreshToken": .string(try account.text("session.refreshToken"))]),
@@ -75,7 +77,7 @@ private struct Call: Sendable {
 
     var names: [String] { (try? JSONValue(parsing: members.bytes))?.members?.map(\.name) ?? [] }
 
-    /// The body with one string, of the object or of an object in it, in another spelling.
+    /// The bodies in which one string, of the object or of an object in it, is replaced by this literal.
     func bodies(replacingStringsBy literal: String) -> [(field: String, body: [UInt8])] {
         let objects = Set(nested.map(\.object))
         let plain = names.filter { !objects.contains($0) }.map { name in
@@ -88,8 +90,8 @@ private struct Call: Sendable {
     }
 }
 
-@Suite(.sequentially, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
-    /// Sends bodies that must all be refused, and looks whether any of them left a row.
+@Suite(.limitedConcurrency, .sharedWorld, .serialized, .timeLimit(.minutes(5))) struct RequestTests {
+    /// Sends bodies that must all be refused, and expects that none of them leaves a row.
     private func expectRefusals(
         of bodies: (Call) -> [(field: String, body: [UInt8])], person: String, status: Int = 400,
         code: String = "invalid_request", type: String = "application/json"
@@ -139,7 +141,7 @@ private struct Call: Sendable {
             }, person: "twice")
     }
 
-    /// So that nobody believes that a posted address or subject counts.
+    /// Otherwise a client could believe that a posted address or subject has an effect.
     @Test func `a member that a call does not know is refused and named`() async throws {
         let world = try World.shared
         for call in try await Call.all(in: world, person: "unknown") {
@@ -169,7 +171,7 @@ private struct Call: Sendable {
             }, person: "form")
     }
 
-    /// A page of another origin can send these without asking first.
+    /// A page of another origin can send these without a CORS preflight.
     @Test(arguments: ["application/x-www-form-urlencoded", "text/plain", "multipart/form-data; boundary=a", ""])
     func `a body of a type that a web page may send is refused`(_ type: String) async throws {
         try await expectRefusals(

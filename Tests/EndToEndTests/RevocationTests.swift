@@ -5,9 +5,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Revocations that have to come about whatever happens to the process that promised them.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct RevocationTests {
-    /// Of all processes of a test, so that each takes the access tokens of the others.
+/// Revocations that have to be carried out whatever happens to the process that accepted them.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RevocationTests {
+    /// The address of all processes of a test, so that each accepts the access tokens of the others.
     private static let address = ["server.publicUrl": "https://lamp.example.com"]
 
     private static func settings(_ world: World, _ more: Countersign.Settings = [:]) throws -> Countersign.Settings {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// Somebody who wants to leave.
+    /// A person who deletes their account.
     private struct Leaver: Sendable {
         let name: String
         let access: String
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Until the answer is there, whichever process gives it: the account is deleted now, or was.
+    /// Deletes an account; 401 means that an earlier call has deleted it.
     private func delete(_ leaver: Leaver, at service: Countersign) async throws {
         let answer = try await service.delete("/v1/account", bearer: leaver.access)
         #expect([202, 401].contains(answer.status), "\(answer.text)")
@@ -45,7 +45,7 @@ import Testing
         try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'")
     }
 
-    /// What must hold in the end, by the provider's account and by ours.
+    /// Expects that every authorization was revoked, by the provider's records and by ours.
     private func expectAllRevoked(
         _ count: Int, _ world: World, _ location: SourceLocation = #_sourceLocation
     ) async throws {
@@ -70,7 +70,7 @@ import Testing
         try await World.run(Self.address) { world in
             let leavers = try await leavers(people, world)
             await world.service.stop()
-            // Some answers come late, so that a kill can fall between the deed and our note of it.
+            // Some answers come late, so that a kill can fall between the revocation and our record of it.
             try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 20), times: 40, afterwards: true)
             try await world.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 20), times: 20)
             for kill in 0..<kills {
@@ -78,10 +78,10 @@ import Testing
                 let calls = try await world.revokedTokens().count
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for leaver in leavers[(3 * kill)..<(3 * kill + 3)] {
-                        // Whoever is answered or not is asked again in the end.
+                        // Answered or not, each account is deleted once more at the end.
                         group.addTask { _ = try? await service.delete("/v1/account", bearer: leaver.access) }
                     }
-                    // A call or two further, and a moment more or less.
+                    // One or two calls later, and up to 30 ms.
                     _ = try await world.sandbox.history(
                         path: "/apple/auth/revoke", count: calls + .random(in: 1...2), wait: 60)
                     try await Task.sleep(for: .microseconds(.random(in: 0...30_000)))
@@ -90,7 +90,7 @@ import Testing
                     #expect(ending.status == nil)
                     try await group.waitForAll()
                 }
-                // Nobody waits here until the claims of the dead process lapse; the soak does.
+                // Instead of a wait until the claims of the dead process lapse, which the soak has.
                 try await world.scratch.execute("UPDATE outbox SET claimed_until = NULL WHERE status = 'pending'")
             }
             try await world.sandbox.clearFaults()
@@ -117,7 +117,7 @@ import Testing
                 }
                 try await eventually("the end of all revocations") { try await pending(world) == 0 }
                 let done = ("countersign_revocation_attempts_total", "provider=\"apple\"", "outcome=\"done\"")
-                // An attempt is counted after it has been written down.
+                // An attempt is counted after it has been recorded.
                 var attempts = 0.0
                 try await eventually("the count of all revocations") {
                     let first = try await world.service.metric(done.0, done.1, done.2)
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `who comes back while the revocation is pending ends up with what the provider says`() async throws {
+    @Test func `a person who returns while the revocation is pending ends up in the provider's state`() async throws {
         try await World.run { world in
             let old = try await world.newGrantedAccount("kim")
             try await deleteDuringOutage(try old.text("session.accessToken"), world)
@@ -155,7 +155,7 @@ import Testing
             let access = try new.text("session.accessToken")
             #expect(try await world.grants(of: "kim").map(\.isLive) == [true, true])
 
-            // The revocation that comes now ends the new authorization with the old one, and we find out.
+            // The revocation that comes now ends the new authorization with the old one, and the service detects that.
             try await world.sandbox.clearFaults()
             try await eventually("the end of the session") {
                 try await world.service.get("/v1/account", bearer: access).status == 401
@@ -172,17 +172,17 @@ import Testing
         }
     }
 
-    @Test func `who comes back when the provider does has the pending revocation go first`() async throws {
+    @Test func `when a person returns after the outage, the pending revocation goes first`() async throws {
         try await World.run { world in
-            // The sign-in gives it one second. Where that was not enough for it, somebody else tries.
+            // The sign-in gives the revocation one second. Where that was not enough, the next person tries.
             for person in ["kim", "lee", "sam", "zoe", "joe"] {
                 let old = try await world.newGrantedAccount(person)
                 try await deleteDuringOutage(try old.text("session.accessToken"), world)
-                // Far from due: it is the sign-in that brings it about.
+                // Far from due: only the sign-in can trigger it.
                 try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now() + interval '1 hour'")
                 try await world.sandbox.clearFaults()
                 let new = try await world.create(try await world.authorize(person))
-                // With the old authorization went what had been given in its time and not been used yet: the code.
+                // The revocation also ended the code, which was issued under the old authorization and not used yet.
                 guard try new.text("identity.authorization") == "none" else {
                     try await world.scratch.execute("UPDATE outbox SET next_attempt_at = now()")
                     try await eventually("the end of the revocation") { try await pending(world) == 0 }
@@ -231,7 +231,7 @@ import Testing
                 try await deleteDuringOutage(lee, world)
             }
             try await world.sandbox.clearFaults()
-            // It does not start without the keys that sign; whoever gives those up gets others.
+            // It does not start without the keys that sign; without their rows it makes new ones.
             let refusal = await #expect(throws: Countersign.Failure.self) { try await serve("after", world) { _ in } }
             #expect(refusal?.description.contains("The key ring lacks a key") == true)
             try await world.scratch.execute("DELETE FROM signing_keys")
@@ -240,7 +240,7 @@ import Testing
                     try await world.count(
                         "SELECT count(*) FROM outbox WHERE status = 'pending' AND last_error = 'key_missing'") == 1
                 }
-                // Everybody else is served under the new key.
+                // Other people are served under the new key.
                 try await world.newGrantedAccount("sam")
                 #expect(try await world.grants(of: "lee").map(\.isLive) == [true])
             }

@@ -6,14 +6,14 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct SecretsTests {
-    /// Everything that a person, a phone, a provider, an operator or an attacker could say, at the most talkative level.
-    @Test func `nothing that anybody sent, was given or configured is logged`() async throws {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct SecretsTests {
+    /// Sends what a person, a phone, a provider, an operator or an attacker could send, at the most verbose log level.
+    @Test func `nothing secret or personal that was sent, issued or configured is logged`() async throws {
         var canaries = Canaries()
         let settings = [
             "log.level": "trace",
             "google.serverClientSecret": canaries.add("client secret", "canary-client-secret"),
-            // Nobody is there: each mail fails, and is spoken of.
+            // No server listens there: each mail fails, and is logged.
             "mail.smtpUrl": "smtp://lamp:\(canaries.add("mail password", "canary-mail-password"))@127.0.0.1:1",
             "mail.from": "lamp@example.com",
         ]
@@ -32,12 +32,12 @@ import Testing
                 let refusals: [Answer]
                 let arguments: String
                 do {
-                    try await liveThrough(world, &canaries)
+                    try await useAccount(world, &canaries)
                     try await administer(world, &canaries)
                     refusals = try await provoke(world, &canaries)
                     arguments = try String(contentsOfFile: "/proc/\(service.processID)/cmdline", encoding: .utf8)
                     #expect(canaries.found(in: try await service.privateGet("/metrics").text) == [])
-                    // Its memory holds all of them: no crash leaves that on a disk.
+                    // Its memory holds all of them, and no crash writes that to a disk.
                     let limits = try String(contentsOfFile: "/proc/\(service.processID)/limits", encoding: .utf8)
                     #expect(limits.contains(#/Max core file size +0 +0 /#))
                 } catch {
@@ -56,7 +56,7 @@ import Testing
                 let ending = await service.stop()
                 #expect(ending.status == 0)
                 #expect(canaries.found(in: ending.output + ending.error) == [])
-                // The trail is for others' eyes too: what came from the network is cut to its prefix.
+                // The audit trail has other readers: a client's address is cut to its network.
                 let trail = try await world.scratch.withPool { database in
                     try await database.query("SELECT e::text FROM audit_events e") { row throws(PostgresError) in
                         try row.decode(String.self)
@@ -77,8 +77,8 @@ import Testing
         }
     }
 
-    /// A person's life here: registration, both providers, binding, refresh, signing out.
-    private func liveThrough(_ world: World, _ canaries: inout Canaries) async throws {
+    /// Walks through a person's use: registration, both providers, bind, refresh, sign-out.
+    private func useAccount(_ world: World, _ canaries: inout Canaries) async throws {
         let service = world.service
         let email = canaries.add("email", "canary-mailbox@example.com")
         let password = canaries.add("password", "canary-password-9")
@@ -107,13 +107,13 @@ import Testing
             token: .init(claims: #"{"note":"\#(canaries.add("claim", "canary-claim-text"))"}"#))
         _ = canaries.add("subject", credential.user)
         let token = canaries.add(token: "Apple token", credential.identityToken)
-        let stranger = try await service.post(
+        let unlinked = try await service.post(
             "/v1/sign-in/apple",
             [
                 "identityToken": .string(token), "nonce": .string(nonce), "device": device, "fullName": fullName,
                 "authorizationCode": .string(canaries.add("code", credential.authorizationCode)),
             ], headers: [agent])
-        let ticket = canaries.add("link ticket", try stranger.text("linkTicket"))
+        let ticket = canaries.add("link ticket", try unlinked.text("linkTicket"))
         let bound = try await service.post("/v1/links/bind", ["linkTicket": .string(ticket)], bearer: access)
         #expect(bound.status == 200)
         #expect(try await service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
@@ -138,7 +138,7 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: access).status == 401)
     }
 
-    /// What an administrator asks and is told, and what somebody tries who has no key.
+    /// Makes calls of an administrator, and the same calls without a valid key.
     private func administer(_ world: World, _ canaries: inout Canaries) async throws {
         let service = world.service
         let key = canaries.add("admin key", try await world.adminKey("read,revoke,manage"))
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// What is changed in a session, and what is asked for by mail.
+    /// Changes the account in a session, and requests codes by mail.
     private func change(
         _ service: Countersign, email: String, password: String, bearer: String, _ canaries: inout Canaries
     ) async throws {
@@ -195,7 +195,7 @@ import Testing
         _ = canaries.add("issued nonce", try nonce.text("nonce"))
     }
 
-    /// Everything that is refused, and what goes wrong behind it.
+    /// Provokes refusals of every kind, and a fault of the database.
     private func provoke(_ world: World, _ canaries: inout Canaries) async throws -> [Answer] {
         let service = world.service
         let forged = canaries.add(
@@ -222,7 +222,7 @@ import Testing
             try await service.post("/v1/sign-in/apple", body: Array("{\"identityToken\":\"\(junk)".utf8)),
             try await service.post("/v1/sign-in/apple", body: Array(junk.utf8), type: "text/\(junk)"),
         ]
-        // Lines that a client would like to add to the log.
+        // Log injection: lines that a client tries to add.
         let line = #"{"level":"info","message":"\#(junk)"}"#
         for field in [
             "User-Agent: a\r\n\(line)", "User-Agent: a\r\(line)", "X-Request-Id: a\n\(line)", "\(junk): \(line)",
@@ -231,7 +231,7 @@ import Testing
                 service.port, "GET /v1/account HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(field)\r\n\r\n")
             #expect(answer.status >= 400)
         }
-        // A fault of ours: a statement that the database can't understand, with bound values.
+        // An internal error: a statement that the database refuses, with bound values.
         try await world.scratch.execute(
             "ALTER TABLE sessions RENAME TO elsewhere", "ALTER TABLE link_tickets RENAME TO nowhere")
         let fault = try await service.signInWithApple(sound)

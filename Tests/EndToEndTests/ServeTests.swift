@@ -5,9 +5,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// When `serve` starts and when it does not.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct ServeTests {
-    /// One sentence on standard error, and nothing of where it came from.
+/// The conditions under which `serve` starts.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ServeTests {
+    /// Expects one sentence on standard error, without a source location.
     private func expectRefusal(
         _ ending: Countersign.Ending, saying words: String, status: Int32 = 1,
         _ location: SourceLocation = #_sourceLocation
@@ -38,17 +38,19 @@ import Testing
         }
     }
 
-    @Test func `a database that is not there is told in one sentence, without its password`() async throws {
+    @Test func `a database that can't be reached is reported in one sentence, without its password`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://a:canary-password@127.0.0.1:1/countersign"])
         #expect(ending.status == 1)
-        // The log tells it too, in a line before.
+        // The log has a line about it before.
         #expect(
             ending.error.split(separator: "\n").last?.hasPrefix("countersign: The database can't be reached") == true)
         #expect(!ending.error.contains("canary-password"))
     }
 
-    @Test func `a database that answers before it has written is refused, and less is told`() async throws {
+    @Test func `a database that acknowledges before it has written is refused, and a smaller risk is logged`()
+        async throws
+    {
         try await ScratchDatabase.withMigrated { scratch in
             func settings(_ level: String) -> Countersign.Settings {
                 let options = "options=-c%20synchronous_commit%3D\(level)"
@@ -69,14 +71,14 @@ import Testing
         }
     }
 
-    @Test func `a variable that belongs to no key is told`() async throws {
+    @Test func `a variable that belongs to no key is logged`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             let settings = [
                 "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
             ]
             try await Countersign.serve(settings) { service in
-                let told = try service.logLines().compactMap { $0["variable"]?.string }
-                #expect(told == ["COUNTERSIGN_SERVR_DRAIN_SECONDS"])
+                let variables = try service.logLines().compactMap { $0["variable"]?.string }
+                #expect(variables == ["COUNTERSIGN_SERVR_DRAIN_SECONDS"])
             }
         }
     }
@@ -87,7 +89,7 @@ import Testing
         expectRefusal(ending, saying: "apple.clientIds", status: 2)
     }
 
-    @Test func `a port that is taken is told with its address`() async throws {
+    @Test func `a port that is taken is reported with its address`() async throws {
         try await ScratchDatabase.withMigrated { scratch in
             let settings = ["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]
             try await Countersign.serve(settings) { service in

@@ -4,10 +4,10 @@ import Testing
 
 /// The lines that a service has written, each a JSON object.
 extension Countersign {
-    /// Of the whole lines so far.
+    /// The complete lines so far.
     func logLines(_ location: SourceLocation = #_sourceLocation) throws -> [JSONValue] {
         let whole = log.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
-        // At its start the service lists what it is made of.
+        // When it starts the service logs a list of its parts, which is long.
         var limits = JSONLimits.standard
         limits.maximumStringBytes = 1 << 20
         limits.maximumBytes = 1 << 20
@@ -17,7 +17,7 @@ extension Countersign {
         }
     }
 
-    /// Waits for the line that a request leaves, which holds the reason that its answer keeps to itself.
+    /// Waits for the line of a request, which has the reason that its answer withholds.
     func logged(_ requestID: String, _ location: SourceLocation = #_sourceLocation) async throws -> JSONValue {
         var line: JSONValue?
         try await eventually("a log line of the request \(requestID)") {

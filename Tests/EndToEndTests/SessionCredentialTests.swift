@@ -8,15 +8,15 @@ import Storage
 import TestSupport
 import Testing
 
-/// Who may do what of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
-@Suite(.sequentially, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
-    /// Somebody with an account, and what is in an access token of theirs.
+/// Authorization of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
+@Suite(.limitedConcurrency, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
+    /// A person with an account, and the claims of an access token for it.
     private struct Owner {
         let name: String
         let created: Answer
         let claims: TokenMint.Members
 
-        /// - Parameter name: one that nobody has yet.
+        /// - Parameter name: one that is not taken yet.
         init(_ name: String, in world: World) async throws {
             self.name = name
             created = try await world.newAccount(name)
@@ -44,9 +44,9 @@ import Testing
         }
     }
 
-    /// The values of `Authorization` that are no live session's, by what they are.
+    /// Values of `Authorization` that are no live session's, by their kind.
     ///
-    /// - Parameter name: of somebody new, whom most of them are about.
+    /// - Parameter name: the name of a new person, to whom most of the credentials belong.
     private func refused(_ name: String, in world: World) async throws -> [String: String] {
         let service = world.service
         let owner = try await Owner(name, in: world)
@@ -54,7 +54,7 @@ import Testing
         let (keyID, key) = try await signingKey(world)
         let signer = TokenSigner(key: key, keyID: keyID, type: "at+jwt")
         let otherType = TokenSigner(key: key, keyID: keyID, type: "JWT")
-        let stranger = TokenSigner(key: try P256PrivateKey(), keyID: keyID, type: "at+jwt")
+        let otherSigner = TokenSigner(key: try P256PrivateKey(), keyID: keyID, type: "at+jwt")
         let now = Int64(Date().timeIntervalSince1970)
 
         /// The access token of one more session.
@@ -87,14 +87,14 @@ import Testing
             "for another audience": try signer.sign(owner.claims.with("aud", "https://example.com").bytes),
             "of no session": try signer.sign(owner.claims.with("sid", nil).bytes),
             "of another type": try otherType.sign(owner.claims.bytes),
-            "signed by somebody else": try stranger.sign(owner.claims.bytes),
+            "signed by another key": try otherSigner.sign(owner.claims.bytes),
             "of a session that was ended": ended.bearer, "of a session that has expired": lapsed.bearer,
             "of a disabled account": try disabled.bearer, "of a deleted account": try deleted.bearer,
         ]
         return headers.merging(tokens.mapValues { "Bearer \($0)" }) { header, _ in header }
     }
 
-    /// A request that succeeds for whoever has the owner's session: what stands for the parameter of the path, and the body.
+    /// A request that succeeds with the owner's session: the parameter of its path, and its body.
     private func request(
         _ operation: APIDocument.Operation, of owner: Owner, in world: World
     ) async throws -> (id: String, body: TokenMint.Members?) {
@@ -153,17 +153,17 @@ import Testing
             for (kind, authorization) in refused { expectRefusal(try await send(authorization), kind) }
             if !operation.isOpen {
                 expectRefusal(try await send(nil), "none")
-                // Who has no session learns nothing of what a right request would be.
-                expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "astray")
+                // A caller without a session learns nothing about the form of a valid request.
+                expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "malformed request")
             }
             #expect(try await world.rows() == rows, "\(operation)")
-            // Signed by the test, so that what was refused above was refused for what it says.
+            // Signed by the test, so that the refusals above are due to the claims.
             let answer = try await send("Bearer \(try signer.sign(owner.claims.bytes))")
             #expect((200...204).contains(answer.status), "\(operation): \(answer.body)")
         }
     }
 
-    @Test func `an operation that wants no credential answers alike whatever comes`() async throws {
+    @Test func `an operation that needs no credential answers alike with any credential`() async throws {
         let world = try World.shared
         let service = world.service
         let credentials = try await refused("anybody", in: world)

@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// The list of sessions, and what is done with it.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct SessionTests {
+/// The list of sessions, and the end of single sessions.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct SessionTests {
     @Test func `one device sees the others and signs one of them out`() async throws {
         let world = try World.shared
         let service = world.service
@@ -46,17 +46,17 @@ import Testing
         #expect(try await service.get("/v1/sessions", bearer: bearer).json?["items"]?.elements?.count == 1)
     }
 
-    @Test func `nobody sees or ends the sessions of another account`() async throws {
+    @Test func `the sessions of another account can neither be seen nor ended`() async throws {
         let world = try World.shared
         let service = world.service
         let kim = try await world.newAccount("owner")
-        let ada = try await world.newAccount("stranger")
+        let ada = try await world.newAccount("other-owner")
         let bearer = try ada.text("session.accessToken")
         let own = try kim.text("session.sessionId")
         for id in [own, own.uppercased(), "{\(own)}", "x", "00000000-0000-7000-8000-000000000000", "%00"] {
             #expect(try await service.delete("/v1/sessions/\(id)", bearer: bearer).status == 404, "\(id)")
         }
-        // Without a session it is not even told whether there is one.
+        // Without a session the answer does not even reveal whether the other one exists.
         for id in [own, "x"] {
             #expect(try await service.delete("/v1/sessions/\(id)", bearer: "a.b.c").status == 401, "\(id)")
         }

@@ -4,13 +4,13 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct ShutdownTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct ShutdownTests {
     @Test func `readiness ends at once, requests are answered while they come and to their end, and the exit is 0`()
         async throws
     {
         try await World.run(["server.drainSeconds": "8"]) { world in
             let service = world.service
-            // Two requests that are half there when the signal comes: one ends within the drain, one after it.
+            // Two requests that have half arrived when the signal comes: one ends within the drain, one after it.
             let body = String(decoding: TokenMint.Members(dictionaryLiteral: ("linkTicket", "a")).bytes, as: UTF8.self)
             let head = """
                 POST /v1/links/cancel HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// A request whose work goes on when the signal comes.
+    /// A request that is being processed when the signal comes.
     @Test func `a password that is being hashed is answered before the end`() async throws {
         try await World.run { world in
             let registering = Task {
@@ -67,13 +67,13 @@ import Testing
         }
     }
 
-    /// Everything that waits for somebody else, all at once: revocations at both providers, a check, and more mails than
-    /// are sent at a time.
+    /// All work that waits for another server, at once: revocations at both providers, a grant check, and more mails
+    /// than are sent at a time.
     @Test
     func `work that hangs when the signal comes ends in time, no more of it begins, and the next process does it`()
         async throws
     {
-        // It takes connections, and says nothing.
+        // It accepts connections, and sends nothing.
         let peer = try LoopbackServer { _ in [] }
         try await World.run(Self.mail(by: peer.port).merging(["server.drainSeconds": "8"]) { $1 }) { world in
             let service = world.service
@@ -116,7 +116,7 @@ import Testing
             #expect(ending.status == 0, "\(ending.error.suffix(500))")
             #expect(asked.duration(to: .now) < .seconds(38))
             #expect(!ending.error.contains("cut short"))
-            // What was under way was noted, and nothing else was begun.
+            // Work in progress was recorded, and no more was begun.
             #expect(peer.history.opened == 4)
             #expect(try await world.count("SELECT count(*) FROM outbox WHERE last_error = 'timed_out'") == 6)
             #expect(try await world.count("SELECT count(*) FROM outbox WHERE status = 'pending'") == 8)

@@ -4,8 +4,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// What every answer has in common, and what is where.
-@Suite(.sequentially, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
+/// What all answers have in common, and the paths of each listener.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// Answers of every kind: what must be on all of them.
-    @Test func `every answer says that it may be kept by nobody and read as nothing else`() async throws {
+    /// Answers of every kind, and the header fields that all of them must have.
+    @Test func `every answer forbids caching and content sniffing`() async throws {
         let world = try World.shared
         let service = world.service
         let created = try await world.newAccount("headers")

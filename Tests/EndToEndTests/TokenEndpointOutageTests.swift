@@ -4,11 +4,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Token endpoints on their bad days. The keys are cached: a token alone needs nothing of the provider.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
-    /// A new person whose first sign-in meets a dead endpoint: in with the token, without an authorization.
+/// Token endpoints that fail. The keys are cached: a token alone needs nothing of the provider.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct TokenEndpointOutageTests {
+    /// Signs a new person up while the endpoint fails: the token suffices, and no authorization results.
     ///
-    /// - Returns: how long the sign-in took.
+    /// - Returns: the duration of the sign-in.
     @discardableResult
     private func signUpWithoutEndpoint(
         _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
@@ -26,7 +26,7 @@ import Testing
         return duration
     }
 
-    /// A code alone can't be judged, and the phone is told when to come again.
+    /// A code alone can't be verified, and the answer says when to retry.
     private func expectUnavailable(
         _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
     ) async throws {
@@ -37,7 +37,7 @@ import Testing
         #expect((1...60).contains(alone.retryAfter ?? 0), sourceLocation: location)
     }
 
-    /// The first code after an outage works: nothing of ours has to recover.
+    /// The first code after an outage works: the service itself has nothing to recover.
     private func expectRecovered(
         _ person: String, _ provider: Sandbox.Provider, _ world: World, _ location: SourceLocation = #_sourceLocation
     ) async throws {
@@ -55,12 +55,12 @@ import Testing
     }
 
     @Test(arguments: Sandbox.Provider.allCases)
-    func `a good token signs in beside a token endpoint that fails, and a code alone comes again`(
+    func `a good token signs in beside a token endpoint that fails, and a code alone is to be retried`(
         provider: Sandbox.Provider
     ) async throws {
         let faults: [(name: String, fault: Sandbox.Fault)] = [
             ("failing", .status(500)), ("throttled", .status(429, headers: [("Retry-After", "1")])), ("page", .html),
-            ("empty", .status(200, body: "{}")), ("refusing", .reset), ("torn", .torn), ("lost", .lost),
+            ("empty", .status(200, body: "{}")), ("refusing", .reset), ("torn", .resetMidBody), ("lost", .lost),
         ]
         try await World.run { world in
             for (name, fault) in faults {
@@ -76,17 +76,17 @@ import Testing
         }
     }
 
-    @Test func `a good token signs in beside a token endpoint that says nothing, and a code alone comes again`()
+    @Test func `a good token signs in beside a token endpoint that does not answer, and a code alone is to be retried`()
         async throws
     {
         try await World.run { world in
             for provider in Sandbox.Provider.allCases { try await world.sandbox.fail(provider.tokenPath, .hang) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for provider in Sandbox.Provider.allCases {
-                    let name = "patient-\(provider)"
+                    let name = "waiting-\(provider)"
                     group.addTask {
-                        // The contract says two seconds beside a good token, and ten for a code alone: even on a busy
-                        // machine it is less than that.
+                        // The limit is two seconds beside a good token and ten for a code alone: even on a busy machine
+                        // the sign-in takes less than ten.
                         #expect(try await signUpWithoutEndpoint(name, provider, world) < .seconds(9))
                         try await expectUnavailable(name, provider, world)
                     }
@@ -95,7 +95,7 @@ import Testing
             }
             try await world.sandbox.clearFaults()
             for provider in Sandbox.Provider.allCases {
-                try await expectRecovered("patient-\(provider)", provider, world)
+                try await expectRecovered("waiting-\(provider)", provider, world)
             }
             try await expectNoCodeTwice(world)
         }
@@ -105,7 +105,7 @@ import Testing
         try await World.run(["apple.tokenUrl": "http://127.0.0.1:1/auth/token"]) { world in
             try await signUpWithoutEndpoint("kim", .apple, world)
             try await expectUnavailable("kim", .apple, world)
-            // The other provider is another matter.
+            // The other provider is not affected.
             try await world.newGrantedAccount("lee", .google)
         }
     }
@@ -142,8 +142,7 @@ import Testing
         #expect(try await world.service.signIn(provider, token).status == 200, sourceLocation: location)
     }
 
-    @Test
-    func `a key that the provider refuses is our fault: nobody is let in without an authorization, and we are told`()
+    @Test func `a key that the provider refuses is our fault: sign-ins with a code get 503, and the log says why`()
         async throws
     {
         try await World.run { world in
@@ -161,7 +160,7 @@ import Testing
 
     // MARK: Load
 
-    @Test func `what hangs at the provider costs nobody else a connection or a wait`() async throws {
+    @Test func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {
         try await World.run(["postgres.poolSize": "2"]) { world in
             let person = try await world.newGrantedAccount("kim")
             let access = try person.text("session.accessToken")
@@ -187,7 +186,7 @@ import Testing
                 #expect(hanging.count == before + codes.count)
                 #expect(try await world.sandbox.history(path: "/apple/auth/revoke", count: 1, wait: 60).count == 1)
 
-                // Two connections for all of them: one that an outgoing call held would be missed here at once.
+                // Two connections for all of them: one that an outgoing call held would be missing here at once.
                 let held = try await world.count(
                     """
                     SELECT count(*) FROM pg_stat_activity

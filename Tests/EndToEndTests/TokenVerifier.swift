@@ -2,9 +2,9 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A resource server of somebody else's: a JOSE library of Python's, in a process of its own, that verifies access tokens by
-/// the key sets that it fetches. PyJWT, Authlib and python-jose are Debian's; joserfc, which Debian 12 has not, is of
-/// `Scripts/python-environment`.
+/// A third-party resource server: a JOSE library for Python, in a process of its own, that verifies access tokens by
+/// the key sets that it fetches. PyJWT, Authlib and python-jose are Debian's; joserfc, which Debian 12 lacks, is
+/// installed by `Scripts/python-environment`.
 final class TokenVerifier: Sendable {
     static let libraries = ["pyjwt", "authlib", "jose", "joserfc"]
 
@@ -19,8 +19,8 @@ final class TokenVerifier: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - services: whose key sets it asks for, in turn.
-    ///   - scale: what a second of Cache-Control takes.
+    ///   - services: the services whose key sets it fetches, in turn.
+    ///   - scale: the seconds that a second of Cache-Control takes.
     init(_ library: String, services: [Countersign], issuer: String, scale: Double) throws {
         let root = URL(filePath: #filePath).appending(path: "../../..").standardized
         let script = root.appending(path: "Tests/TokenVerifier/token-verifier.py")
@@ -51,11 +51,11 @@ final class TokenVerifier: Sendable {
     }
 
     /// Waits for its first key set.
-    func isReady() async throws {
+    func waitUntilReady() async throws {
         try await eventually("a verifier") {
             try state.withLock { state in
                 if state.hasEnded {
-                    throw TimeIsUp(
+                    throw TimedOut(
                         description:
                             "a verifier ended before it was ready: run Scripts/setup and Scripts/python-environment")
                 }
@@ -64,7 +64,7 @@ final class TokenVerifier: Sendable {
         }
     }
 
-    /// Hands a token over when it has answered for all but a few.
+    /// Submits a token once fewer than 20 answers are outstanding.
     func submit(_ token: String) async throws {
         try await eventually("a verifier's answers") {
             state.withLock { $0.submitted - $0.answers.count < 20 || $0.hasEnded }
@@ -73,7 +73,7 @@ final class TokenVerifier: Sendable {
         state.withLock { $0.submitted += 1 }
     }
 
-    /// Ends it, and tells what it said of all tokens.
+    /// Ends it, and returns its answers for all tokens.
     func end() async throws -> [String] {
         try input.fileHandleForWriting.close()
         try await eventually("a verifier's end") { state.withLock(\.hasEnded) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// An app that moves to another developer team, with its users.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct TransferTests {
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct TransferTests {
     private static let recipient = "RECIPIENT1"
     private static let people = ["kim", "lee", "sam"]
 
@@ -14,7 +14,7 @@ import Testing
             ["apple", "transfer"] + arguments + ["--client-id", Countersign.appleClient, "--rate", "100"], settings)
     }
 
-    /// Identity and subject of each JSON line.
+    /// The subjects of the JSON lines, by identity.
     private func moved(_ ending: Countersign.Ending) throws -> [String: String] {
         let lines = try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
         return Dictionary(
@@ -40,7 +40,7 @@ import Testing
                 "apple.teamId": Self.recipient, "apple.keyId": "RECIPKEY01", "apple.privateKeyPath": path,
             ]) { _, new in new }
 
-            // The sending team, with Apple away for one of the three.
+            // The sending team, with a failure of Apple's for one of the three.
             let plan = try await transfer(["export", "--to-team-id", Self.recipient, "--dry-run"], sender)
             #expect(plan.status == 0)
             #expect(plan.error == "countersign: 0 of 3 have a transfer identifier, 0 failed\n")
@@ -53,7 +53,7 @@ import Testing
             #expect(second.status == 0, "\(second.error)")
             #expect(try moved(first).count == 2)
             #expect(try moved(second).count == 1)
-            // Nobody was asked for twice but the one that got no answer.
+            // Only the identifier that got no answer was requested twice.
             #expect(try await world.sandbox.history(path: "/apple/auth/usermigrationinfo").count == 4)
 
             // Apple moves the app; one of the three signs in before the receiving team's command runs.
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer with a key that Apple refuses asks for nobody`() async throws {
+    @Test func `a transfer with a key that Apple refuses requests no identifier`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("kim")
             try await world.newGrantedAccount("lee")

@@ -5,11 +5,11 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A process of this release while a later one changes the schema, and after that one was taken back.
-@Suite(.sequentially, .timeLimit(.minutes(5))) struct UpgradeTests {
+/// A process of this release while a later one changes the schema, and after the return to this one.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct UpgradeTests {
     private static let latest = Migration.embedded.count
 
-    /// What later releases might bring: every kind of addition, a table at a time, and at last a removal.
+    /// The migrations of possible later releases: every kind of addition, one table at a time, and finally a removal.
     private static let additions = [
         Migration(
             version: latest + 1, name: "create_nicknames",
@@ -54,8 +54,12 @@ import Testing
     ]
     private static let removal = Migration(
         version: latest + 6, name: "drop_something",
-        up:
-            "-- why: for the test\n-- serves-from: \(label(latest + 5))\nALTER TABLE identities DROP COLUMN nickname;\n",
+        up: """
+            -- why: for the test
+            -- serves-from: \(label(latest + 5))
+            ALTER TABLE identities DROP COLUMN nickname;
+
+            """,
         down: "-- why: for the test\nALTER TABLE identities ADD COLUMN nickname text;\n")
 
     private static func label(_ version: Int) -> String {
@@ -75,7 +79,7 @@ import Testing
         Int(try await service.privateGet("/health/ready").status)
     }
 
-    @Test func `while a later release adds to the schema nobody notices, and this one still starts and serves on it`()
+    @Test func `while a later release adds to the schema no sign-in fails, and this one still starts and serves on it`()
         async throws
     {
         try await World.run { world in
@@ -107,13 +111,13 @@ import Testing
                 load.end()
                 try await group.waitForAll()
             }
-            // A machine that stands still may put off whoever is asking, on each of the four once.
+            // A stalled machine may shed the pending request of each of the four tasks once.
             #expect(load.counts["temporarily_unavailable", default: 0] <= 4)
             #expect(Set(load.counts.keys).isSubset(of: ["200", "temporarily_unavailable"]), "\(load.counts)")
             #expect(try await readiness(world.service) == 200)
             _ = try await world.newAccount("pat")
 
-            // Going back is starting this release again.
+            // The return to this release is a start of it.
             let settings = try World.settings(world.scratch, world.sandbox)
             try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
                 let answer = try await service.signInWithApple(try await world.appleToken("pat"))
@@ -136,15 +140,15 @@ import Testing
                 let settings = try World.settings(world.scratch, world.sandbox)
                 let ending = try await Countersign.run(["serve"], settings)
                 let sentence =
-                    "Migration \(Self.removal.label) of a later release took away what this one needs: start that release, "
-                    + "or another that knows migration \(Self.label(Self.latest + 5))."
+                    "Migration \(Self.removal.label) of a later release took away what this one needs: start that "
+                    + "release, or another that knows migration \(Self.label(Self.latest + 5))."
                 #expect(ending.status == 1)
                 #expect(ending.error == "countersign: \(sentence)\n")
 
                 _ = try await later.down()
                 #expect(try await readiness(world.service) == 200)
                 let log = await world.service.stop().error
-                #expect(log.components(separatedBy: sentence).count == 2, "told once: \(log)")
+                #expect(log.components(separatedBy: sentence).count == 2, "logged once: \(log)")
             }
         }
     }

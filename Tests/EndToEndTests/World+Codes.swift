@@ -4,20 +4,20 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// What a service needs to use codes, and the sandbox to believe it.
+/// The settings that a service needs to exchange codes, and their registration at the sandbox.
 extension World {
     static let appleTeam = "SANDBOX001"
     static let appleKeyID = "LAMPKEY001"
     static let googleSecret = "lamp-server-secret"
 
-    /// One for the whole test run.
+    /// The key of Apple's client secrets, one for the whole test run.
     static let appleKey = Result { try P256PrivateKey() }
 
     private static let appleKeyPath = Result {
         try privateFile("apple-key.p8", String(decoding: appleKey.get().pem(), as: UTF8.self))
     }
 
-    /// A file of this test run that nobody else may read.
+    /// Writes a file of this test run that other users can't read.
     static func privateFile(_ name: String, _ content: String) throws -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: "\(getpid())-\(name)").path
         let isWritten = FileManager.default.createFile(
@@ -43,7 +43,7 @@ extension World {
 
     // MARK: People
 
-    /// What either provider's SDK gives the app: a token, and a code that brings a refresh token.
+    /// The credentials that either provider's SDK gives the app: a token, and a code for a refresh token.
     struct Credential: Sendable {
         let provider: Sandbox.Provider
         let token: String
@@ -71,8 +71,8 @@ extension World {
         }
     }
 
-    /// A new person with an account whose sign-in brought a code, which came without a token: a machine that takes
-    /// more than the two seconds of one that comes beside a token is no matter here. The answer to the creation.
+    /// Creates an account of a new person by a code alone, so that a busy machine can't exceed the two seconds that a
+    /// code has beside a token. Returns the answer to the creation.
     @discardableResult
     func newGrantedAccount(_ name: String, _ provider: Sandbox.Provider = .apple) async throws -> Answer {
         try await newPerson(name)
@@ -85,31 +85,31 @@ extension World {
     func create(
         _ credential: Credential, by members: KeyPath<Credential, TokenMint.Members> = \.both
     ) async throws -> Answer {
-        let signedIn = try await patiently {
+        let signedIn = try await retryWhileUnavailable {
             try await service.signIn(credential.provider, credential[keyPath: members])
         }
         return try await create(of: signedIn)
     }
 
-    /// An account for whom a sign-in has given a ticket.
+    /// Creates an account by the link ticket of a sign-in.
     func create(of signedIn: Answer) async throws -> Answer {
         let ticket = try signedIn.text("linkTicket")
-        let created = try await patiently {
+        let created = try await retryWhileUnavailable {
             try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
         }
         #expect(created.status == 201)
         return created
     }
 
-    // MARK: What the provider knows
+    // MARK: The provider's records
 
-    /// The refresh tokens that a person's codes have brought.
+    /// The refresh tokens for which a person's codes were exchanged.
     func grants(of person: String, _ provider: Sandbox.Provider = .apple) async throws -> [Sandbox.Grant] {
         let client = provider == .apple ? Countersign.appleClient : Countersign.googleClient
         return try await sandbox.authorization(provider, person, clientID: client)?.grants ?? []
     }
 
-    /// How often each code, by its fingerprint, has come to the token endpoint.
+    /// The number of exchanges of each code, by its fingerprint, at the token endpoint.
     func exchanges(_ provider: Sandbox.Provider = .apple) async throws -> [String: Int] {
         let codes = try await sandbox.history(path: provider.tokenPath).compactMap { $0.field("code") }
         return Dictionary(codes.map { ($0, 1) }, uniquingKeysWith: +)

@@ -11,7 +11,7 @@ struct World: Sendable {
     let sandbox: Sandbox
     let scratch: ScratchDatabase
 
-    /// Brings one up on a migrated database for as long as the closure runs.
+    /// Runs one on a migrated database for as long as the closure runs.
     static func run<Result: Sendable>(
         _ settings: Countersign.Settings = [:], prepare: (Sandbox) async throws -> Void = { _ in },
         _ body: (World) async throws -> Result
@@ -45,7 +45,7 @@ struct World: Sendable {
 
     // MARK: People
 
-    /// Somebody with an Apple account whom no other test knows.
+    /// Adds a person with an account at both providers, whom no other test uses.
     func newPerson(_ name: String, email: String? = nil) async throws {
         try await sandbox.addApplePerson(name, Self.members(email ?? "\(name)@example.com"))
         try await sandbox.addGooglePerson(name, Self.members(email ?? "\(name)@example.com"))
@@ -73,14 +73,14 @@ struct World: Sendable {
         ).idToken
     }
 
-    /// A new person who has chosen to create an account: the answer to that.
+    /// Creates an account of a new person by Apple's token, and returns the answer.
     func newAccount(_ name: String) async throws -> Answer {
         try await newPerson(name)
         let token = try await appleToken(name)
-        return try await create(of: try await patiently { try await service.signInWithApple(token) })
+        return try await create(of: try await retryWhileUnavailable { try await service.signInWithApple(token) })
     }
 
-    // MARK: What the database holds
+    // MARK: The database
 
     func count(_ query: SQL) async throws -> Int64 {
         try await scratch.withPool { database in
@@ -89,7 +89,7 @@ struct World: Sendable {
         }
     }
 
-    /// Every row of the tables that a request could write to, with what stands in it.
+    /// Every row of the tables that a request could write to, with its content.
     func rows() async throws -> [String] {
         try await scratch.withPool { database in
             try await database.query(
@@ -109,7 +109,7 @@ struct World: Sendable {
 }
 
 extension ScratchDatabase {
-    /// Changes what no request could.
+    /// Runs statements, for changes that no request makes.
     func execute(_ statements: SQL...) async throws {
         try await withPool { database in
             for statement in statements { try await database.execute(statement) }
@@ -117,7 +117,7 @@ extension ScratchDatabase {
     }
 }
 
-/// One world for all tests of a suite, for those that don't get in each other's way.
+/// One world for all tests of a suite, where they don't interfere with each other.
 struct SharedWorld: SuiteTrait, TestScoping {
     var settings: Countersign.Settings = [:]
 
@@ -136,17 +136,17 @@ extension Trait where Self == SharedWorld {
     static func sharedWorld(_ settings: Countersign.Settings) -> SharedWorld { SharedWorld(settings: settings) }
 }
 
-struct TimeIsUp: Error, CustomStringConvertible {
+struct TimedOut: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Waits for something to become true, as long as a busy machine may take.
+/// Waits until a condition holds, for as long as a busy machine may take.
 func eventually(
     _ what: String, within limit: Duration = .seconds(60), _ isTrue: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
     while try await !isTrue() {
-        guard ContinuousClock.now < end else { throw TimeIsUp(description: "\(what) did not come about") }
+        guard ContinuousClock.now < end else { throw TimedOut(description: "\(what) did not happen") }
         try await Task.sleep(for: .milliseconds(10))
     }
 }

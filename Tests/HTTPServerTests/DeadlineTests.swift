@@ -1,14 +1,14 @@
 import HTTPServer
 import Testing
 
-/// Each of these clients holds the only connection that the listener takes. That a second one is answered proves that the
-/// first was cut off.
+/// Each of these clients holds the only connection that the listener accepts. The response to a second one proves that
+/// the first was cut off.
 @Suite(.timeLimit(.minutes(1)))
 struct DeadlineTests {
     private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
 
     /// - Parameters:
-    ///   - deadline: is shortened, so that it is the one that passes.
+    ///   - deadline: the one to shorten, so that it passes.
     ///   - length: long enough for what is to be done within it on a busy machine.
     private static func withOneConnection(
         _ deadline: WritableKeyPath<ServerLimits, Duration>, of length: Duration = .seconds(1),
@@ -27,8 +27,8 @@ struct DeadlineTests {
         }
     }
 
-    /// The answer to a request on a connection of its own. The deadline of the test holds for that too: on a busy machine
-    /// it may pass before the request has been read, and then another connection tries.
+    /// The answer to a request on a connection of its own. The deadline of the test holds for that too: on a busy
+    /// machine it may pass before the request has been read, and then another connection tries.
     private static func answered(_ port: Int) async throws -> Answer {
         for _ in 0..<20 {
             do {
@@ -40,7 +40,8 @@ struct DeadlineTests {
         return try await RawConnection.open(port) { other in try await other.exchange(request) }
     }
 
-    /// Sends a little 60,000 times, each time into a packet of its own: the whole takes far longer than the deadlines here.
+    /// Sends a little 60,000 times, each time into a packet of its own: the whole takes far longer than the deadlines
+    /// here.
     private static func trickle(_ piece: String, into slow: RawConnection) async throws {
         for _ in 0..<60_000 { try await slow.send(piece) }
     }
@@ -126,16 +127,16 @@ struct DeadlineTests {
         limits.writeDeadline = .seconds(5)
         limits.idleDeadline = .seconds(5)
         try await withServer(routes, limits: limits) { port in
-            try await RawConnection.open(port) { patient in
-                try await patient.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+            try await RawConnection.open(port) { slow in
+                try await slow.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
                 await gate.waitForArrival()
-                // Another connection lives and dies by the same deadlines meanwhile.
+                // Meanwhile the same deadlines hold for another connection, and close it.
                 try await RawConnection.open(port) { other in
                     #expect(try await other.exchange(Self.request).status == 204)
                     try await other.expectEnd()
                 }
                 gate.open()
-                #expect(try await patient.answer().status == 204)
+                #expect(try await slow.answer().status == 204)
             }
         }
     }

@@ -8,7 +8,7 @@ enum Demo {
         case green
     }
 
-    /// An error that no map knows.
+    /// An error that is not `ProblemConvertible`.
     struct Surprise: Error, CustomDebugStringConvertible {
         var debugDescription: String { "Surprise(\"line one\r\nline two\")" }
     }

@@ -10,7 +10,7 @@ struct HealthTests {
         }
     }
 
-    @Test func `a ready process says so, with what the check tells of it`() async throws {
+    @Test func `a ready process says so, with the members of its check`() async throws {
         let health = Health { Health.Readiness(isReady: true) { $0.member("keySetAge", 12) } }
         let answer = try await Self.answer(health)
         #expect(answer.status == 200)

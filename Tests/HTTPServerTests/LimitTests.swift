@@ -170,7 +170,7 @@ struct LimitTests {
 
     // MARK: Expect
 
-    @Test func `a client that waits to be told to go on is told`() async throws {
+    @Test func `a client that waits for 100 Continue gets it`() async throws {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 let interim = try await connection.exchange(
@@ -181,7 +181,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `a client that waits to be told to go on with too much is refused`() async throws {
+    @Test func `a client that waits for 100 Continue with too much is refused`() async throws {
         try await withServer { port in
             try await RawConnection.open(port) { connection in
                 Self.expectTooLarge(

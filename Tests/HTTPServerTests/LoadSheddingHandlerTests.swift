@@ -8,7 +8,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A connection behind whose gate are the decoder and the handler that all connections have; its listener has one place.
+/// A connection with `LoadSheddingHandler` before the decoder and the handler of every connection; its listener has one
+/// permit.
 struct LoadSheddingHandlerTests {
     private static let request = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -34,17 +35,18 @@ struct LoadSheddingHandlerTests {
 
     private final class Connection {
         private let channel = EmbeddedChannel()
-        /// Requests that were decoded when nothing stood before them.
+        /// Requests that were decoded with no unanswered one before them.
         private(set) var decoded = 0
 
-        init(to listener: Listener, hasGate: Bool = true) throws {
+        init(to listener: Listener, shedsLoad: Bool = true) throws {
             let handler = ConnectionHandler(limits: .uncontended) { [unowned self] request, _ in
                 decoded += 1
                 return listener.responder.admit(request, peer: .unspecified)
             }
             let pipeline = channel.pipeline.syncOperations
-            if hasGate {
-                try pipeline.addHandler(LoadSheddingHandler(refusals: listener.responder.refusals, connection: handler))
+            if shedsLoad {
+                try pipeline.addHandler(
+                    LoadSheddingHandler(rejections: listener.responder.rejections, connection: handler))
             }
             try pipeline.addHandler(ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)))
             try pipeline.addHandler(handler)
@@ -53,14 +55,14 @@ struct LoadSheddingHandlerTests {
 
         deinit { _ = try? channel.finish(acceptAlreadyClosed: true) }
 
-        /// In one burst.
+        /// Receives the texts in one burst.
         func receive(_ reads: String...) {
             for text in reads { channel.pipeline.fireChannelRead(ByteBuffer(string: text)) }
             channel.pipeline.fireChannelReadComplete()
         }
 
-        /// The next arrival that was handed up.
-        func arrival() throws -> InboundEvent? { try channel.readInbound() }
+        /// The next event that was dispatched.
+        func event() throws -> InboundEvent? { try channel.readInbound() }
 
         func answer(_ text: String) throws {
             try channel.writeOutbound(EncodedResponse(bytes: ByteBuffer(string: text), closes: false))
@@ -71,24 +73,24 @@ struct LoadSheddingHandlerTests {
 
     private let listener = Listener()
 
-    /// Takes the place, and the line of this second in the log.
-    private func takePlace() throws -> Permit {
+    /// Takes the permit, and the log line of this second.
+    private func takePermit() throws -> Permit {
         let permit = try #require(listener.admission.acquire(.signingIn))
         let connection = try Connection(to: listener)
         for _ in 1...2 { connection.receive(Self.request) }
         return permit
     }
 
-    @Test func `a plain request is refused undecoded while there is no place`() throws {
+    @Test func `a plain request is rejected undecoded while there is no permit`() throws {
         let connection = try Connection(to: listener)
         connection.receive(Self.request)
         #expect(connection.decoded == 1)
         #expect(try connection.sent() == nil)
-        // Unhandled, it has left its place when it is dropped.
-        #expect(try connection.arrival() != nil)
+        // It is not handled, and releases its permit when it is dropped.
+        #expect(try connection.event() != nil)
         try connection.answer("1")
         #expect(try connection.sent() == "1")
-        let permit = try takePlace()
+        let permit = try takePermit()
         for _ in 1...3 {
             connection.receive(Self.request)
             #expect(connection.decoded == 1)
@@ -115,11 +117,11 @@ struct LoadSheddingHandlerTests {
         #expect(try listener.metrics.expectTimer("countersign_http_request_seconds", route).values.count == 5)
     }
 
-    @Test func `nothing overtakes an answer that is owed`() throws {
+    @Test func `nothing overtakes an outstanding response`() throws {
         let connection = try Connection(to: listener)
         connection.receive(Self.request)
-        _ = try #require(try connection.arrival())
-        let permit = try takePlace()
+        _ = try #require(try connection.event())
+        let permit = try takePermit()
         defer { permit.release() }
         for number in 1...2 {
             connection.receive(Self.request)
@@ -136,21 +138,21 @@ struct LoadSheddingHandlerTests {
     }
 
     @Test func `of two in one burst the first is refused, and the second waits for its turn`() throws {
-        let permit = try takePlace()
+        let permit = try takePermit()
         defer { permit.release() }
         let connection = try Connection(to: listener)
         connection.receive(Self.request, Self.request)
         #expect(connection.decoded == 0)
         #expect(try connection.sent()?.hasPrefix("HTTP/1.1 503") == true)
         #expect(try connection.sent() == nil)
-        guard case .request? = try connection.arrival() else {
-            Issue.record("The second was not handed up.")
+        guard case .request? = try connection.event() else {
+            Issue.record("The second was not dispatched.")
             return
         }
     }
 
     @Test func `while the listener drains, a refusal is the last answer`() throws {
-        let permit = try takePlace()
+        let permit = try takePermit()
         defer { permit.release() }
         listener.admission.drain()
         let connection = try Connection(to: listener)
@@ -158,7 +160,7 @@ struct LoadSheddingHandlerTests {
         #expect(connection.decoded == 0)
         #expect(try connection.sent()?.contains("\r\nConnection: close\r\n") == true)
         #expect(try connection.sent() == nil)
-        #expect(try connection.arrival() == nil)
+        #expect(try connection.event() == nil)
     }
 
     @Test(arguments: [
@@ -167,8 +169,8 @@ struct LoadSheddingHandlerTests {
         "POST /v1/sign-in?a=b HTTP/1.1\r\nHost: a\r\n\r\n", "POST http://a/v1/sign-in HTTP/1.1\r\nHost: a\r\n\r\n",
         "HEAD /v1/list HTTP/1.1\r\nHost: a\r\n\r\n", "POST  /v1/sign-in HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
-    func `what needs no place or is not known by its first line is decoded`(request: String) throws {
-        let permit = try takePlace()
+    func `what needs no permit or is not known by its request line is decoded`(request: String) throws {
+        let permit = try takePermit()
         defer { permit.release() }
         let connection = try Connection(to: listener)
         connection.receive(request)
@@ -176,7 +178,7 @@ struct LoadSheddingHandlerTests {
     }
 
     @Test func `a body in pieces is decoded, and the next request is not`() throws {
-        let permit = try takePlace()
+        let permit = try takePermit()
         defer { permit.release() }
         let connection = try Connection(to: listener)
         connection.receive("POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: 40\r\n\r\n{")
@@ -192,7 +194,7 @@ struct LoadSheddingHandlerTests {
     }
 
     @Test func `what looks like a request within another's header section is none`() throws {
-        let permit = try takePlace()
+        let permit = try takePermit()
         defer { permit.release() }
         let connection = try Connection(to: listener)
         connection.receive("POST /v1/sign-in HTTP/1.1\r\nA: ")
@@ -202,9 +204,9 @@ struct LoadSheddingHandlerTests {
         #expect(try connection.sent() == nil)
     }
 
-    /// Requests of all kinds, one after the other, cut at random: whoever reads the answers can't tell whether there is a
-    /// gate.
-    @Test func `with a gate and without the answers are the same`() throws {
+    /// Requests of all kinds, one after the other, cut at random: the responses don't show whether there is a
+    /// `LoadSheddingHandler`.
+    @Test func `with and without load shedding the responses are the same`() throws {
         var random = SplitMix64(seed: 0x6A7E)
         let requests = [
             Self.request, "GET /v1/list HTTP/1.1\r\nHost: a\r\nX-Request-Id: r\r\n\r\n",
@@ -214,12 +216,12 @@ struct LoadSheddingHandlerTests {
             "GET /v1/list HTTP/1.1\r\nHost: a\r\nProxy-Connection: close\r\n\r\n",
             "GET /v1/list HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "GET /v1/list HTTP/1.1\nHost: a\r\n\r\n",
         ]
-        let permit = try takePlace()
+        let permit = try takePermit()
         defer { permit.release() }
         var undecoded = 0
         for _ in 0..<2_000 {
-            let gated = try Connection(to: listener)
-            let ungated = try Connection(to: listener, hasGate: false)
+            let shedding = try Connection(to: listener)
+            let baseline = try Connection(to: listener, shedsLoad: false)
             // The usual ones more often than those that end a connection.
             var stream = ""
             for _ in 0...random.next() % 4 {
@@ -236,21 +238,21 @@ struct LoadSheddingHandlerTests {
                 let piece = rest[..<(end ?? rest.startIndex + 1 + Int(random.next() % UInt64(rest.count)))]
                 rest = rest[piece.endIndex...]
                 let text = String(decoding: piece, as: UTF8.self)
-                gated.receive(text)
-                ungated.receive(text)
-                #expect(try Self.answers(of: gated) == Self.answers(of: ungated), "\(stream.debugDescription)")
+                shedding.receive(text)
+                baseline.receive(text)
+                #expect(try Self.answers(of: shedding) == Self.answers(of: baseline), "\(stream.debugDescription)")
             }
-            undecoded += ungated.decoded - gated.decoded
+            undecoded += baseline.decoded - shedding.decoded
         }
         #expect(undecoded > 500)
     }
 
-    /// What was sent, but for what differs each time; whoever waits is answered first.
+    /// The sent responses without what differs each time. Dispatched events are answered first.
     private static func answers(of connection: Connection) throws -> [String] {
-        while let arrival = try connection.arrival() {
-            switch arrival {
+        while let event = try connection.event() {
+            switch event {
             case .request(let request): try connection.answer("answered \(request.head.uri) \(request.closes)")
-            case .refusal(let problem, _): try connection.answer("refused \(problem.code)")
+            case .rejection(let problem, _): try connection.answer("rejected \(problem.code)")
             }
         }
         var answers: [String] = []
@@ -264,14 +266,14 @@ struct LoadSheddingHandlerTests {
     }
 
     @Test(arguments: [false, true])
-    func `what is prepared is what would be written each time`(closes: Bool) {
+    func `a prebuilt rejection has the bytes of one that is rendered each time`(closes: Bool) {
         for id in ["r", String(repeating: "1", count: 128)] {
             var problem = Overload.noPermit.problem
             problem.retryAfter = 2
             let framing = Response.Framing(requestID: id, date: "d", closes: closes, omitsBody: false)
-            let reply = PrebuiltRejection(closes: closes).reply(requestID: id, date: "d", retryAfter: 2)
-            #expect(reply.bytes == problem.response(requestID: id).reply(framing).bytes)
-            #expect(reply.closes == closes)
+            let prebuilt = PrebuiltRejection(closes: closes).encoded(requestID: id, date: "d", retryAfter: 2)
+            #expect(prebuilt.bytes == problem.response(requestID: id).encoded(framing).bytes)
+            #expect(prebuilt.closes == closes)
         }
     }
 }

@@ -6,42 +6,42 @@ import Testing
 
 @testable import HTTPServer
 
-/// Who is answered when there is more to do than places to do it in: eight of them here.
+/// Which requests are answered when there are more than permits, eight in these tests.
 @Suite(.timeLimit(.minutes(1)))
 struct OverloadTests {
     private static let capacity = 8
 
-    /// Requests that take their places and keep them until they are told to go.
-    private final class Crowd: Sendable {
-        private let members = Mutex<[CheckedContinuation<Void, Never>]>([])
+    /// Requests that take permits and hold them until they are released.
+    private final class HeldRequests: Sendable {
+        private let waiting = Mutex<[CheckedContinuation<Void, Never>]>([])
         private let arrivals = AsyncStream.makeStream(of: Void.self)
 
         var route: Route {
-            Route(.get, "/v1/stay", priority: .revoking) { _ in
-                await withCheckedContinuation { member in
-                    self.members.withLock { $0.append(member) }
+            Route(.get, "/v1/hold", priority: .revoking) { _ in
+                await withCheckedContinuation { continuation in
+                    self.waiting.withLock { $0.append(continuation) }
                     self.arrivals.continuation.yield()
                 }
                 return .empty()
             }
         }
 
-        func waitUntilThere(_ count: Int) async {
+        func waitForArrivals(_ count: Int) async {
             for await _ in arrivals.stream.prefix(count) {}
         }
 
-        func disperse() {
-            let everybody = members.withLock { members in
-                defer { members = [] }
-                return members
+        func release() {
+            let released = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
             }
-            for member in everybody { member.resume() }
+            for continuation in released { continuation.resume() }
         }
     }
 
-    private static func routes(_ crowd: Crowd) -> [Route] {
+    private static func routes(_ held: HeldRequests) -> [Route] {
         [
-            crowd.route,
+            held.route,
             Route(.get, "/v1/list", priority: .reading) { _ in .empty() },
             Route(.post, "/v1/sign-in", priority: .signingIn) { _ in .empty() },
             Route(.delete, "/v1/session", priority: .revoking) { _ in .empty() },
@@ -53,61 +53,61 @@ struct OverloadTests {
         try await RawConnection.open(port) { try await $0.exchange("\(operation) HTTP/1.1\r\nHost: a\r\n\r\n") }
     }
 
-    private static func expectSentAway(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) {
+    private static func expectRejected(_ answer: Answer, _ location: SourceLocation = #_sourceLocation) {
         #expect(answer.status == 503, sourceLocation: location)
         #expect(answer.code == "temporarily_unavailable", sourceLocation: location)
         #expect((1...3).contains(answer["Retry-After"].flatMap { Int($0) } ?? 0), sourceLocation: location)
     }
 
-    /// Runs `body` while so many places are taken; afterwards each who took one gets an answer.
-    private static func withTaken(
+    /// Runs `body` while `count` permits are held; afterwards each request that held one gets its response.
+    private static func withPermitsHeld(
         _ count: Int, limits: ServerLimits = .uncontended, log: LogRecorder = LogRecorder(),
         _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        let crowd = Crowd()
+        let held = HeldRequests()
         var limits = limits
         limits.concurrentRequests = capacity
-        try await withServer(routes(crowd), limits: limits, log: log) { port in
+        try await withServer(routes(held), limits: limits, log: log) { port in
             try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<count { group.addTask { try await ask("GET /v1/stay", port).status } }
-                await crowd.waitUntilThere(count)
+                for _ in 0..<count { group.addTask { try await ask("GET /v1/hold", port).status } }
+                await held.waitForArrivals(count)
                 do {
                     try await body(port)
                 } catch {
-                    crowd.disperse()
+                    held.release()
                     throw error
                 }
-                crowd.disperse()
+                held.release()
                 for try await status in group { #expect(status == 204) }
             }
-            // All places are free again.
+            // All permits are free again.
             let answer = try await ask("GET /v1/list", port)
             #expect(answer.status == 204)
         }
     }
 
     @Test(arguments: [
-        (taken: 3, answered: ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session", "GET /health"], sentAway: []),
+        (held: 3, answered: ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session", "GET /health"], rejected: []),
         (4, ["POST /v1/sign-in", "DELETE /v1/session", "GET /health"], ["GET /v1/list"]),
         (6, ["DELETE /v1/session", "GET /health"], ["GET /v1/list", "POST /v1/sign-in"]),
         (8, ["GET /health"], ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"]),
     ])
     func `a list is refused before a sign-in, a sign-in before a revocation, and health never`(
-        taken: Int, answered: [String], sentAway: [String]
+        held: Int, answered: [String], rejected: [String]
     ) async throws {
-        try await Self.withTaken(taken) { port in
+        try await Self.withPermitsHeld(held) { port in
             for operation in answered {
                 let answer = try await Self.ask(operation, port)
                 #expect(answer.status == 204, "\(operation)")
             }
-            for operation in sentAway { Self.expectSentAway(try await Self.ask(operation, port)) }
+            for operation in rejected { Self.expectRejected(try await Self.ask(operation, port)) }
         }
     }
 
-    @Test func `a refusal for want of a place takes none, and the log says why`() async throws {
+    @Test func `a rejection for want of a permit takes none, and the log says why`() async throws {
         let log = LogRecorder()
-        try await Self.withTaken(6, log: log) { port in
-            for _ in 0..<20 { Self.expectSentAway(try await Self.ask("POST /v1/sign-in", port)) }
+        try await Self.withPermitsHeld(6, log: log) { port in
+            for _ in 0..<20 { Self.expectRejected(try await Self.ask("POST /v1/sign-in", port)) }
             let status = try await Self.ask("DELETE /v1/session", port).status
             #expect(status == 204)
         }
@@ -118,21 +118,21 @@ struct OverloadTests {
         #expect(refused.allSatisfy { $0.metadata["requestId"]?.isEmpty == false })
     }
 
-    /// What is refused by its bytes, and what the decoder has to see first.
+    /// Requests that are rejected by their bytes, and requests that have to be decoded first.
     @Test(arguments: ["X-Request-Id: r.1\r\n", "X-Request-Id: not one\r\n", ""])
     func `however a request comes, its refusal is the same`(id: String) async throws {
-        try await Self.withTaken(6) { port in
+        try await Self.withPermitsHeld(6) { port in
             try await RawConnection.open(port) { connection in
                 let head = "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\n\(id)"
                 var answers: [Answer] = []
-                // The first of a second may go another way, for its line in the log.
+                // The first in a second may be decoded, for its log line.
                 for _ in 1...3 {
                     answers.append(try await connection.exchange(head + "Content-Length: 2\r\n\r\n{}"))
                 }
                 answers.append(
                     try await connection.exchange(head + "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"))
                 for answer in answers {
-                    Self.expectSentAway(answer)
+                    Self.expectRejected(answer)
                     #expect(answer.fields.map(\.name) == answers[3].fields.map(\.name))
                     let requestID = try #require(answer["X-Request-Id"])
                     #expect(id.contains("r.1") ? requestID == "r.1" : requestID.utf8.count == 36)
@@ -151,19 +151,19 @@ struct OverloadTests {
         }
     }
 
-    @Test func `of the refusals of a second one leaves a line, and the next line tells how many did not`() {
+    @Test func `of the rejections of a second one leaves a line, and the next line says how many did not`() {
         let log = OverloadLog()
         let start = ContinuousClock.now
-        #expect(log.takeTurn(at: start) == 0)
-        for milliseconds in 1...500 { #expect(log.takeTurn(at: start + .milliseconds(milliseconds)) == nil) }
-        #expect(log.takeTurn(at: start + .seconds(1)) == 500)
-        #expect(log.takeTurn(at: start + .milliseconds(1_500)) == nil)
-        #expect(log.takeTurn(at: start + .seconds(60)) == 1)
-        #expect(log.takeTurn(at: start + .seconds(120)) == 0)
+        #expect(log.sample(at: start) == 0)
+        for milliseconds in 1...500 { #expect(log.sample(at: start + .milliseconds(milliseconds)) == nil) }
+        #expect(log.sample(at: start + .seconds(1)) == 500)
+        #expect(log.sample(at: start + .milliseconds(1_500)) == nil)
+        #expect(log.sample(at: start + .seconds(60)) == 1)
+        #expect(log.sample(at: start + .seconds(120)) == 0)
     }
 
     @Test func `a connection is answered in order, and goes on after a refusal`() async throws {
-        try await Self.withTaken(6) { port in
+        try await Self.withPermitsHeld(6) { port in
             try await RawConnection.open(port) { connection in
                 let operations = ["POST /v1/sign-in", "DELETE /v1/session", "POST /v1/sign-in", "GET /v1/nothing"]
                 for _ in 0..<3 {
@@ -174,17 +174,17 @@ struct OverloadTests {
                 }
                 let last = try await connection.exchange(
                     "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-                Self.expectSentAway(last)
+                Self.expectRejected(last)
                 #expect(last["Connection"] == "close")
                 try await connection.expectEnd()
             }
         }
     }
 
-    @Test func `whoever reads no refusal is sent no more of them, and cut off`() async throws {
+    @Test func `a client that reads no rejection is sent no more of them, and cut off`() async throws {
         var limits = ServerLimits.uncontended
         limits.writeDeadline = .seconds(2)
-        try await Self.withTaken(6, limits: limits) { port in
+        try await Self.withPermitsHeld(6, limits: limits) { port in
             try await RawConnection.open(port, readsByItself: false) { connection in
                 let request =
                     "POST /v1/sign-in HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(String(repeating: "a", count: 128))\r\n\r\n"
@@ -199,9 +199,9 @@ struct OverloadTests {
         }
     }
 
-    /// Whoever has read `Connection: close` may send again elsewhere what came behind it.
+    /// A client that has read `Connection: close` may send the requests behind it again on another connection.
     @Test func `what comes behind a last refusal is not begun`() async throws {
-        let crowd = Crowd()
+        let held = HeldRequests()
         let log = LogRecorder()
         var configuration = Listener.Configuration(name: "test", host: "127.0.0.1", port: 0)
         configuration.limits = .uncontended
@@ -210,32 +210,32 @@ struct OverloadTests {
         try await withServices { port in
             [
                 Listener(
-                    configuration, routes: Self.routes(crowd), group: .singletonMultiThreadedEventLoopGroup,
+                    configuration, routes: Self.routes(held), group: .singletonMultiThreadedEventLoopGroup,
                     logger: log.logger, onListening: port)
             ]
         } body: { ports, group in
-            try await withThrowingTaskGroup(of: Int.self) { visitors in
-                for _ in 0..<6 { visitors.addTask { try await Self.ask("GET /v1/stay", ports[0]).status } }
-                await crowd.waitUntilThere(6)
+            try await withThrowingTaskGroup(of: Int.self) { requests in
+                for _ in 0..<6 { requests.addTask { try await Self.ask("GET /v1/hold", ports[0]).status } }
+                await held.waitForArrivals(6)
                 try await RawConnection.open(ports[0]) { connection in
                     await group.triggerGracefulShutdown()
                     while try await Self.ask("GET /health", ports[0])["Connection"] != "close" {}
                     let both = ["POST /v1/sign-in", "DELETE /v1/session"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
                     try await connection.send(both.joined())
                     let answer = try await connection.answer()
-                    Self.expectSentAway(answer)
+                    Self.expectRejected(answer)
                     #expect(answer["Connection"] == "close")
                     try await connection.expectEnd()
                 }
-                crowd.disperse()
-                for try await status in visitors { #expect(status == 204) }
+                held.release()
+                for try await status in requests { #expect(status == 204) }
             }
         }
         #expect(!log.requests.contains { $0.metadata["method"] == "DELETE" })
     }
 
-    @Test func `a path that there is not needs no place`() async throws {
-        try await Self.withTaken(8) { port in
+    @Test func `an unknown path needs no permit`() async throws {
+        try await Self.withPermitsHeld(8) { port in
             let unknown = try await Self.ask("GET /v1/nothing", port)
             #expect(unknown.status == 404)
             let notAllowed = try await Self.ask("PUT /v1/list", port)
@@ -247,9 +247,9 @@ struct OverloadTests {
         let log = LogRecorder()
         var limits = ServerLimits()
         limits.queueTimeout = .nanoseconds(-1)
-        try await withServer(Self.routes(Crowd()), limits: limits, log: log) { port in
+        try await withServer(Self.routes(HeldRequests()), limits: limits, log: log) { port in
             for operation in ["GET /v1/list", "POST /v1/sign-in", "DELETE /v1/session"] {
-                Self.expectSentAway(try await Self.ask(operation, port))
+                Self.expectRejected(try await Self.ask(operation, port))
             }
             let status = try await Self.ask("GET /health", port).status
             #expect(status == 204)
@@ -257,19 +257,19 @@ struct OverloadTests {
         #expect(1...3 ~= log.requests.count { $0.metadata["reason"] == "waited_too_long" })
     }
 
-    /// Only the machine's own slowness counts: the connection's earlier requests are the client's doing.
+    /// Only the delay by the machine counts: earlier requests on the connection are the client's choice.
     @Test func `a request behind a slow one of its connection is not late`() async throws {
-        let crowd = Crowd()
+        let held = HeldRequests()
         let queueTimeout = Duration.seconds(5)
         var limits = ServerLimits()
         limits.queueTimeout = queueTimeout
-        try await withServer(Self.routes(crowd), limits: limits) { port in
+        try await withServer(Self.routes(held), limits: limits) { port in
             try await RawConnection.open(port) { connection in
-                let requests = ["GET /v1/stay", "GET /v1/list"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
+                let requests = ["GET /v1/hold", "GET /v1/list"].map { "\($0) HTTP/1.1\r\nHost: a\r\n\r\n" }
                 try await connection.send(requests.joined())
-                await crowd.waitUntilThere(1)
+                await held.waitForArrivals(1)
                 try await Task.sleep(for: queueTimeout)
-                crowd.disperse()
+                held.release()
                 #expect(try await connection.answer().status == 204)
                 #expect(try await connection.answer().status == 204)
             }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ProblemTests {
-    /// What clients were promised. A line here changes only together with every client.
-    static let promised: [String: Int] = [
+    /// The codes that clients know. A line here changes only together with every client.
+    static let published: [String: Int] = [
         "invalid_request": 400, "weak_password": 400,
         "invalid_token": 401, "invalid_credentials": 401, "invalid_session": 401, "invalid_refresh_token": 401,
         "refresh_token_reused": 401,
@@ -19,7 +19,7 @@ struct ProblemTests {
 
     @Test func `the registry of codes is the one that clients know`() {
         let registry = Problem.Code.allCases.map { ($0.rawValue, $0.status.rawValue) }
-        #expect(Dictionary(uniqueKeysWithValues: registry) == Self.promised)
+        #expect(Dictionary(uniqueKeysWithValues: registry) == Self.published)
     }
 
     @Test func `the reasons of field errors are those that clients know`() {
@@ -30,7 +30,7 @@ struct ProblemTests {
     }
 
     @Test func `each code has its own title`() {
-        #expect(Set(Problem.Code.allCases.map(\.title)).count == Self.promised.count)
+        #expect(Set(Problem.Code.allCases.map(\.title)).count == Self.published.count)
     }
 
     @Test func `each code is answered in the form of RFC 9457, with the headers of its status`() async throws {
@@ -39,7 +39,7 @@ struct ProblemTests {
                 for code in Problem.Code.allCases {
                     let answer = try await connection.exchange(
                         "GET /v1/problems/\(code.rawValue) HTTP/1.1\r\nHost: a\r\n\r\n")
-                    #expect(answer.status == Self.promised[code.rawValue])
+                    #expect(answer.status == Self.published[code.rawValue])
                     #expect(answer["Content-Type"] == "application/problem+json")
                     let problem = try #require(answer.json)
                     #expect(problem["type"]?.string == "/problems/" + code.rawValue)
@@ -86,7 +86,7 @@ struct ProblemTests {
         #expect(log.requests.map { $0.metadata["reason"] } == ["by_admin"])
     }
 
-    @Test func `an error that nobody foresaw tells the client its request id and nothing else`() async throws {
+    @Test func `an unexpected error gives the client its request id and nothing else`() async throws {
         let log = LogRecorder()
         let answer = try await withServer(log: log) { port in
             try await RawConnection.open(port) { connection in
@@ -97,7 +97,7 @@ struct ProblemTests {
         #expect(answer.code == "internal_error")
         #expect(answer.json?["requestId"]?.string == "r-1")
         #expect(!answer.text.contains("Surprise"))
-        let line = try #require(log.lines.first { $0.message == "unforeseen error" })
+        let line = try #require(log.lines.first { $0.message == "request failed unexpectedly" })
         #expect(line.level == .error)
         #expect(line.metadata["requestId"] == "r-1")
         #expect(line.metadata["error"] == "Surprise(\"line one  line two\")")

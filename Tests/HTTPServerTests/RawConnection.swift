@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// A TCP connection on which a test writes what it likes, byte by byte, and reads what comes back.
+/// A TCP connection on which a test writes any bytes and reads the responses.
 struct RawConnection {
     /// The server closed the connection where an answer was expected.
     struct ClosedEarly: Error {
@@ -15,7 +15,7 @@ struct RawConnection {
     private let channel: any Channel
     private var buffer = ByteBuffer()
 
-    /// - Parameter readsByItself: without it the client takes nothing off the wire until `startReading`.
+    /// - Parameter readsByItself: if `false`, the client reads nothing from the socket until `startReading`.
     static func open<Result>(
         _ port: Int, readsByItself: Bool = true, _ body: (inout RawConnection) async throws -> Result
     ) async throws -> Result {
@@ -49,10 +49,10 @@ struct RawConnection {
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
-    /// Returns when the kernel has taken the bytes, so that a peer that has gone is noticed.
+    /// Returns when the kernel has taken the bytes, so that a closed connection is noticed.
     func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
 
-    /// Leaves it to the event loop to send the bytes when the server takes them.
+    /// Queues the bytes on the event loop, which sends them as the server reads.
     func sendEventually(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
     /// Closes the client's side; the server may still answer.
@@ -60,7 +60,7 @@ struct RawConnection {
 
     func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
 
-    /// The next answer, of which the header section tells the length.
+    /// The next answer, which ends where `Content-Length` says.
     mutating func answer(toHead: Bool = false) async throws -> Answer {
         while true {
             if let answer = Answer(&buffer, toHead: toHead) { return answer }
@@ -89,13 +89,13 @@ struct RawConnection {
     }
 }
 
-/// An HTTP answer as it stood on the wire.
+/// An HTTP answer as it was on the wire.
 struct Answer {
     let statusLine: String
     let fields: [(name: String, value: String)]
     let body: [UInt8]
 
-    /// Takes one whole answer off the front of `buffer`, or leaves it alone.
+    /// Removes one whole answer from the front of `buffer`, or leaves the buffer unchanged.
     fileprivate init?(_ buffer: inout ByteBuffer, toHead: Bool) {
         let text = String(buffer: buffer)
         guard let end = text.utf8Range(of: "\r\n\r\n") else { return nil }

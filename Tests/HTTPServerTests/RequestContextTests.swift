@@ -2,7 +2,7 @@ import HTTPServer
 import Logging
 import Testing
 
-/// What the lines of a request have in common, whoever writes them.
+/// The metadata that all log lines of a request have in common, from whichever layer.
 @Suite(.timeLimit(.minutes(1)))
 struct RequestContextTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
@@ -12,7 +12,7 @@ struct RequestContextTests {
         let deep = log.logger
         let route = Route(.get, "/v1/deep") { request in
             request.logger.info("near")
-            // What a use case logs, and what it does beside.
+            // Lines of a use case, and of its child tasks.
             await withTaskGroup { group in group.addTask { deep.info("far") } }
             await Task { deep.info("further") }.value
             return .empty()
@@ -30,12 +30,12 @@ struct RequestContextTests {
             "GET /v1/deep HTTP/1.1\r\nHost: a\r\nX-Request-Id: one\r\nTraceparent: 00-\(Self.trace)-\(Self.span)-01\r\n\r\n",
             "GET /v1/deep HTTP/1.1\r\nHost: a\r\nX-Request-Id: two\r\n\r\n",
         ])
-        let told = ["near", "far", "further", "request"]
+        let messages = ["near", "far", "further", "request"]
         let one = lines.filter { $0.metadata["requestId"] == "one" }
-        #expect(one.map(\.message).sorted() == told.sorted())
+        #expect(one.map(\.message).sorted() == messages.sorted())
         #expect(one.allSatisfy { $0.metadata["traceId"] == Self.trace && $0.metadata["parentId"] == Self.span })
         let two = lines.filter { $0.metadata["requestId"] == "two" }
-        #expect(two.map(\.message).sorted() == told.sorted())
+        #expect(two.map(\.message).sorted() == messages.sorted())
         #expect(two.allSatisfy { $0.metadata["traceId"] == nil && $0.metadata["parentId"] == nil })
     }
 
@@ -52,7 +52,7 @@ struct RequestContextTests {
         #expect(!lines.contains { "\($0)".contains("canary") })
     }
 
-    @Test func `whom a request is about and where it came from is marked as personal`() async throws {
+    @Test func `the email and the address of a request are marked as personal`() async throws {
         let log = LogRecorder()
         let route = Route(.get, "/v1/mail") { request in
             request.note(email: "bird@example.com")

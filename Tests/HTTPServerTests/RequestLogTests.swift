@@ -67,7 +67,7 @@ struct RequestLogTests {
 }
 
 extension String {
-    /// Filled up with spaces.
+    /// Padded with spaces.
     fileprivate func padding(_ count: Int) -> String {
         self + String(repeating: " ", count: max(0, count - utf8.count))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What is taken for one whole request without the decoder has to be one for the decoder as well.
+/// Bytes that are one whole request for `RequestPeek` have to be one for the decoder as well.
 struct RequestPeekTests {
     private static let limits = ServerLimits()
 
@@ -43,7 +43,7 @@ struct RequestPeekTests {
         "GET / HTTP/1.1\r\nHost: a\r\nb\r\n\r\n",
         // More than one.
         "GET / HTTP/1.1\r\nHost: a\r\n\r\nG", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n{}",
-        // The end can't be told, or something else follows.
+        // The end is ambiguous, or something else follows.
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n{",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 1\r\n\r\n{",
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n{",
@@ -73,8 +73,8 @@ struct RequestPeekTests {
         #expect(Self.plain("GET / HTTP/1.1\r\nHost: a\r\na: \(long)\r\n\r\n") == nil)
     }
 
-    /// Whole requests, damaged at random: each that is still plain is one request for the decoder, the same, with nothing
-    /// left over, and the connection goes on.
+    /// Whole requests, damaged at random: each that is still plain is one request for the decoder, the same, with
+    /// nothing left over, and the connection goes on.
     @Test func `the decoder sees the same request`() throws {
         var random = SplitMix64(seed: 0x5EED)
         let requests = [
@@ -111,7 +111,7 @@ struct RequestPeekTests {
         #expect(plainRequests > 5_000)
     }
 
-    /// - Parameter isWhole: the request line is undamaged, so that the request can be refused undecoded.
+    /// - Parameter isWhole: the request line is undamaged, so that the request can be rejected undecoded.
     private static func expectOneRequest(_ bytes: [UInt8], _ plain: RequestPeek, isWhole: Bool) throws {
         let text = String(decoding: bytes, as: UTF8.self).debugDescription
         let channel = EmbeddedChannel()
@@ -134,7 +134,7 @@ struct RequestPeekTests {
             // The decoder takes several blanks for one.
             let line = String(decoding: bytes[plain.line], as: UTF8.self).split(separator: " ")
             #expect(line == [request.head.method.rawValue[...], request.head.uri[...], "HTTP/1.1"])
-            // What ends its connection, as CONNECT does, is seen by the handler of the connection.
+            // A request that ends its connection, as CONNECT does, is noticed by `ConnectionHandler`.
             #expect(!isWhole || !request.closes, "\(text)")
             guard !request.closes else { return }
             let next = try receive(Array("GET /next HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
@@ -143,7 +143,7 @@ struct RequestPeekTests {
                 return
             }
         } catch let error as HTTPParserError {
-            // The connection ends with the answer, which a refusal undecoded would not have been.
+            // The connection ends with the response, which that of an undecoded rejection would not do.
             #expect(!isWhole, "\(text): \(error)")
         }
     }

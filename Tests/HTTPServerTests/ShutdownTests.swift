@@ -33,7 +33,7 @@ struct ShutdownTests {
     }
 
     /// The ports of the private and the public listener, which are reported in either order.
-    private static func told(_ ports: [Int]) async throws -> (private: Int, public: Int) {
+    private static func identify(_ ports: [Int]) async throws -> (private: Int, public: Int) {
         let answer = try await RawConnection.open(ports[0]) { try await $0.exchange(get("/health/live")) }
         return answer.status == 200 ? (ports[0], ports[1]) : (ports[1], ports[0])
     }
@@ -46,7 +46,7 @@ struct ShutdownTests {
         try await withServices { report in
             Self.services(drain: .seconds(5), finish: .seconds(20), gate: gate, report)
         } body: { ports, group in
-            let port = try await Self.told(ports)
+            let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { inFlight in
                 try await inFlight.send(Self.get("/v1/wait"))
                 await gate.waitForArrival()
@@ -98,7 +98,7 @@ struct ShutdownTests {
         try await withServices { report in
             Self.services(drain: .milliseconds(50), finish: .seconds(20), gate: Gate(), report)
         } body: { ports, group in
-            let port = try await Self.told(ports)
+            let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { untouched in
                 try await RawConnection.open(port.public) { idle in
                     #expect(try await idle.exchange(Self.get("/v1/ping")).status == 200)
@@ -114,7 +114,7 @@ struct ShutdownTests {
         try await withServices { report in
             Self.services(drain: .milliseconds(50), finish: .seconds(20), gate: Gate(), report)
         } body: { ports, group in
-            let port = try await Self.told(ports)
+            let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { beginning in
                 try await beginning.send("POST /v1/ignore HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\na")
                 try await RawConnection.open(port.public) { idle in
@@ -134,7 +134,7 @@ struct ShutdownTests {
         try await withServices { report in
             Self.services(drain: .zero, finish: .milliseconds(100), gate: gate, report)
         } body: { ports, group in
-            let port = try await Self.told(ports)
+            let port = try await Self.identify(ports)
             try await RawConnection.open(port.public) { stuck in
                 try await stuck.send(Self.get("/v1/wait"))
                 await gate.waitForArrival()

@@ -7,7 +7,7 @@ import ServiceLifecycle
 import Synchronization
 
 extension ServerLimits {
-    /// Those of the service, on a machine that may have much else to do.
+    /// The limits of the service, with a queue timeout for a machine that is busy with other tests.
     static var uncontended: ServerLimits {
         var limits = ServerLimits()
         limits.queueTimeout = .seconds(60)
@@ -37,7 +37,7 @@ func withServer<Result: Sendable>(
 
 /// Runs services in a group until `body` is done, then shuts the group down and waits for its end.
 ///
-/// - Parameter make: is given the closure that each listener reports its port to.
+/// - Parameter make: gets the closure to which each listener reports its port.
 func withServices<Result: Sendable>(
     _ make: (@escaping @Sendable (Int) async -> Void) -> [any Service],
     body: @Sendable (_ ports: [Int], ServiceGroup) async throws -> Result
@@ -64,7 +64,7 @@ func withServices<Result: Sendable>(
     }
 }
 
-/// A door in a handler: the test learns that a request has come, and decides when it goes on.
+/// A gate in a handler: the test waits for a request to arrive, and decides when it continues.
 final class Gate: Sendable {
     private let arrivals = AsyncStream.makeStream(of: Void.self)
     private let permits = AsyncStream.makeStream(of: Void.self)
@@ -88,13 +88,13 @@ final class Gate: Sendable {
     func open() { permits.continuation.yield() }
 }
 
-/// Keeps what is logged.
+/// A log handler that keeps its lines.
 final class LogRecorder: Sendable {
     struct Line: Sendable {
         let level: Logger.Level
         let message: String
         let metadata: [String: String]
-        /// What the log of the service may leave out.
+        /// Personal data, which the log of the service may leave out.
         let personal: [String: String]
     }
 

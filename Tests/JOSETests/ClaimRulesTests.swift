@@ -3,7 +3,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// One token, accepted as it is; each test changes one claim.
+/// One accepted token, of which each test changes one claim.
 @Suite struct ClaimRulesTests {
     private static let now: Int64 = 1_767_225_600
     private static let issuer = "https://issuer.example"

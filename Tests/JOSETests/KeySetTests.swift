@@ -188,9 +188,9 @@ import Testing
 
     @Test func `two keys of one type and one id are used neither`() throws {
         let first = try Self.text(Self.rsa())
-        let stranger = try TokenMint.stranger.rsa
+        let otherKey = try TokenMint.otherSigner.rsa
         let second = Self.text(
-            try Self.rsa().with("n", .string(Base64URL.encode(stranger.modulus))))
+            try Self.rsa().with("n", .string(Base64URL.encode(otherKey.modulus))))
         let companion = Self.text(try Self.rsa().with("kid", "companion"))
         let set = try KeySet(parsing: Self.document([first, companion, second]))
         #expect(set.keyIDs == ["companion"])
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `an RSA and an EC key may share an id, and the algorithm of the token tells which`() throws {
+    @Test func `an RSA and an EC key may share an id, and the algorithm of the token decides which is used`() throws {
         let mint = try TokenMint.shared
         let set = try KeySet(parsing: Self.document([Self.text(Self.rsa()), Self.text(Self.p256())]))
         #expect(set.keyIDs == ["one", "one"])

@@ -11,7 +11,7 @@ import Testing
     private struct Mutation {
         var random: SplitMix64
 
-        private static let telling =
+        private static let significantBytes =
             [UInt8]("\"\\{}[]:,.-+eE0159utfn/ \n=_AQg".utf8) + [0x00, 0x1F, 0x7F, 0x80, 0xC0, 0xED, 0xFF]
 
         /// One to three edits.
@@ -22,17 +22,17 @@ import Testing
         }
 
         private mutating func edit(_ bytes: inout [UInt8]) {
-            let place = Int.random(in: 0...bytes.count, using: &random)
-            let end = min(bytes.count, place + Int.random(in: 1...8, using: &random))
-            let octet = Self.telling.randomElement(using: &random) ?? 0
+            let position = Int.random(in: 0...bytes.count, using: &random)
+            let end = min(bytes.count, position + Int.random(in: 1...8, using: &random))
+            let octet = Self.significantBytes.randomElement(using: &random) ?? 0
             switch Int.random(in: 0..<7, using: &random) {
-            case 0 where place < bytes.count: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
-            case 1 where place < bytes.count: bytes[place] = octet
-            case 2 where place < bytes.count: bytes[place] = UInt8.random(in: .min ... .max, using: &random)
-            case 3: bytes.removeSubrange(place..<end)
-            case 4: bytes.insert(contentsOf: bytes[place..<end], at: place)
-            case 5: bytes.removeSubrange(place...)
-            default: bytes.insert(octet, at: place)
+            case 0 where position < bytes.count: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+            case 1 where position < bytes.count: bytes[position] = octet
+            case 2 where position < bytes.count: bytes[position] = UInt8.random(in: .min ... .max, using: &random)
+            case 3: bytes.removeSubrange(position..<end)
+            case 4: bytes.insert(contentsOf: bytes[position..<end], at: position)
+            case 5: bytes.removeSubrange(position...)
+            default: bytes.insert(octet, at: position)
             }
         }
     }

@@ -4,7 +4,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Tokens and keys that Apple and Google made, judged at the time when they were new.
+/// Tokens and keys made by Apple and Google, checked at the time when they were new.
 @Suite struct RealTokenTests {
     private static func rules(for real: Vectors.RealToken) -> ClaimRules {
         ClaimRules(issuers: [real.issuer], audiences: [real.audience])

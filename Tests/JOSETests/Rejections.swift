@@ -3,7 +3,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What becomes of a token on the whole way to `VerifiedToken`; `nil` when it gets there.
+/// The rejection of a token on the way to `VerifiedToken`; `nil` when it verifies.
 func rejection(of token: [UInt8], by keys: KeySet, allowedTypes: [String] = ["JWT"]) -> TokenRejection? {
     do throws(TokenRejection) {
         _ = try UnverifiedToken(token, allowedTypes: allowedTypes).verified(by: keys)
@@ -17,7 +17,7 @@ func rejection(of token: String, by keys: KeySet) -> TokenRejection? {
     rejection(of: [UInt8](token.utf8), by: keys)
 }
 
-/// What the rules say of a verified token; `nil` when they accept it.
+/// The rejection of a verified token by the rules; `nil` when they accept it.
 func rejection(of token: VerifiedToken, under rules: ClaimRules, at now: Int64) -> TokenRejection? {
     do throws(TokenRejection) {
         _ = try rules.check(token, at: now)

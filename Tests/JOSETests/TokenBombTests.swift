@@ -4,7 +4,8 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Tokens that are meant to cost more than they are worth. Each in a process of its own, so that its memory is its own.
+/// Tokens that are meant to be expensive to refuse. Each runs in a process of its own, so that the memory measured is
+/// its own.
 @Suite struct TokenBombTests {
     /// Bytes of memory in use, from the kernel.
     private static func residentMemory() throws -> Int {

@@ -114,29 +114,30 @@ import Testing
         #expect(try unverified.verified(by: mint.rsa.publicKey).claims["sub"]?.string == "subject")
         #expect(throws: TokenRejection.keyUnknown) { try unverified.verified(by: mint.keySet) }
         #expect(throws: TokenRejection.signatureMismatch) {
-            try unverified.verified(by: try TokenMint.stranger.rsa.publicKey)
+            try unverified.verified(by: try TokenMint.otherSigner.rsa.publicKey)
         }
     }
 
     @Test func `a key that the token brings along is never used`() throws {
         let mint = try TokenMint.shared
-        let stranger = try TokenMint.stranger
+        let otherSigner = try TokenMint.otherSigner
         var jwk = JSONWriter()
-        jwk.key(PublicJWK(stranger.rsa, keyID: TokenMint.rsaKeyID))
+        jwk.key(PublicJWK(otherSigner.rsa, keyID: TokenMint.rsaKeyID))
         let offers: [(String, TokenMint.Literal)] = [
             ("jwk", .raw(String(decoding: jwk.bytes, as: UTF8.self))),
             ("jku", "http://127.0.0.1:9/keys"),
             ("x5u", "http://127.0.0.1:9/certificate"),
-            ("x5c", [.string(Base64URL.encode(try stranger.rsa.publicKey.der))]),
+            ("x5c", [.string(Base64URL.encode(try otherSigner.rsa.publicKey.der))]),
             ("x5t", "dGh1bWJwcmludA"),
             ("x5t#S256", "dGh1bWJwcmludA"),
         ]
         for (name, value) in offers {
             let header = mint.header(.rs256).with(name, value)
             #expect(
-                rejection(of: try stranger.token(Self.claims, header: header), by: mint.keySet) == .signatureMismatch)
+                rejection(of: try otherSigner.token(Self.claims, header: header), by: mint.keySet) == .signatureMismatch
+            )
             #expect(
-                rejection(of: try stranger.token(Self.claims, header: header.with("kid", nil)), by: mint.keySet)
+                rejection(of: try otherSigner.token(Self.claims, header: header.with("kid", nil)), by: mint.keySet)
                     == .headerRejected)
             #expect(
                 rejection(of: try mint.token(Self.claims, header: header), by: mint.keySet) == nil,

@@ -14,7 +14,7 @@ import Testing
             ])
     }
 
-    @Test func `a reason does not reach whoever reads the description`() {
+    @Test func `a description does not contain the reason`() {
         #expect(Set(TokenRejection.allCases.map { "\($0)" }) == ["The credential was refused."])
         #expect(String(reflecting: TokenRejection.nonceSpent) == "TokenRejection.nonce_spent")
     }

@@ -70,7 +70,7 @@ import Testing
 
     @Test(arguments: [SignatureAlgorithm.rs256, .es256])
     func `a signature of another key under the same id is refused`(algorithm: SignatureAlgorithm) throws {
-        let token = try TokenMint.stranger.token(Self.claims, by: algorithm)
+        let token = try TokenMint.otherSigner.token(Self.claims, by: algorithm)
         #expect(try Self.rejectionOf(token) == .signatureMismatch)
     }
 

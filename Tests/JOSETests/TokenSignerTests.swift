@@ -54,7 +54,7 @@ import Testing
         let first = PublicJWK(mint.p256).keyID
         #expect(Base64URL.decode(first)?.count == 32)
         #expect(first == PublicJWK(mint.p256).keyID)
-        #expect(first != PublicJWK(try TokenMint.stranger.p256).keyID)
+        #expect(first != PublicJWK(try TokenMint.otherSigner.p256).keyID)
     }
 
     @Test func `an empty set of ours is a document all the same`() {

@@ -49,7 +49,7 @@ import Testing
         #expect(throws: TokenRejection.malformed) { try unverified.verified(by: mint.keySet) }
         #expect(throws: TokenRejection.signatureMismatch) {
             try unverified.verifiedSignature(
-                by: KeySet(keys: [(TokenMint.rsaKeyID, try TokenMint.stranger.rsa.publicKey)]))
+                by: KeySet(keys: [(TokenMint.rsaKeyID, try TokenMint.otherSigner.rsa.publicKey)]))
         }
     }
 
@@ -75,8 +75,8 @@ import Testing
 
     @Test func `a payload is not read before the signature holds`() throws {
         let mint = try TokenMint.shared
-        let stranger = try TokenMint.stranger
-        let token = try stranger.token(header: mint.header(.rs256).bytes, payload: [UInt8]("no JSON".utf8))
+        let otherSigner = try TokenMint.otherSigner
+        let token = try otherSigner.token(header: mint.header(.rs256).bytes, payload: [UInt8]("no JSON".utf8))
         #expect(try Self.rejectionOf(token) == .signatureMismatch)
     }
 

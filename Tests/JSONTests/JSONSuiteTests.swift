@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// The suite of nst/JSONTestSuite: what RFC 8259 requires and what it leaves open.
+/// The documents of nst/JSONTestSuite: what RFC 8259 requires and what it leaves open.
 @Suite struct JSONSuiteTests {
-    /// As the suite has it: nothing is too deep or too long.
+    /// Limits that no document of the suite exceeds by depth or length.
     private static let wide = JSONLimits(
         maximumDepth: 1_000, maximumStringBytes: 65_536, maximumNumberBytes: 65_536)
 

@@ -1,4 +1,3 @@
-import JOSE
 import JSON
 import Testing
 
@@ -35,7 +34,6 @@ import Testing
         #expect(elements.map { $0.integer != nil } == [false, true, false, false, false, false, false])
         #expect(elements.map { $0.bool != nil } == [false, false, true, false, false, false, false])
         #expect(elements.map(\.isNull) == [false, false, false, false, true, false, false])
-        #expect(elements.map { $0.date != nil } == [false, true, false, false, false, false, false])
         #expect(elements.map { $0.elements != nil } == [false, false, false, false, false, true, false])
         #expect(elements.map { $0.members != nil } == [false, false, false, false, false, false, true])
         #expect(elements.allSatisfy { $0["a"] == nil })
@@ -92,27 +90,5 @@ import Testing
         #expect(try Self.value("120.1").number != Self.value("120").number)
         let number = try #require(try Self.value("-0.00120").number)
         #expect(number.isNegative && number.significand == 12 && number.exponent == -4)
-    }
-
-    @Test(
-        arguments: [
-            ("1767225600", 1_767_225_600, 0), ("1767225600.5", 1_767_225_600, 500_000_000_000_000_000),
-            ("1.7672256e9", 1_767_225_600, 0), ("17672256.005e2", 1_767_225_600, 500_000_000_000_000_000), ("0", 0, 0),
-            ("-0", 0, 0), ("253402300799", 253_402_300_799, 0), ("2.53402300799e11", 253_402_300_799, 0),
-            ("0.0000000000000000019", 0, 1), ("1e-30", 0, 0),
-            ("1767225600.9999999999999999999", 1_767_225_600, 999_999_999_999_999_999),
-        ] as [(String, Int64, Int64)])
-    func `a date may have a fraction and is never rounded up`(text: String, seconds: Int64, attoseconds: Int64) throws {
-        let date = try #require(try Self.value(text).date)
-        #expect(date.seconds == seconds)
-        #expect(date.sinceEpoch.components.attoseconds == attoseconds)
-    }
-
-    @Test(arguments: [
-        "-1", "-0.5", "253402300800", "253402300799.5", "1e400", "1e300", "9223372036854775808", "-1e400",
-        "1e99999999999999999999", "\"1767225600\"", "null", "true", "[1767225600]",
-    ])
-    func `what is no date between 1970 and 9999 is none`(text: String) throws {
-        #expect(try Self.value(text).date == nil)
     }
 }

@@ -15,7 +15,7 @@ from aiosmtpd.smtp import SMTP, AuthResult
 parser = argparse.ArgumentParser()
 parser.add_argument("--certificate", help="a PEM file of certificate and key: STARTTLS is offered, and required")
 parser.add_argument("--tls-first", action="store_true", help="TLS before the greeting instead")
-parser.add_argument("--login", help="USER:PASSWORD that has to be given")
+parser.add_argument("--login", help="USER:PASSWORD that clients have to send")
 parser.add_argument("--ascii", action="store_true", help="without SMTPUTF8")
 options = parser.parse_args()
 
@@ -25,13 +25,13 @@ def say(value):
 
 
 def read(part):
-    """Lines end in CR LF on the way, whatever they are to end in here."""
+    """The text of a part. Lines end in CR LF in transit."""
     return part and part.get_content().replace("\r\n", "\n")
 
 
 class Handler:
-    """Takes everything, but for recipients whose local part says otherwise: `rcpt-550`, `data-451`, and `once-450`, which
-    is refused the first time only."""
+    """Accepts everything except for recipients whose local part asks for a refusal: `rcpt-550`, `data-451`, and
+    `once-450`, which is refused the first time only."""
 
     def __init__(self):
         self.seen = set()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Migrator
 
-/// `kill -9` of a runner: a child process that migrates and, at the worst moment, kills itself.
+/// `kill -9` of a runner: a child process that migrates and kills itself at the worst moment.
 @Suite struct InterruptionTests {
     /// Sleeps for as long as the table `pause` says, so that the same text hangs in one run and not in the next.
     static let slow = [
@@ -58,8 +58,8 @@ import Testing
         }
     }
 
-    /// The server process of a dead runner goes when it notices, within a second; before, it would finish an index as soon
-    /// as the writer is done that it waits for.
+    /// The server process of a dead runner goes when it notices, within a second; before, it would finish an index as
+    /// soon as the writer is done that it waits for.
     static func untilOrphansAreGone(_ database: Database) async throws {
         let orphans: SQL = """
             SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a concurrent index build that was cut off is built anew, or taken back`(goesUp: Bool) async throws {
+    func `a concurrent index build that was interrupted is built again, or reverted`(goesUp: Bool) async throws {
         try await ScratchDatabase.withEmpty { scratch, database in
             let migrator = database.migrator(Self.concurrent)
             _ = try await migrator.up(to: 1)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `an index that the data forbids is told, and built once the data allows it`() async throws {
+    @Test func `an index that the data forbids is reported, and built once the data allows it`() async throws {
         let unique = Migration(
             version: 2, name: "index_a",
             up: "-- no-transaction\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);\n",

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// The bookkeeping as programs kept it that knew nothing of levels.
+    /// The bookkeeping of programs that knew no levels.
     @Test func `a history without levels is read, and gets them while older programs ask for it`() async throws {
         let slow = Migration(
             version: 2, name: "wait_long", up: "-- why\nSELECT pg_advisory_xact_lock(1);\n", down: "-- why\n")
@@ -85,7 +85,7 @@ import Testing
                     WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()
                     """
                 while try await database.count(waiting) == 0 { await Task.yield() }
-                // Readiness is asked for every second, however long a migration takes.
+                // Readiness is polled every second, however long a migration takes.
                 try await older.requireServableSchema()
                 #expect(
                     try await database.count("SELECT count(*) FROM schema_migrations WHERE serves_from IS NULL") == 1)

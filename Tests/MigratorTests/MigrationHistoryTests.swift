@@ -35,7 +35,7 @@ import Testing
     @Test func `an interrupted migration is pending again`() throws {
         let history = Self.history([Self.row(1), Self.row(2, finishedAt: nil)])
         #expect(try history.pending(to: 2).map(\.label) == ["0002_create_b"])
-        #expect(history.faultsOfService.map(\.description).contains { $0.contains("0002_create_b was interrupted") })
+        #expect(history.servingFaults.map(\.description).contains { $0.contains("0002_create_b was interrupted") })
     }
 
     @Test func `down goes backwards and stops at the first`() throws {
@@ -69,7 +69,7 @@ import Testing
         throws
     {
         let history = Self.history([Self.row(1), Self.row(2), Self.row(3), Self.laterRow(4, finishedAt: finishedAt)])
-        #expect(history.faultsOfService.isEmpty)
+        #expect(history.servingFaults.isEmpty)
         #expect(try history.pending().isEmpty)
         #expect(history.entries.map(\.state).last == .unknown)
         let fault = #expect(throws: MigrationFault.self) { try history.reversible(steps: 1) }
@@ -81,7 +81,7 @@ import Testing
     func `a later migration that names a level is served on from that level on`(level: Int, isServed: Bool) {
         // An even later one that names none, or a lower one, doesn't make up for it.
         let later = [Self.laterRow(4), Self.laterRow(5, servesFrom: level), Self.laterRow(6, servesFrom: 1)]
-        let faults = Self.history([Self.row(1), Self.row(2), Self.row(3)] + later).faultsOfService
+        let faults = Self.history([Self.row(1), Self.row(2), Self.row(3)] + later).servingFaults
         #expect(faults.isEmpty == isServed)
         if let fault = faults.first {
             #expect(
@@ -93,9 +93,9 @@ import Testing
 
     @Test func `what is wrong with a binary's own migrations counts under later ones too`() {
         let interrupted = Self.history([Self.row(1), Self.row(2), Self.row(3, finishedAt: nil), Self.laterRow(4)])
-        #expect(interrupted.faultsOfService.map(\.description).first?.contains("0003_create_c was interrupted") == true)
+        #expect(interrupted.servingFaults.map(\.description).first?.contains("0003_create_c was interrupted") == true)
         let skipped = Self.history([Self.row(1), Self.row(2), Self.laterRow(4)])
-        #expect(skipped.faultsOfService.map(\.description).first?.contains("0003_create_c is not applied") == true)
+        #expect(skipped.servingFaults.map(\.description).first?.contains("0003_create_c is not applied") == true)
         #expect(throws: MigrationFault.self) { try skipped.pending() }
     }
 
@@ -105,7 +105,7 @@ import Testing
             ("-- no-transaction: why\n-- more of why\n-- serves-from: 0003\n", 3),
             ("-- why\nSELECT 1;\n-- serves-from: 0012\n", nil),
         ] as [(String, Int?)])
-    func `the level is told by a line of the comment at the head`(text: String, level: Int?) {
+    func `the level is named by a line of the comment at the head`(text: String, level: Int?) {
         #expect(MigrationScript(text: text).servesFrom == level)
     }
 
@@ -115,10 +115,10 @@ import Testing
     }
 
     @Test func `a service starts on its own schema and on no older one`() {
-        #expect(Self.history([Self.row(1), Self.row(2), Self.row(3)]).faultsOfService.isEmpty)
-        #expect(Self.history([]).faultsOfService.map(\.description).first?.contains("no schema yet") == true)
+        #expect(Self.history([Self.row(1), Self.row(2), Self.row(3)]).servingFaults.isEmpty)
+        #expect(Self.history([]).servingFaults.map(\.description).first?.contains("no schema yet") == true)
         #expect(
-            Self.history([Self.row(1)]).faultsOfService.map(\.description).first?
+            Self.history([Self.row(1)]).servingFaults.map(\.description).first?
                 .contains("2 migrations behind this binary, beginning with 0002_create_b") == true)
     }
 

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `up stops at the version that was asked for, and status tells which are missing`() async throws {
+    @Test func `up stops at the version that was asked for, and status shows which are missing`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let migrator = database.migrator([Self.createA, Self.createB])
             #expect(try await migrator.status().map(\.state) == [.pending, .pending])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `a database that nobody migrated is no schema to serve on`() async throws {
+    @Test func `a database that was never migrated is not served on`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let migrator = database.migrator([Self.createA])
             let fault = await #expect(throws: MigrationFault.self) { try await migrator.requireServableSchema() }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["-- why", "-- no-transaction: why"])
-    func `a migration that can't lock its table steps back and lets the traffic pass`(_ head: String) async throws {
+    func `a migration that can't lock its table gives way and tries again`(_ head: String) async throws {
         let alter = Migration(
             version: 2, name: "widen_a", up: "\(head)\nALTER TABLE a ADD COLUMN IF NOT EXISTS note text;\n",
             down: "\(head)\nALTER TABLE a DROP COLUMN IF EXISTS note;\n")
@@ -141,7 +141,7 @@ import Testing
                 while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
                     await Task.yield()
                 }
-                // This read stands behind the waiting ALTER TABLE, and gets through although nobody lets go.
+                // This read is queued behind the waiting ALTER TABLE, and gets through although no lock is released.
                 #expect(try await database.count("SELECT count(*) FROM a") == 0)
                 return migration
             }
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a migration that locks tables in another order than the traffic steps back from the deadlock`()
+    @Test func `a migration that deadlocks with a transaction gives way and tries again`()
         async throws
     {
         let alter = Migration(

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Migrator
 
-/// The migrations of this build that run outside a transaction, cut off everywhere.
+/// The migrations of this build that run outside a transaction, interrupted after each statement.
 @Suite struct RepeatabilityTests {
-    private static let cuttable = Migration.embedded.filter { !$0.isTransactional }
+    private static let nonTransactional = Migration.embedded.filter { !$0.isTransactional }
 
     /// Columns, constraints and indexes, each with its state.
     private static func schema(_ database: Database) async throws -> [String] {
@@ -28,8 +28,8 @@ import Testing
         ) { row throws(PostgresError) in try row.decode(String.self) }
     }
 
-    /// What is left when a runner dies after so many statements of a script.
-    private static func cutOff(
+    /// Leaves what a runner leaves that dies after `count` statements of a script.
+    private static func interrupt(
         _ migration: Migration, _ script: MigrationScript, after count: Int, in database: Database
     ) async throws {
         try await database.execute(
@@ -43,8 +43,8 @@ import Testing
         }
     }
 
-    @Test(arguments: cuttable.map(\.version))
-    func `a migration of ours that is cut off after any statement, up or down, is finished either way`(version: Int)
+    @Test(arguments: nonTransactional.map(\.version))
+    func `a migration of ours that is interrupted after any statement, up or down, is finished either way`(version: Int)
         async throws
     {
         let migration = Migration.embedded[version - 1]
@@ -57,20 +57,20 @@ import Testing
             #expect(above != below)
 
             for count in 0...migration.up.statements.count {
-                try await Self.cutOff(migration, migration.up, after: count, in: database)
+                try await Self.interrupt(migration, migration.up, after: count, in: database)
                 #expect(try await migrator.up().map(\.label) == [migration.label])
                 #expect(try await Self.schema(database) == above, "up after \(count) statements")
                 _ = try await migrator.down()
-                try await Self.cutOff(migration, migration.up, after: count, in: database)
+                try await Self.interrupt(migration, migration.up, after: count, in: database)
                 #expect(try await migrator.down().map(\.label) == [migration.label])
                 #expect(try await Self.schema(database) == below, "down after \(count) statements up")
             }
             _ = try await migrator.up()
             for count in 0...migration.down.statements.count {
-                try await Self.cutOff(migration, migration.down, after: count, in: database)
+                try await Self.interrupt(migration, migration.down, after: count, in: database)
                 #expect(try await migrator.up().map(\.label) == [migration.label])
                 #expect(try await Self.schema(database) == above, "up after \(count) statements down")
-                try await Self.cutOff(migration, migration.down, after: count, in: database)
+                try await Self.interrupt(migration, migration.down, after: count, in: database)
                 #expect(try await migrator.down().map(\.label) == [migration.label])
                 #expect(try await Self.schema(database) == below, "down after \(count) statements")
                 _ = try await migrator.up()
@@ -79,12 +79,12 @@ import Testing
     }
 
     @Test(arguments: [(15, "sessions"), (17, "identities")])
-    func `an index of ours whose build is killed is built anew`(version: Int, table: String) async throws {
+    func `an index of ours whose build is killed is built again`(version: Int, table: String) async throws {
         try await ScratchDatabase.withEmpty { scratch, database in
             let migrations = Array(Migration.embedded.prefix(version))
             let migrator = database.migrator(migrations)
             _ = try await migrator.up(to: version - 1)
-            // The build waits for whoever may be writing, long after the index is in the catalogue.
+            // The build waits for a writer, long after the index is in the catalogue.
             try await database.holding("LOCK TABLE \(table) IN ROW EXCLUSIVE MODE") {
                 await #expect(processExitsWith: .signal(SIGKILL)) { [url = scratch.url as String, version, table] in
                     try await InterruptionTests.dieMigrating(

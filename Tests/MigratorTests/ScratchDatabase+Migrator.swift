@@ -6,7 +6,7 @@ import TestSupport
 let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
 extension ScratchDatabase {
-    /// An empty database of one's own, with a pool.
+    /// A database for this test alone, empty, with a pool.
     static func withEmpty(_ body: @Sendable (ScratchDatabase, Database) async throws -> Void) async throws {
         try await withFresh { scratch in
             try await scratch.withPool { database in try await body(scratch, database) }
@@ -23,7 +23,7 @@ extension Database {
         Migrator(database: self, migrations: migrations, service: service, logger: quiet)
     }
 
-    /// Holds what `statement` locks until the body is done.
+    /// Holds the locks of `statement` until the body returns.
     func holding<T: Sendable>(_ statement: String, while body: @Sendable () async throws -> T) async throws -> T {
         try await transaction { transaction in
             try await transaction.execute(SQL(unsafeSQL: statement))

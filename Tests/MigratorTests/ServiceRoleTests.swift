@@ -5,7 +5,7 @@ import Testing
 
 @testable import Migrator
 
-/// The service's role has what it needs and no more, and the migrator neither makes nor drops it.
+/// The service's role has what it needs and no more, and the migrator neither creates nor drops it.
 @Suite struct ServiceRoleTests {
     private static let migrations = [
         Migration(
@@ -82,7 +82,7 @@ import Testing
             down: "-- why\nDROP TABLE guarded;\n")
         try await withRole { owner, service, role in
             _ = try await owner.migrator(Self.migrations + [later], service: ServiceRole(name: role)).up()
-            // As a later program may, that knows why.
+            // As a later program may do, which knows why.
             try await owner.execute("REVOKE UPDATE, DELETE ON guarded FROM \"\(unsafeSQL: role)\"")
             #expect(try await owner.migrator(Self.migrations, service: ServiceRole(name: role)).up().isEmpty)
             let error = await #expect(throws: PostgresError.self) { try await service.execute("DELETE FROM guarded") }
@@ -174,8 +174,8 @@ import Testing
         }
     }
 
-    /// A copy of the accounts is somebody's to look after, and what they have granted is theirs to take back.
-    @Test func `what somebody has made beside our tables is none of the service's, and none of the migrator's`()
+    /// An operator looks after a copy of the accounts, and after the privileges granted on it.
+    @Test func `tables that an operator made beside ours are closed to the service, and left alone by the migrator`()
         async throws
     {
         try await withRole { owner, service, role in
@@ -217,7 +217,7 @@ import Testing
         #expect(error?.sqlState == "42501", "\(statement)")
     }
 
-    @Test func `up puts privileges right that somebody changed, also when nothing is pending`() async throws {
+    @Test func `up corrects privileges that were changed by hand, also when nothing is pending`() async throws {
         try await withRole { owner, service, role in
             _ = try await owner.migrator(Self.migrations).up()
             try await owner.execute("GRANT ALL ON audit_events, audit_events_2026 TO \"\(unsafeSQL: role)\"")
@@ -233,9 +233,9 @@ import Testing
     @Test func `a role that doesn't exist is asked for before anything is applied`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let fault = await #expect(throws: MigrationFault.self) {
-                try await database.migrator(Self.migrations, service: ServiceRole(name: "nobody at all")).up()
+                try await database.migrator(Self.migrations, service: ServiceRole(name: "missing role")).up()
             }
-            #expect(fault?.description.contains("The role \"nobody at all\" of postgres.url does not exist") == true)
+            #expect(fault?.description.contains("The role \"missing role\" of postgres.url does not exist") == true)
             let status = try await database.migrator(Self.migrations).status()
             #expect(status.map(\.state) == [.pending])
         }

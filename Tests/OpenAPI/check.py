@@ -13,7 +13,7 @@ from world import ROOT, world
 HERE = pathlib.Path(__file__).resolve().parent
 STATE = ROOT / ".local/openapi"
 SEED, EXAMPLES = 1, 10
-# Schemathesis computes more than the service does, so the operations are shared out by their tags.
+# Schemathesis uses more CPU than the service, so processes share the operations by their tags.
 SIGNING_IN, PRIVATE = ["sign-in", "links"], ["admin", "health", "metrics"]
 PARTS = {
     "sign-in": ("public", "--include-tag", SIGNING_IN),
@@ -32,7 +32,7 @@ def main(binaries, minutes=None):
 
 
 def start(part, addresses, minutes):
-    """Schemathesis, in a process of its own, on a part of the operations."""
+    """Starts schemathesis on a part of the operations, in a process of its own."""
     listener, choice, tags = PARTS[part]
     amount = ["--max-time", int(minutes) * 60, "--seed", time.time_ns() % 2**32] if minutes else [
         "--max-examples", EXAMPLES, "--seed", SEED]
@@ -46,7 +46,7 @@ def start(part, addresses, minutes):
 
 
 def report(part, run):
-    """Shows what was found. Requests have up to 64 KiB, so lines are cut: the log has them whole."""
+    """Prints the result. Requests have up to 64 KiB, so lines are cut; the log has all of them."""
     status = run.wait()
     log = (STATE / f"{part}.log").read_text()
     if status:

@@ -17,7 +17,7 @@ def resolved(document, value):
 
 
 def examples(document, value, path=()):
-    """Each example with the schema that it has to satisfy and the place where it stands."""
+    """Each example with the schema that it has to satisfy and its path in the document."""
     if isinstance(value, list):
         for index, each in enumerate(value):
             yield from examples(document, each, (*path, str(index)))
@@ -32,7 +32,7 @@ def examples(document, value, path=()):
 
 
 def bodies(value, path=()):
-    """Each media type of a request or an answer, with the place where it stands."""
+    """Each media type of a request or an answer, with its path in the document."""
     if isinstance(value, list):
         for index, each in enumerate(value):
             yield from bodies(each, (*path, str(index)))
@@ -44,7 +44,7 @@ def bodies(value, path=()):
 
 
 def codes(document, schema):
-    """The codes that a refusal may have by its own schema; the list of all codes is not one refusal's."""
+    """The codes that a refusal may have by its own schema, apart from the list of all codes."""
     schema = resolved(document, schema)
     code = schema.get("properties", {}).get("code", {})
     yield from code.get("enum", [code["const"]] if "const" in code else [])
@@ -53,7 +53,7 @@ def codes(document, schema):
 
 
 def lacking(document):
-    """What has no example."""
+    """A fault for each body and each code without an example."""
     for place, body in bodies(document):
         given = [example for _, _, example in examples(document, body)]
         if not given:

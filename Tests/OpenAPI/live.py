@@ -1,4 +1,4 @@
-"""What schemathesis is told beside openapi.yaml. The examples there stand for live things: before a request leaves, each
+"""The hooks of schemathesis. The examples of openapi.yaml stand for live values: before a request is sent, each of them
 is replaced by one that the service knows. So a request that is sent as it is documented has to succeed."""
 import base64
 import hashlib
@@ -35,8 +35,8 @@ PURPOSES = {"signInWithEmailCode": "signIn", "verifyEmail": "verifyEmail", "rese
 
 
 class Cast:
-    """Who the requests of an operation are about, each made when something of it is asked for. It serves until a request
-    succeeds, for that may have used it up."""
+    """The persons and objects that the requests of an operation use, each made on first use. They are used until a
+    request succeeds, which may have consumed them."""
 
     def __init__(self, operation, by_password):
         self.operation = operation
@@ -45,7 +45,7 @@ class Cast:
 
     @property
     def is_fresh(self):
-        """Not so long ago that the service asks the person to authenticate again."""
+        """Whether the service does not yet ask the person to authenticate again."""
         return time.monotonic() - self.since < 300
 
     @cached_property
@@ -81,7 +81,7 @@ class Cast:
 
 
 class Staging:
-    """One request and what its examples stand for."""
+    """One request and the live values for its examples."""
 
     casts = {}
 
@@ -113,7 +113,7 @@ class Staging:
         return (self.cast.account if self.operation == "linkIdentity" else self.cast.newcomer).google()
 
     def member(self, name, value):
-        """The live thing for an example of a body; any other value stays what it is."""
+        """The live value for an example in a body; any other value is returned as it is."""
         if not isinstance(value, str):
             return value
         match name:
@@ -140,7 +140,7 @@ class Staging:
         return value
 
     def parameter(self, name, value):
-        """The live thing for an example in a path or a query."""
+        """The live value for an example in a path or a query."""
         if EXAMPLE_IDS.get(name) != value:
             return value
         account = self.cast.account
@@ -159,7 +159,7 @@ class Staging:
 
 @schemathesis.auth()
 class Session:
-    """Only says that there is one; whose it is shows when the request leaves."""
+    """A placeholder for a bearer token, which `before_call` replaces."""
 
     def get(self, case, context):
         return BEARER
@@ -205,7 +205,7 @@ class ExampleRefused(Failure):
 
 @schemathesis.check
 def example_succeeds(context, response, case):
-    # A busy machine may put a request off.
+    # A busy machine may answer that it is overloaded.
     if response.status_code == 503 and '"temporarily_unavailable"' in response.text:
         return
     if case.meta and case.meta.phase.name == "examples" and not 200 <= response.status_code < 300:
@@ -219,7 +219,7 @@ class HeaderMissing(Failure):
 
 @schemathesis.check
 def common_headers(context, response, case):
-    """What every answer carries (contract: headers)."""
+    """The headers of every answer."""
     headers = {name.lower(): values[0] for name, values in response.headers.items()}
     shared = case.operation.path.startswith("/.well-known") and response.status_code == 200
     expected = {

@@ -1,4 +1,4 @@
-"""People who have accounts at the providers and at the service, made through the sandbox and the API as anybody would."""
+"""People with accounts at the providers and at the service, made through the sandbox and the public API."""
 import json
 import re
 import time
@@ -6,13 +6,13 @@ import uuid
 
 import requests
 
-from world import APPLE_CLIENT, GOOGLE_CLIENT, PATIENCE
+from world import APPLE_CLIENT, GOOGLE_CLIENT, TIMEOUT
 
 PASSWORD = "correct horse battery staple"
 
 
 class Person:
-    """Somebody new, without an account here."""
+    """A new person, without an account here."""
 
     def __init__(self, addresses):
         self.addresses = addresses
@@ -22,39 +22,39 @@ class Person:
             self.control(f"{provider}/persons", name=self.name, email=self.email)
 
     def control(self, path, **members):
-        return answered(requests.post(f"{self.addresses['sandbox']}/control/{path}", json=members, timeout=PATIENCE))
+        return answered(requests.post(f"{self.addresses['sandbox']}/control/{path}", json=members, timeout=TIMEOUT))
 
     def call(self, method, path, members=None, bearer=None):
         headers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
         return answered(requests.request(
-            method, self.addresses["public"] + path, json=members, headers=headers, timeout=PATIENCE))
+            method, self.addresses["public"] + path, json=members, headers=headers, timeout=TIMEOUT))
 
     def administer(self, method, path, members=None):
         headers = {"Authorization": f"Bearer {self.addresses['adminKey']}"}
         return answered(requests.request(
-            method, self.addresses["private"] + path, json=members, headers=headers, timeout=PATIENCE))
+            method, self.addresses["private"] + path, json=members, headers=headers, timeout=TIMEOUT))
 
     def apple(self, client=APPLE_CLIENT, **members):
-        """What Apple's SDK hands to the app."""
+        """The values that Apple's SDK passes to the app."""
         return self.control("apple/authorize", person=self.name, clientId=client, repeatEmail=True, **members)
 
     def google(self):
         return self.control("google/authorize", person=self.name, clientId=GOOGLE_CLIENT, forceConsent=True)
 
     def ticket(self):
-        """A link ticket of theirs."""
+        """A link ticket of this person."""
         token = self.google()["idToken"]
         return self.call("POST", "/v1/sign-in/google", {"idToken": token})["linkTicket"]
 
     def event(self, provider, **members):
-        """A token by which the provider tells of them."""
+        """A token of the provider with an event about this person."""
         client = APPLE_CLIENT if provider == "apple" else GOOGLE_CLIENT
         kind = "email-enabled" if provider == "apple" else "tokens-revoked"
         return self.control(f"{provider}/events", type=kind, person=self.name, clientId=client, **members)["token"]
 
 
 class Account(Person):
-    """Somebody who has an account and a session of it: after signing in with Apple, or by a password."""
+    """A person with an account and a session of it: after signing in with Apple, or by a password."""
 
     def __init__(self, addresses, password=False):
         super().__init__(addresses)
@@ -77,13 +77,13 @@ class Account(Person):
         self.call("POST", "/v1/links/bind", {"linkTicket": self.ticket()}, self.bearer)
 
     def mailed(self, purpose, **members):
-        """The code that is mailed to them for a purpose."""
+        """The code that is mailed to this person for a purpose."""
         self.call("POST", "/v1/email-codes", {"email": self.email, "purpose": purpose, **members})
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             with open(self.addresses["mail"]) as mail:
                 for line in mail:
-                    # The last line may be on its way.
+                    # The last line may be incomplete.
                     if self.email in line and line.endswith("\n"):
                         code = re.search(r"\b\d{3} ?\d{3}\b", json.loads(line)["text"])
                         if code:
@@ -93,12 +93,12 @@ class Account(Person):
 
 
 def answered(answer):
-    # A busy machine may put a request off.
+    # A busy machine may answer that it is overloaded.
     for _ in range(20):
         if answer.status_code != 503:
             break
         time.sleep(0.5)
-        answer = requests.Session().send(answer.request, timeout=PATIENCE)
+        answer = requests.Session().send(answer.request, timeout=TIMEOUT)
     if not answer.ok:
         raise RuntimeError(f"{answer.request.method} {answer.request.url}: {answer.status_code} {answer.text}")
     return answer.json() if answer.content else None

@@ -1,4 +1,4 @@
-"""A service with everything that it talks to, in processes of their own: PostgreSQL, the sandbox, a mail server."""
+"""A service and everything that it uses, in processes of their own: PostgreSQL, the sandbox, a mail server."""
 import contextlib
 import json
 import os
@@ -18,12 +18,12 @@ APPLE_CLIENT = "com.example.lamp"
 WEB_CLIENT = "com.example.lamp.web"
 REDIRECT = "https://www.example.com/signed-in"
 GOOGLE_CLIENT = "lamp-web.apps.googleusercontent.com"
-# What a busy machine may take to start a process.
-PATIENCE = 60
+# Seconds that a busy machine may take to start a process.
+TIMEOUT = 60
 
 
 def free_ports(count):
-    """Below those that Linux gives to connections, so that none gets one of them before whoever is to listen on it."""
+    """Free ports below Linux's ephemeral range, so that no connection takes one of them before its listener does."""
     ports = []
     for port in random.sample(range(16_384, 32_768), 100):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
@@ -34,7 +34,7 @@ def free_ports(count):
 def post(url, members):
     request = urllib.request.Request(
         url, json.dumps(members).encode(), {"Content-Type": "application/json"}, method="POST")
-    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
         return json.loads(answer.read() or b"{}")
 
 
@@ -43,7 +43,7 @@ def run(*command, **options):
 
 
 class Processes(contextlib.ExitStack):
-    """Ends each of them with the block, the last one first."""
+    """A group of processes, which end with the block, the last one first."""
 
     def start(self, log, *command, **options):
         process = subprocess.Popen(
@@ -55,16 +55,16 @@ class Processes(contextlib.ExitStack):
     def stop(process):
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(PATIENCE)
+            process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
 
     @staticmethod
     def await_answer(process, url, log):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while process.poll() is None and time.monotonic() < end:
-            with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=PATIENCE):
+            with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=TIMEOUT):
                 return
             time.sleep(0.05)
         sys.exit(f"{process.args[0]} did not start:\n" + pathlib.Path(log).read_text()[-2000:])
@@ -72,7 +72,7 @@ class Processes(contextlib.ExitStack):
 
 @contextlib.contextmanager
 def world(binaries, state):
-    """Where its parts are, for `live.py`; a directory `state` keeps what they write."""
+    """The addresses of its parts, for `live.py`. They write to the directory `state`."""
     state.mkdir(parents=True, exist_ok=True)
     with Processes() as processes:
         database = processes.enter_context(scratch_database())
@@ -117,7 +117,7 @@ def world(binaries, state):
             "GOOGLE_SERVER_CLIENT_SECRET": google_secret, "GOOGLE_KEYS_URL": f"{sandbox}/google/oauth2/v3/certs",
             "GOOGLE_TOKEN_URL": f"{sandbox}/google/token", "GOOGLE_REVOKE_URL": f"{sandbox}/google/revoke",
             "MAIL_SMTP_URL": f"smtp://127.0.0.1:{int(line)}", "MAIL_FROM": "lamp@example.com",
-            # What is looked for is behind them.
+            # The checks are about what is behind the limits.
             "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
         }

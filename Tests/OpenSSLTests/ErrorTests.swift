@@ -4,7 +4,7 @@ import Testing
 @testable import OpenSSL
 
 struct `Errors` {
-    /// Each refusal that reaches OpenSSL, so that its error queue has something to leave behind.
+    /// Refusals that reach OpenSSL, so that its error queue could keep an entry.
     static let failures: [(String, @Sendable () throws -> Void)] = [
         ("off-curve point", { _ = try PublicKey(p256X: Array(1...32), y: Array(1...32)) }),
         ("even modulus", { _ = try PublicKey(rsaModulus: [UInt8](repeating: 0xAA, count: 256), exponent: [3]) }),
@@ -46,7 +46,7 @@ struct `Errors` {
         #expect(ERR_peek_error() == 0)
     }
 
-    /// OpenSSL says 0 for a signature that does not hold and a negative number for one that it cannot read.
+    /// OpenSSL returns 0 for a signature that does not hold and a negative number for one that it cannot read.
     @Test func `a negative answer is no success`() throws {
         let pair = try P256PrivateKey()
         var parameters = Parameters()
@@ -75,7 +75,7 @@ struct `Errors` {
         #expect(ERR_peek_error() == 0)
     }
 
-    /// Another library on this thread may have left its error where ours is looked for.
+    /// Another library on this thread may have left its error in the queue that ours is read from.
     @Test func `an error that was there before is not taken for ours`() throws {
         #expect(unsafe EVP_MD_fetch(nil, "no such digest", nil) == nil)
         let foreign = ERR_peek_error()

@@ -17,7 +17,7 @@ extension [UInt8] {
 
     var hex: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 
-    /// The same with one bit the other way.
+    /// The same with one bit flipped.
     func flippingBit(at index: Int) -> [UInt8] {
         var changed = self
         changed[index] ^= 1

@@ -32,8 +32,8 @@ struct `Public keys` {
         #expect(error.reason == "modulus outside 2048 ... 8192 bits")
     }
 
-    /// The product of two of the primes that RFC 2409 and RFC 3526 publish, by their sizes: a modulus of any size without
-    /// the seconds that finding primes takes.
+    /// The product of two of the primes that RFC 2409 and RFC 3526 publish, by their sizes: a modulus of any size
+    /// without the seconds that finding primes takes.
     private func product(of first: Int, and second: Int) throws -> [UInt8] {
         let primes = [
             1024: BN_get_rfc2409_prime_1024(nil), 2048: BN_get_rfc3526_prime_2048(nil),

@@ -2,8 +2,8 @@ import Foundation
 import OpenSSL
 import Testing
 
-/// A key and a signature that `openssl genpkey` and `openssl dgst -sha256 -sign` made: the form in which Google hands out
-/// the keys of service accounts.
+/// A key and a signature that `openssl genpkey` and `openssl dgst -sha256 -sign` made: the form in which Google hands
+/// out the keys of service accounts.
 @Suite struct `RSA keys of others` {
     private static let pem = """
         -----BEGIN PRIVATE KEY-----

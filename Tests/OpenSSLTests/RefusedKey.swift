@@ -1,6 +1,6 @@
 import Testing
 
-/// Keys that OpenSSL itself reads, made with its command line for these tests alone. They guard nothing.
+/// Keys that OpenSSL itself reads, made with its command line for these tests alone. They protect nothing.
 struct RefusedKey: Sendable, CustomTestStringConvertible {
     let name: String
     let pem: [UInt8]

@@ -165,7 +165,7 @@ struct `Signatures` {
         return (key.publicKey, try key.sign([]))
     }
 
-    /// OpenSSL's contexts are not for two threads at once; a pool that gave one to both would fail here.
+    /// OpenSSL's contexts must not be used by two threads at once; a pool that gave one to both would fail here.
     @Test func `eight threads sign and verify with one key each kind`() throws {
         let p256 = try P256PrivateKey()
         let rsa = try rsaKey.get()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts from several threads.
+/// A counter for several threads.
 final class Tally: Sendable {
     private let tally = Atomic(0)
     func add() { tally.add(1, ordering: .relaxed) }

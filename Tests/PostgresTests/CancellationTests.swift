@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct CancellationTests {
-    /// One pool to be cancelled on, and one to watch it.
+    /// One pool whose statements are cancelled, and one to observe it.
     private func withPools<T: Sendable>(
         _ configuration: Database.Configuration = .test(poolSize: 1), _ body: (Database, Database) async throws -> T
     ) async throws -> T {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a waiting statement leaves the line at once`() async throws {
+    @Test func `a waiting statement leaves the wait queue at once`() async throws {
         try await withPools(.test(poolSize: 1, pipelineDepth: 1)) { database, observer in
             try await database.execute("CREATE TABLE t (n int8)")
             let running = Task { await failure { try await database.execute("SELECT pg_sleep(50)") } }
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `statements behind a cancelled one are answered as if nothing had been`() async throws {
+    @Test func `statements behind a cancelled one are answered as if nothing had happened`() async throws {
         try await withPools { database, observer in
             let before = try await backend(of: database)
             for _ in 0..<5 {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Cancels hit statements in every phase: before they are sent, in flight behind others, at work, answered.
+    /// Cancels hit statements in every phase: before they are sent, in flight behind others, running, answered.
     @Test func `a storm of cancellations mixes no answers up and leaves the connections in place`() async throws {
         try await withPools(.test(poolSize: 2)) { database, _ in
             func pids() async throws -> Set<Int> {
@@ -155,7 +155,7 @@ import Testing
     @Test func `a transaction whose task was cancelled does not commit, though no statement noticed`() async throws {
         try await withPools { database, _ in
             try await database.execute("CREATE TABLE t (n int8)")
-            let here = Meeting(of: 2)
+            let here = Barrier(of: 2)
             let task = Task {
                 await failure {
                     try await database.transaction { transaction in

@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a failure that time may heal is told from one that it will not`() {
+    @Test func `a temporary failure is distinguished from a permanent one`() {
         func error(_ code: PostgresError.Code) -> PostgresError {
             PostgresError(code, operation: .query, location: "")
         }

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `an idle connection that was lost is replaced before anybody notices`() async throws {
+    @Test func `an idle connection that was lost is replaced before a statement fails on it`() async throws {
         try await withPools { database, observer in
             for _ in 0..<5 {
                 try await terminate(try await backend(of: database), through: observer)
@@ -247,7 +247,7 @@ import Testing
                     defer { failures.add() }
                     return await failure { try await database.execute("SELECT 1") }
                 }
-                // On a busy machine it may have given up before anybody sees it wait.
+                // On a busy machine it may have failed before it was seen to wait.
                 while database.statistics.waiting == 0, failures.count == 0 { await Task.yield() }
                 await database.shutdown()
                 return await failed.value

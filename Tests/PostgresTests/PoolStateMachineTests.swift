@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// The pool's decisions where no server could be made to show them: states that last for microseconds.
+/// The pool's decisions that no real server can be made to provoke: in states that last for microseconds.
 @Suite struct PoolStateMachineTests {
     private let here = CodeLocation(file: #fileID, line: #line)
 
@@ -12,21 +12,21 @@ import Testing
 
     private func statement() -> Statement { Statement("SELECT 1", .execute, here) }
 
-    /// What the connection's thread takes.
+    /// One iteration of the connection's thread: the statements it takes, its command and the effects.
     private func take(
-        _ machine: inout PoolStateMachine, slot: Int = 0, answered: Int = 0, again: [Statement] = [],
+        _ machine: inout PoolStateMachine, slot: Int = 0, answered: Int = 0, requeued: [Statement] = [],
         isCancelling: Bool = false,
         retires: Bool = false
     ) -> (taken: [Statement], command: PoolStateMachine.ThreadCommand, effects: PoolStateMachine.Effects) {
-        var outbox: [Statement] = []
+        var batch: [Statement] = []
         var effects = PoolStateMachine.Effects()
         let command = machine.advance(
-            slot, answered: answered, again: again, isCancelling: isCancelling, retires: retires, outbox: &outbox,
+            slot, answered: answered, requeued: requeued, isCancelling: isCancelling, retires: retires, batch: &batch,
             &effects)
-        return (outbox, command, effects)
+        return (batch, command, effects)
     }
 
-    /// A seating of one connection, with statements in its inbox.
+    /// A state machine of one connected slot with pending statements.
     private func loaded(_ count: Int) -> (PoolStateMachine, [Statement]) {
         var machine = machine()
         let statements = (0..<count).map { _ in statement() }
@@ -77,7 +77,7 @@ import Testing
         let (dropped, first, second) = (statement(), statement(), statement())
         for statement in [dropped, first, second] { _ = machine.submit(statement, on: lease, endsLease: false) }
         _ = machine.cancel(dropped)
-        #expect(take(&machine).taken.map(\.opening) == [.serializable, nil])
+        #expect(take(&machine).taken.map(\.beginIsolation) == [.serializable, nil])
     }
 
     @Test func `nothing is sent while a cancel is under way`() {
@@ -91,7 +91,7 @@ import Testing
         #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(behind)])
     }
 
-    @Test func `a lease that was promised a connection gets it before statements do`() throws {
+    @Test func `a lease that has reserved a connection gets it before statements do`() throws {
         var (machine, _) = loaded(2)
         let request = LeaseRequest(.readCommitted, here)
         _ = machine.submit(request)
@@ -107,7 +107,7 @@ import Testing
         #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(late)])
     }
 
-    @Test func `a promise survives the loss of its connection, and a cancelled one frees it`() {
+    @Test func `a reservation survives the loss of its connection, and a cancelled one frees it`() {
         var (machine, _) = loaded(1)
         let request = LeaseRequest(.readCommitted, here)
         _ = machine.submit(request)
@@ -132,13 +132,14 @@ import Testing
         let taken = take(&machine).taken
         _ = machine.cancel(taken[0])
         #expect(
-            take(&machine, again: taken).effects.answers.map(ObjectIdentifier.init) == taken.map(ObjectIdentifier.init))
+            take(&machine, requeued: taken).effects.answers.map(ObjectIdentifier.init)
+                == taken.map(ObjectIdentifier.init))
         #expect(machine.cancel(taken[0]).answers.isEmpty)
         #expect(machine.queue.count == 0)
         #expect(machine.statistics == Database.Statistics(idle: 1))
     }
 
-    @Test func `who waited too long is answered, who came later waits on`() throws {
+    @Test func `a request that waited too long is answered, a later one waits on`() throws {
         var machine = machine()
         let (old, young, gone) = (statement(), statement(), statement())
         let now = ContinuousClock.now
@@ -167,7 +168,7 @@ import Testing
         #expect(machine.submit(statement()).answers.count == 1)
     }
 
-    @Test func `closing waits for what is there and then closes every seat`() {
+    @Test func `closing waits for the statements in flight and then closes every slot`() {
         var (machine, _) = loaded(1)
         _ = take(&machine)
         machine.isClosing = true
@@ -198,7 +199,7 @@ import Testing
         #expect(step(target, delivered: true, after: .milliseconds(20)) == .wait)
         #expect(step(target, delivered: true, after: .milliseconds(69)) == .wait)
         #expect(step(target, delivered: true, after: .milliseconds(70)) == .request)
-        // Ended, but the second request may still hit somebody.
+        // Ended, but the second request may still hit another statement.
         #expect(step(nil, delivered: false, after: .milliseconds(71)) == .wait)
         #expect(step(nil, delivered: true, after: .milliseconds(72)) == .over)
         #expect(step(other, delivered: true, after: .seconds(4)) == .request)

@@ -6,25 +6,25 @@ import Testing
 
 @Suite(.timeLimit(.minutes(2))) struct PoolTests {
     /// A transaction that keeps a connection until `release` is called.
-    private struct Occupant {
+    private struct OpenTransaction {
         let task: Task<Void, any Error>
-        let leave: Meeting
+        let mayEnd: Barrier
 
-        static func settle(in database: Database) async -> Occupant {
-            let (here, leave) = (Meeting(of: 2), Meeting(of: 2))
+        static func begin(in database: Database) async -> OpenTransaction {
+            let (hasBegun, mayEnd) = (Barrier(of: 2), Barrier(of: 2))
             let task = Task {
                 try await database.transaction { transaction in
                     try await transaction.execute("SELECT 1")
-                    await here.arrive()
-                    await leave.arrive()
+                    await hasBegun.arrive()
+                    await mayEnd.arrive()
                 }
             }
-            await here.arrive()
-            return Occupant(task: task, leave: leave)
+            await hasBegun.arrive()
+            return OpenTransaction(task: task, mayEnd: mayEnd)
         }
 
         func release() async throws {
-            await leave.arrive()
+            await mayEnd.arrive()
             try await task.value
         }
     }
@@ -110,39 +110,39 @@ import Testing
             #expect(database.statistics == Database.Statistics())
             for _ in 0..<20 { try await database.execute("SELECT 1") }
             #expect(database.statistics == Database.Statistics(idle: 1))
-            let occupant = await Occupant.settle(in: database)
+            let transaction = await OpenTransaction.begin(in: database)
             #expect(database.statistics == Database.Statistics(busy: 1))
             try await database.execute("SELECT 1")
             #expect(database.statistics == Database.Statistics(idle: 1, busy: 1))
-            try await occupant.release()
+            try await transaction.release()
             #expect(database.statistics == Database.Statistics(idle: 2))
         }
     }
 
     @Test func `statements and transactions wait for a full pool no longer than the acquire timeout`() async throws {
         try await ScratchDatabase.withFreshPool(.test(poolSize: 1, acquireTimeout: .seconds(1))) { database in
-            let occupant = await Occupant.settle(in: database)
+            let transaction = await OpenTransaction.begin(in: database)
             let start = ContinuousClock.now
             async let statement = failure { try await database.execute("SELECT 1") }
-            async let transaction = failure { try await database.transaction { try await $0.execute("SELECT 1") } }
-            let errors = await [statement, transaction]
+            async let lease = failure { try await database.transaction { try await $0.execute("SELECT 1") } }
+            let errors = await [statement, lease]
             #expect(errors.map { $0?.code } == [.acquireTimedOut, .acquireTimedOut])
             #expect(start.duration(to: .now) >= .seconds(1))
             #expect(start.duration(to: .now) < .seconds(20))
-            try await occupant.release()
+            try await transaction.release()
             try await expect("SELECT 7", is: 7, in: database)
         }
     }
 
-    @Test func `one more than may wait is refused at once`() async throws {
+    @Test func `a request beyond the limit of waiting ones is refused at once`() async throws {
         try await ScratchDatabase.withFreshPool(.test(poolSize: 1, maximumWaiting: 3)) { database in
-            let occupant = await Occupant.settle(in: database)
+            let transaction = await OpenTransaction.begin(in: database)
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<3 { group.addTask { try await database.execute("SELECT 1") } }
                 try await waiting(3, in: database)
                 let error = await failure { try await database.execute("SELECT 1") }
                 #expect(error?.code == .queueFull)
-                try await occupant.release()
+                try await transaction.release()
                 for try await rows in group { #expect(rows == 1) }
             }
         }
@@ -167,13 +167,13 @@ import Testing
     @Test func `statements that wait are served in their order`() async throws {
         try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { database in
             try await database.execute("CREATE TABLE t (id int8 GENERATED ALWAYS AS IDENTITY, n int8)")
-            let occupant = await Occupant.settle(in: database)
+            let transaction = await OpenTransaction.begin(in: database)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<30 {
                     group.addTask { try await database.execute("INSERT INTO t (n) VALUES (\(number))") }
                     try await waiting(number + 1, in: database)
                 }
-                try await occupant.release()
+                try await transaction.release()
                 try await group.waitForAll()
             }
             try await expect("SELECT count(*) FROM t WHERE n <> id - 1", is: 0, in: database)
@@ -188,13 +188,14 @@ import Testing
             let database = Database(
                 configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             try await database.execute("CREATE TABLE t (n int8)")
-            let (here, filled) = (Meeting(of: 2), Meeting(of: 2))
+            let (here, filled) = (Barrier(of: 2), Barrier(of: 2))
             let running = Task {
                 try await database.transaction { transaction in
                     try await transaction.execute("INSERT INTO t VALUES (1)")
                     await here.arrive()
                     await filled.arrive()
-                    // One waits already, so another is refused either way; by the reason the shutdown is seen to have begun.
+                    // One waits already, so another is refused either way; the reason shows that the shutdown has
+                    // begun.
                     while await failure(of: { try await database.execute("SELECT 1") })?.code != .closed {}
                     try await transaction.execute("INSERT INTO t VALUES (2)")
                 }
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `a database that nobody holds any more closes its connections`() async throws {
+    @Test func `a database without references closes its connections`() async throws {
         try await ScratchDatabase.withFreshPool(.test(poolSize: 1)) { observer in
             do {
                 let database = Database(

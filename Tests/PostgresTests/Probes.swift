@@ -15,7 +15,7 @@ func expect(
     #expect(found == expected, sourceLocation: location)
 }
 
-/// The error that `work` fails with; that it does not fail is an issue.
+/// The error that `work` fails with; if it does not fail, an issue is recorded.
 func failure<T>(
     location: SourceLocation = #_sourceLocation, of work: () async throws -> T
 ) async -> PostgresError? {
@@ -41,7 +41,7 @@ func eventually(_ condition: SQL, in session: some PostgresSession) async throws
     while try await count("SELECT (\(condition))::int", in: session) == 0 { try Task.checkCancellation() }
 }
 
-/// That a statement like `pattern` waits or runs in another session of the same database.
+/// The condition that a statement like `pattern` waits or runs in another session of the same database.
 func isRunning(_ pattern: String) -> SQL {
     """
     EXISTS (
@@ -59,8 +59,8 @@ final class Tally: Sendable {
     func add() { total.add(1, ordering: .relaxed) }
 }
 
-/// Where tasks wait until all of them have come. Whoever comes later goes straight through.
-actor Meeting {
+/// A barrier at which tasks wait until all of them have arrived. A later one passes at once.
+actor Barrier {
     private var missing: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
@@ -77,7 +77,7 @@ actor Meeting {
     }
 }
 
-/// Failed tests say what an error is, not only that there was one.
+/// Failed tests show the details of an error, not only its opaque sentence.
 extension PostgresError: CustomTestStringConvertible {
     public var testDescription: String { debugDescription }
 }

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a spliced statement brings its values and is numbered anew`() async throws {
+    @Test func `a spliced statement brings its values and is renumbered`() async throws {
         try await ScratchDatabase.withFreshPool { database in
             let inner: SQL = "\(2) + \(30)"
             let middle: SQL = "(\(inner)) * \(10)"
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `statements are prepared once per connection, and not at all when told so`() async throws {
+    @Test func `statements are prepared once per connection, and not at all when that is switched off`() async throws {
         for isPrepared in [true, false] {
             try await ScratchDatabase.withFreshPool(.test(poolSize: 1, preparedStatements: isPrepared)) { database in
                 for number in 0..<20 { try await expect("SELECT \(number)", is: number, in: database) }

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Postgres
 
-/// Servers that are not gone, but say nothing: a router that has forgotten the connection, a host without power.
+/// Servers that are silent: behind a router that dropped the connection's state, or on a host without power.
 @Suite(.timeLimit(.minutes(5)))
 struct SilenceTests {
-    /// A server behind a relay: the address that leads through it, and the directory of the server's own socket.
+    /// Starts a server behind a relay: the URL of the relay, and the directory of the server's own socket.
     private func withRelay(_ body: (Relay, _ url: String, _ directory: String) async throws -> Void) async throws {
         try await PrivateCluster.run { _, url in
             let directory = PrivateCluster.socketDirectory(url)
@@ -21,7 +21,7 @@ struct SilenceTests {
             let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))
             try await ScratchDatabase(url: url).withPool(configuration) { database in
                 let before = try await backend(of: database)
-                relay.swallow()
+                relay.discard()
                 let error = await failure { try await database.execute("SELECT 1") }
                 #expect(error?.code == .connectionLost)
                 #expect(error?.isTemporary == true)
@@ -39,7 +39,7 @@ struct SilenceTests {
                 let error = await failure {
                     try await database.transaction { transaction in
                         try await transaction.execute("INSERT INTO t VALUES (1)")
-                        relay.swallow()
+                        relay.discard()
                     }
                 }
                 #expect(error?.code == .connectionLost)
@@ -88,7 +88,7 @@ struct SilenceTests {
 
     @Test func `a host that never answers leaves time for the next one`() async throws {
         try await withRelay { relay, _, directory in
-            relay.swallow()
+            relay.discard()
             let hosts = "host=127.0.0.1,\(directory) port=\(relay.port),5432 user=postgres dbname=postgres"
             var configuration = Database.Configuration.test(poolSize: 1, acquireTimeout: .seconds(30))
             configuration.connectTimeout = .seconds(2)

@@ -18,7 +18,7 @@ private struct Refused: Error, Equatable {
         }
     }
 
-    @Test func `what it did is there for all once it returned, and for nobody before`() async throws {
+    @Test func `its effects are visible to all once it returned, and to no other session before`() async throws {
         try await withTable { database in
             let answer = try await database.transaction { transaction in
                 try await transaction.execute("INSERT INTO t VALUES (3, 0)")
@@ -74,7 +74,7 @@ private struct Refused: Error, Equatable {
     /// Both read before either writes, so that exactly one of them has to fail; what fails is seen at the statement or
     /// at the commit.
     private func collide(in database: Database, retries: Int) async throws {
-        let met = Meeting(of: 2)
+        let met = Barrier(of: 2)
         func increment(_ mine: Int, _ other: Int) async throws {
             try await database.transaction(.serializable, retries: retries) { transaction in
                 let sum = try await count("SELECT n FROM t WHERE id = \(other)", in: transaction)
@@ -106,7 +106,7 @@ private struct Refused: Error, Equatable {
 
     @Test func `a deadlock is broken, and retried when that was asked for`() async throws {
         try await withTable { database in
-            let met = Meeting(of: 2)
+            let met = Barrier(of: 2)
             let runs = Tally()
             func lockBoth(_ first: Int, _ second: Int) async throws {
                 try await database.transaction(retries: 20) { transaction in
@@ -120,13 +120,13 @@ private struct Refused: Error, Equatable {
             async let one: Void = lockBoth(1, 2)
             async let two: Void = lockBoth(2, 1)
             _ = try await (one, two)
-            // One of them loses; on a busy machine both may, and meet again.
+            // One of them loses; on a busy machine both may, and conflict again.
             #expect(runs.count >= 3)
             try await expect("SELECT min(n) + max(n) FROM t", is: 4, in: database)
         }
     }
 
-    @Test func `a retry needs a lost race and not just any failure`() async throws {
+    @Test func `a retry needs a serialization failure or a deadlock and not just any failure`() async throws {
         try await withTable { database in
             let runs = Tally()
             let error = await failure {
@@ -195,7 +195,7 @@ private struct Refused: Error, Equatable {
         }
     }
 
-    @Test func `one within another is another one, on its own connection`() async throws {
+    @Test func `one within another is separate, on its own connection`() async throws {
         try await withTable { database in
             try await database.transaction { outer in
                 try await outer.execute("INSERT INTO t VALUES (3, 0)")

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct WaitingTests {
-    @Test func `a thread has its name, its priority and no signals`() async throws {
+    @Test func `a thread has its name and takes no signals`() async throws {
         let (threads, thread) = AsyncStream.makeStream(of: (name: String, mask: Bool).self)
         #expect(
             DedicatedThread.start("a-name-longer-than-the-kernel-keeps", stackBytes: 256 * 1024) {

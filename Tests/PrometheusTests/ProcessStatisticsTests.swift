@@ -20,29 +20,29 @@ import Testing
     }
 
     @Test(arguments: ["", "4711", "4711 (a)", "4711 (a) S 1 2 3", "4711 (a) S" + String(repeating: " x", count: 60)])
-    func `a line that is not whole tells nothing`(_ stat: String) {
+    func `a line that is not whole has no statistics`(_ stat: String) {
         #expect(ProcessStatistics(stat: stat, units: Self.units) == nil)
     }
 
-    /// The figures of a page.
-    private static func figures() throws -> (cpu: Double, resident: Double, start: Double, open: Double, most: Double) {
-        let samples = Dictionary(
+    /// The process's samples on a page.
+    private static func samples() throws -> (cpu: Double, resident: Double, start: Double, open: Double, most: Double) {
+        let values = Dictionary(
             uniqueKeysWithValues: PrometheusRegistry().page().split(separator: "\n").filter { !$0.hasPrefix("#") }
                 .map { line in (line.prefix { $0 != " " }, Double(line.drop { $0 != " " }.dropFirst())) })
-        func figure(_ name: Substring) throws -> Double { try #require(samples[name] ?? nil) }
+        func value(_ name: Substring) throws -> Double { try #require(values[name] ?? nil) }
         return (
-            try figure("process_cpu_seconds_total"), try figure("process_resident_memory_bytes"),
-            try figure("process_start_time_seconds"), try figure("process_open_fds"), try figure("process_max_fds")
+            try value("process_cpu_seconds_total"), try value("process_resident_memory_bytes"),
+            try value("process_start_time_seconds"), try value("process_open_fds"), try value("process_max_fds")
         )
     }
 
-    /// In a process of its own, where few others open files or take memory: what is asked of the figures leaves room for the
+    /// In a process of its own, where little else opens files or takes memory. The expected ranges leave room for the
     /// runtime's own.
-    @Test func `the page tells of this process as it is`() async {
+    @Test func `the page has the statistics of this process`() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit(rlim_cur: 512, rlim_max: 1024)
             #expect(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
-            let before = try Self.figures()
+            let before = try Self.samples()
             #expect(before.most == 512)
             let now = Date.now.timeIntervalSince1970
             #expect((now - 60...now + 2).contains(before.start))
@@ -50,8 +50,8 @@ import Testing
             let descriptors = (0..<100).map { _ in open("/dev/null", O_RDONLY) }
             #expect(descriptors.allSatisfy { $0 >= 0 })
             var memory = [UInt8](repeating: 1, count: 256 * 1_048_576)
-            while try Self.figures().cpu < before.cpu + 0.05 { memory[Int.random(in: memory.indices)] &+= 1 }
-            let after = try Self.figures()
+            while try Self.samples().cpu < before.cpu + 0.05 { memory[Int.random(in: memory.indices)] &+= 1 }
+            let after = try Self.samples()
             #expect((90.0...110).contains(after.open - before.open))
             #expect((192.0...320).contains((after.resident - before.resident) / 1_048_576), "\(memory[0])")
             #expect(after.start == before.start)

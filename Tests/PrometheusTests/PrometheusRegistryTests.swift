@@ -3,11 +3,11 @@ import Testing
 
 @testable import Prometheus
 
-/// What Prometheus reads of what is counted through swift-metrics.
+/// The page of what is counted through swift-metrics.
 @Suite struct PrometheusRegistryTests {
     private let registry = PrometheusRegistry()
 
-    /// The page without what it tells of the process and of itself.
+    /// The page without the metrics of the process and of the registry itself.
     private func written(_ registry: PrometheusRegistry) -> [String] {
         registry.page().split(separator: "\n").map(String.init)
             .filter { !$0.contains("process_") && !$0.contains("countersign_metrics_refused_total") }
@@ -67,10 +67,15 @@ import Testing
     }
 
     @Test func `a help text stands before its metric`() throws {
-        Counter(label: "countersign_http_requests", factory: registry).increment()
-        let lines = written(registry)
-        #expect(lines.count == 3)
-        #expect(lines.first?.hasPrefix("# HELP countersign_http_requests_total Requests answered") == true)
+        let registry = PrometheusRegistry(help: ["test_requests_total": "Requests answered."])
+        Counter(label: "test_requests", factory: registry).increment()
+        Counter(label: "test_others", factory: registry).increment()
+        #expect(
+            written(registry) == [
+                "# TYPE test_others_total counter", "test_others_total 1",
+                "# HELP test_requests_total Requests answered.", "# TYPE test_requests_total counter",
+                "test_requests_total 1",
+            ])
     }
 
     @Test func `a recorder is a histogram, and a gauge when it does not aggregate`() {
@@ -143,7 +148,7 @@ import Testing
         #expect(written(registry).suffix(3) == ["a_bucket{le=\"+Inf\"} 1", "a_sum 1", "a_count 1"])
     }
 
-    @Test func `a series too many is refused and counted, and whoever counts goes on`() {
+    @Test func `a series too many is refused and counted, and its handler can still be used`() {
         let registry = PrometheusRegistry(limit: 2)
         let counters = ["1", "2", "3", "4"].map { Counter(label: "a", dimensions: [("x", $0)], factory: registry) }
         for counter in counters { counter.increment() }
@@ -172,7 +177,7 @@ import Testing
         Recorder(label: "a", factory: registry).destroy()
         FloatingPointCounter(label: "a", factory: registry).destroy()
         let again = Counter(label: "a", factory: registry)
-        // Of the series that is no more: it takes nothing from the new one.
+        // The handler of the destroyed series has no effect on the new one.
         counter.increment()
         counter.destroy()
         #expect(written(registry) == ["# TYPE a_total counter", "a_total 0"])
@@ -181,7 +186,7 @@ import Testing
         #expect(refused(registry) == "countersign_metrics_refused_total 0")
     }
 
-    @Test func `nothing is lost when many count at once, and no page is torn`() async {
+    @Test func `nothing is lost when many count at once, and every page is consistent`() async {
         let depth = Meter(label: "depth", factory: registry)
         await withTaskGroup { group in
             for _ in 1...4 {

@@ -8,8 +8,8 @@ import Providers
 import TestSupport
 import Testing
 
-/// Apple's side of a client secret: refuses what Apple's pages say that it refuses.
-struct AppleGate {
+/// Apple's check of a client secret, by the rules of Apple's documentation.
+struct AppleSecretVerifier {
     var teamID = EndpointFixture.teamID
     var keyID = EndpointFixture.keyID
     var key: PublicKey
@@ -17,7 +17,7 @@ struct AppleGate {
     init() throws { key = try TokenMint.shared.p256.publicKey }
 
     /// - Parameter time: by Apple's clock.
-    func admits(_ secret: String, clientID: String, at time: Int64) throws -> Bool {
+    func accepts(_ secret: String, clientID: String, at time: Int64) throws -> Bool {
         let token = try UnverifiedToken(Array(secret.utf8), allowedAlgorithms: [.es256])
         guard String(decoding: token.keyID, as: UTF8.self) == keyID, let token = try? token.verified(by: key) else {
             return false
@@ -71,7 +71,7 @@ struct AppleClientSecretTests {
     @Test
     func `the audience is Apple's wherever the requests go`() throws {
         let secret = try secret(endpoint([team()], tokenURL: "http://localhost:9/apple/token"), at: referenceTime)
-        #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+        #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
     }
 
     @Test(arguments: [-600, -60, 0, 60, 600] as [Int64])
@@ -80,23 +80,23 @@ struct AppleClientSecretTests {
         for age in stride(from: Int64(0), to: 7_200, by: 59) {
             let now = referenceTime + age
             let secret = try secret(endpoint, at: now)
-            #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: now + skew))
+            #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: now + skew))
         }
     }
 
     @Test
-    func `Apple's gate refuses what is too old, too long, another's or forged`() throws {
-        let gate = try AppleGate()
+    func `Apple's check refuses what is too old, too long, another's or forged`() throws {
+        let verifier = try AppleSecretVerifier()
         let secret = try secret(endpoint([team()]), at: referenceTime)
-        #expect(try gate.admits(secret, clientID: AppleFixture.clientID, at: referenceTime + 3_539))
-        #expect(try !gate.admits(secret, clientID: AppleFixture.clientID, at: referenceTime + 3_540))
-        #expect(try !gate.admits(secret, clientID: AppleFixture.clientID, at: referenceTime - 15_777_000))
-        #expect(try !gate.admits(secret, clientID: "com.example.lamp.web", at: referenceTime))
+        #expect(try verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime + 3_539))
+        #expect(try !verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime + 3_540))
+        #expect(try !verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime - 15_777_000))
+        #expect(try !verifier.accepts(secret, clientID: "com.example.lamp.web", at: referenceTime))
         for team in [
-            try team("OTHER12345"), try team(keyID: "OTHER12345"), try team(key: TokenMint.stranger.p256),
+            try team("OTHER12345"), try team(keyID: "OTHER12345"), try team(key: TokenMint.otherSigner.p256),
         ] {
             let secret = try self.secret(endpoint([team]), at: referenceTime)
-            #expect(try !gate.admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+            #expect(try !verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
         }
     }
 
@@ -127,7 +127,7 @@ struct AppleClientSecretTests {
         for now in [referenceTime - 1, referenceTime - 86_400] {
             let secret = try secret(endpoint, at: now)
             #expect(secret != first)
-            #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: now))
+            #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: now))
         }
     }
 
@@ -138,15 +138,16 @@ struct AppleClientSecretTests {
             team(), team("OTHER12345", keyID: "OTHERKEY12", key: other, clientIDs: ["com.example.torch"]),
         ])
         let now = Timestamp(seconds: referenceTime)
-        var gate = try AppleGate()
+        var verifier = try AppleSecretVerifier()
         for client in [AppleFixture.clientID, "com.example.lamp.web"] {
-            #expect(try gate.admits(endpoint.clientSecret(for: client, at: now), clientID: client, at: referenceTime))
+            let secret = try endpoint.clientSecret(for: client, at: now)
+            #expect(try verifier.accepts(secret, clientID: client, at: referenceTime))
         }
-        gate.teamID = "OTHER12345"
-        gate.keyID = "OTHERKEY12"
-        gate.key = other.publicKey
+        verifier.teamID = "OTHER12345"
+        verifier.keyID = "OTHERKEY12"
+        verifier.key = other.publicKey
         let secret = try endpoint.clientSecret(for: "com.example.torch", at: now)
-        #expect(try gate.admits(secret, clientID: "com.example.torch", at: referenceTime))
+        #expect(try verifier.accepts(secret, clientID: "com.example.torch", at: referenceTime))
         #expect(throws: EndpointRefusal.notConfigured) { try endpoint.clientSecret(for: "com.example.other", at: now) }
     }
 
@@ -166,7 +167,7 @@ struct AppleClientSecretTests {
 
     // MARK: .p8 files
 
-    /// As Apple hands them out: PKCS#8 in PEM, with the public point and without a line feed at the end. Made for this
+    /// A key file as Apple issues it: PKCS#8 in PEM, with the public point and without a line feed at the end. Made for this
     /// test with `openssl genpkey`.
     static let file = """
         -----BEGIN PRIVATE KEY-----
@@ -179,10 +180,10 @@ struct AppleClientSecretTests {
     @Test
     func `a key from a p8 file signs`() throws {
         let key = try P256PrivateKey(pem: Array(Self.file.utf8))
-        var gate = try AppleGate()
-        gate.key = key.publicKey
+        var verifier = try AppleSecretVerifier()
+        verifier.key = key.publicKey
         let secret = try secret(endpoint([team(key: key)]), at: referenceTime)
-        #expect(try gate.admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+        #expect(try verifier.accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
     }
 
     @Test
@@ -199,7 +200,7 @@ struct AppleClientSecretTests {
     }
 }
 
-/// Secrets are made without asking anybody.
+/// A fetcher that must not be used: secrets are made without a request.
 private struct Unreachable: Fetcher {
     func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
         Issue.record("a request was sent")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite
 struct AppleEventTests {
-    /// As they come on the wire: `events` is a text.
+    /// The claims as they come on the wire: `events` is a string.
     static let claims: TokenMint.Members = [
         "iss": "https://appleid.apple.com", "aud": .string(AppleFixture.clientID), "iat": .integer(referenceTime),
         "exp": .integer(referenceTime + 86_400), "jti": "9sXk2QvPq0aLw1eR",
@@ -25,7 +25,7 @@ struct AppleEventTests {
         return .raw(String(decoding: event.bytes, as: UTF8.self))
     }
 
-    /// What the one event of a token of these claims says.
+    /// The one event of a token of these claims.
     private func read(
         _ claims: TokenMint.Members, by provider: AppleProvider? = nil, at time: Int64 = referenceTime
     ) async throws -> ProviderEvent {
@@ -121,7 +121,7 @@ struct AppleEventTests {
     }
 
     static let changes =
-        changesThatNoEventSurvives + [
+        changesRefusedInEveryEvent + [
             Change("iss", "https://accounts.google.com", .issuerRejected),
             Change("iss", "https://appleid.apple.com/", .issuerRejected),
             Change("aud", "com.example.lamp.beta", .audienceRejected),
@@ -148,7 +148,7 @@ struct AppleEventTests {
                 try await provider.events(of: token, at: Timestamp(seconds: referenceTime))
             }
         }
-        await expect(.signatureMismatch, of: try TokenMint.stranger.token(Self.claims))
+        await expect(.signatureMismatch, of: try TokenMint.otherSigner.token(Self.claims))
         let header = try TokenMint.shared.header(.rs256)
         await expect(.keyUnknown, of: try TokenMint.shared.token(Self.claims, header: header.with("kid", "theirs")))
         await expect(
@@ -164,7 +164,7 @@ struct AppleEventTests {
     @Test
     func `an identity token and an access token are no notifications`() async throws {
         await #expect(throws: CredentialRefusal(.claimMissing)) { try await read(AppleFixture.claims) }
-        // Also not with everything of a notification but what makes it one.
+        // Nor with every claim of a notification but `events`.
         await #expect(throws: CredentialRefusal(.claimMissing)) {
             try await read(AppleFixture.claims.with("jti", "9sXk2QvPq0aLw1eR"))
         }
@@ -191,7 +191,7 @@ struct AppleEventTests {
 }
 
 /// Changes that make an event of either provider no event.
-let changesThatNoEventSurvives: [Change] = [
+let changesRefusedInEveryEvent: [Change] = [
     Change("iss", nil, .claimMissing), Change("iss", 1, .claimInvalid),
     Change("iss", "https://evil.example", .issuerRejected), Change("aud", nil, .claimMissing),
     Change("aud", 1, .claimInvalid), Change("aud", "com.example.other", .audienceRejected),
@@ -205,7 +205,7 @@ let changesThatNoEventSurvives: [Change] = [
     Change("events", .raw("{}"), .claimInvalid),
 ]
 
-/// Our own access token, with everything of a provider's that can be copied.
+/// Our own access token, with every claim of a provider's token that can be copied.
 let ownAccessToken: TokenMint.Members = AppleEventTests.claims.with("iss", "https://auth.example.com")
 let ownHeader: TokenMint.Members = ["alg": "ES256", "kid": .string(TokenMint.p256KeyID), "typ": "at+jwt"]
 
@@ -214,9 +214,9 @@ enum Tampering {
     static func all(of token: [UInt8]) throws -> [[UInt8]] {
         let dots = token.indices.filter { token[$0] == UInt8(ascii: ".") }
         // In the claims and in the signature, in the middle of a part: the last character may have no twin.
-        return [dots[0] + 20, dots[0] + 150, dots[1] + 1, dots[1] + 100].map { place in
+        return [dots[0] + 20, dots[0] + 150, dots[1] + 1, dots[1] + 100].map { offset in
             var changed = token
-            changed[place] = token[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            changed[offset] = token[offset] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
             return changed
         }
     }

@@ -29,7 +29,7 @@ struct AppleProviderTests {
     }
 
     @Test
-    func `all claims come along for who wants to show them`() async throws {
+    func `all claims come along for display`() async throws {
         let credential = try await AppleFixture.provider().credential(
             TokenMint.shared.token(claims), postedNonce: nonce, expectedClientID: nil,
             at: Timestamp(seconds: referenceTime))
@@ -46,7 +46,7 @@ struct AppleProviderTests {
     }
 
     static let changes =
-        changesThatNobodyAccepts + [
+        changesRefusedByBoth + [
             Change("iss", "https://account.apple.com", .issuerRejected),
             Change("iss", "https://appleid.apple.com/", .issuerRejected),
             Change("iss", "https://accounts.google.com", .issuerRejected),

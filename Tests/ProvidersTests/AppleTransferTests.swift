@@ -34,7 +34,7 @@ struct AppleTransferTests {
                     "client_id=com.example.lamp", "client_secret=\(secret)", "grant_type=client_credentials",
                     "scope=user.migration",
                 ])
-            #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+            #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
             #expect(apps.fetcher.limits.map(\.timeout) == [.seconds(10)])
         }
     }
@@ -100,7 +100,7 @@ struct AppleTransferTests {
     }
 
     @Test
-    func `a subject that nobody knows is told from a client that may not ask`() async throws {
+    func `an unknown subject is distinguished from a client that may not ask`() async throws {
         for (error, expected): (String, EndpointRefusal) in [
             ("invalid_request", .requestRejected(error: "invalid_request")),
             ("invalid_client", .clientRejected(error: "invalid_client", keyID: EndpointFixture.keyID)),

@@ -6,7 +6,7 @@ import Testing
 
 @Suite
 struct ClaimedEmailTests {
-    /// What `email_verified` may look like, and whether it counts.
+    /// Values of `email_verified`, and whether each counts.
     static let verifiedClaims: [(TokenMint.Literal?, Bool)] = [
         (true, true), ("true", true), (false, false), ("false", false), (nil, false), (1, false), (.null, false),
         ("TRUE", false), ("1", false), ([true], false),

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What one provider's token endpoint is asked and answers in the tests.
+/// The values that the tests send to a provider's token endpoint, and those that it answers with.
 enum EndpointFixture {
     static let teamID = "TEAM123456"
     static let keyID = "AB1234EFG7"
@@ -21,7 +21,7 @@ enum EndpointFixture {
         provider == .apple ? AppleFixture.clientID : GoogleFixture.clientID
     }
 
-    /// What a refused client is told apart by in our log.
+    /// The key that identifies a refused client in our log.
     static func keyID(_ provider: Provider) -> String {
         provider == .apple ? keyID : GoogleFixture.clientID
     }
@@ -33,7 +33,7 @@ enum EndpointFixture {
         return AuthorizationCode(text: text, clientID: clientID(provider))
     }
 
-    /// Of a token as the token endpoint makes it: for the client that asked, and bound to the access token beside it.
+    /// The claims of a token as the endpoint makes it: for the client that asked, and bound to the access token beside it.
     static func claims(_ provider: Provider) -> TokenMint.Members {
         let claims =
             provider == .apple
@@ -55,16 +55,16 @@ enum EndpointFixture {
     }
 }
 
-/// A provider's endpoints on loopback, one script for all of them, and our end of it.
+/// A provider's endpoints on loopback, one script for all of them, and our client of them.
 struct EndpointServer {
     let provider: Provider
     let server: LoopbackServer
     let script: KeyServer.Script
     private let url: String
-    let log = LogRecorder.Book()
+    let log = LogRecorder.Record()
     let fetcher: RecordingFetcher
 
-    /// - Parameter url: where our end looks for them instead.
+    /// - Parameter url: the base URL that our client uses instead.
     init(
         _ provider: Provider, fetcher: CurlFetcher, answering steps: [LoopbackServer.Step], at url: String? = nil
     ) throws {
@@ -77,8 +77,8 @@ struct EndpointServer {
     }
 
     var logger: Logger {
-        let book = log
-        return Logger(label: "test") { _ in LogRecorder(book: book) }
+        let record = log
+        return Logger(label: "test") { _ in LogRecorder(record: record) }
     }
 
     func apple(_ rules: AppleProvider? = nil, clientIDs: [String] = [AppleFixture.clientID]) throws
@@ -113,7 +113,7 @@ struct EndpointServer {
         }
     }
 
-    // MARK: What our end does, with the fixture's values
+    // MARK: Calls of our client, with the fixture's values
 
     @discardableResult
     func exchange(
@@ -143,7 +143,7 @@ struct EndpointServer {
         return try ReceivedForm(requests[0])
     }
 
-    /// None of the fixture's secrets is in the log, nor in how a refusal shows itself.
+    /// Checks that none of the fixture's secrets is in the log, nor in the descriptions of a refusal.
     func expectSilence(_ refusal: EndpointRefusal? = nil, _ location: SourceLocation = #_sourceLocation) throws {
         var texts = log.entries.map(\.text)
         if let refusal { texts += ["\(refusal)", String(reflecting: refusal)] }
@@ -158,7 +158,7 @@ struct EndpointServer {
     }
 }
 
-/// Passes on to the real one and remembers within which limits it was asked.
+/// A fetcher that forwards to the real one and records the limits of each request.
 final class RecordingFetcher: Fetcher {
     struct Limits: Equatable {
         let timeout: Duration
@@ -178,7 +178,7 @@ final class RecordingFetcher: Fetcher {
     }
 }
 
-/// A form as it arrived, read by somebody else's decoder; a field may be there twice.
+/// A form as it arrived, read by Foundation's decoder; a field may occur twice.
 struct ReceivedForm {
     let target: String
     let fields: [(name: String, value: String)]

@@ -5,7 +5,7 @@ import Providers
 import Synchronization
 import TestSupport
 
-/// 2026-01-01T00:00:00Z: every test's tokens are made around it.
+/// The time around which the tests make their tokens: 2026-01-01T00:00:00Z.
 let referenceTime: Int64 = 1_767_225_600
 
 enum AppleFixture {
@@ -14,7 +14,7 @@ enum AppleFixture {
     static let rawNonce = "k3Vq9Zt1wR7mX2bN8cLp"
     static let hashedNonce = "6f5880be8e60c352ddb5c27533ee2d58784e6f446d5bb0016cfa8aa7208af1ea"
 
-    /// As iOS apps bring it: a day's lifetime, a relay address.
+    /// The claims of a token as iOS apps bring it: a day's lifetime, a relay address.
     static let claims: TokenMint.Members = [
         "iss": "https://appleid.apple.com", "aud": .string(clientID), "exp": .integer(referenceTime + 86_400),
         "iat": .integer(referenceTime), "sub": .string(subject), "nonce": .string(hashedNonce),
@@ -50,7 +50,7 @@ enum GoogleFixture {
 }
 
 extension IdentityProvider {
-    /// Signs the claims and has them judged.
+    /// Signs the claims and verifies the token.
     func judge(
         _ claims: TokenMint.Members, nonce: String? = nil, clientID: String? = nil, at time: Int64 = referenceTime
     ) async throws -> VerifiedIdentity {
@@ -60,7 +60,7 @@ extension IdentityProvider {
     }
 }
 
-/// A change of one claim and what comes of it.
+/// A change of one claim and the reason of its refusal.
 struct Change: Sendable, CustomStringConvertible {
     let name: String
     let value: TokenMint.Literal?
@@ -76,7 +76,7 @@ struct Change: Sendable, CustomStringConvertible {
 }
 
 /// Changes that both providers refuse alike.
-let changesThatNobodyAccepts: [Change] =
+let changesRefusedByBoth: [Change] =
     [
         Change("iss", nil, .claimMissing), Change("iss", 1, .claimInvalid),
         Change("iss", "https://evil.example", .issuerRejected), Change("aud", nil, .claimMissing),
@@ -96,20 +96,20 @@ let changesThatNobodyAccepts: [Change] =
         Change("auth_time", "1767225600", .claimInvalid), Change("auth_time", .raw("1e300"), .claimInvalid),
     ]
 
-/// Keeps what is logged.
+/// A log handler that keeps the entries.
 struct LogRecorder: LogHandler {
     struct Entry: Sendable {
         let level: Logger.Level
         let text: String
     }
 
-    final class Book: Sendable {
-        private let pages = Mutex<[Entry]>([])
-        var entries: [Entry] { pages.withLock(\.self) }
-        func write(_ entry: Entry) { pages.withLock { $0.append(entry) } }
+    final class Record: Sendable {
+        private let stored = Mutex<[Entry]>([])
+        var entries: [Entry] { stored.withLock(\.self) }
+        func append(_ entry: Entry) { stored.withLock { $0.append(entry) } }
     }
 
-    let book: Book
+    let record: Record
     var logLevel = Logger.Level.trace
     var metadata: Logger.Metadata = [:]
 
@@ -120,6 +120,6 @@ struct LogRecorder: LogHandler {
 
     func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        book.write(Entry(level: event.level, text: "\(event.message) \(all)"))
+        record.append(Entry(level: event.level, text: "\(event.message) \(all)"))
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// Google's RISC API as an operator's command calls it.
 @Suite struct GoogleEventStreamTests {
-    /// The API on loopback, and our end of it.
+    /// The API on loopback, and our client of it.
     private struct Exchange {
         let server: LoopbackServer
         let stream: GoogleEventStream
@@ -17,7 +17,8 @@ import Testing
             server = try LoopbackServer { _ in steps }
             stream = GoogleEventStream(
                 account: try GoogleServiceAccount(parsing: try ServiceAccountFile.members.bytes),
-                apiURL: server.url + path, fetcher: Patience(fetcher: fetcher), clock: ManualClock(at: referenceTime))
+                apiURL: server.url + path, fetcher: LongTimeout(fetcher: fetcher), clock: ManualClock(at: referenceTime)
+            )
         }
 
         func request(_ location: SourceLocation = #_sourceLocation) throws -> LoopbackServer.Request {
@@ -28,8 +29,8 @@ import Testing
         func body() throws -> String { String(decoding: try request().body, as: UTF8.self) }
     }
 
-    /// More than the stream's ten seconds, for a busy machine.
-    private struct Patience: Fetcher {
+    /// A fetcher with more than the stream's ten seconds, for a busy machine.
+    private struct LongTimeout: Fetcher {
         let fetcher: CurlFetcher
 
         func fetch(_ request: FetchRequest) async throws(FetchError) -> FetchResponse {
@@ -85,11 +86,11 @@ import Testing
     }
 
     @Test(arguments: [(true, "enabled"), (false, "disabled")])
-    func `The stream is switched on and off`(_ isEnabled: Bool, _ word: String) async throws {
+    func `The stream is switched on and off`(_ isEnabled: Bool, _ status: String) async throws {
         try await exchange(.respond(text: "")) { exchange in
             try await exchange.stream.enable(isEnabled)
             #expect(try exchange.request().target == "/v1beta/stream/status:update")
-            #expect(try exchange.body() == #"{"status":"\#(word)"}"#)
+            #expect(try exchange.body() == #"{"status":"\#(status)"}"#)
         }
     }
 
@@ -160,7 +161,7 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `Each refusal of a request is told apart`(_ outcome: Outcome) async throws {
+    func `Each refusal of a request is distinguished`(_ outcome: Outcome) async throws {
         try await withFetcher { fetcher in
             let exchange = try Exchange(fetcher, outcome.steps)
             await #expect(throws: outcome.refusal) { try await exchange.stream.verify(state: "s") }
@@ -177,7 +178,7 @@ import Testing
                 200, #"{"delivery":{"url":"https://a.example/"},"events_requested":[1]}"#,
                 .unavailable(detail: "unexpected_json")),
         ])
-    func `Each refusal of a question is told apart`(_ outcome: Outcome) async throws {
+    func `Each refusal of a query is distinguished`(_ outcome: Outcome) async throws {
         try await withFetcher { fetcher in
             let exchange = try Exchange(fetcher, outcome.steps)
             await #expect(throws: outcome.refusal) { _ = try await exchange.stream.settings() }
@@ -192,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `An API that is away is told as that`() async throws {
+    @Test func `An API that is away is reported as unavailable`() async throws {
         try await withFetcher { fetcher in
             let stream = GoogleEventStream(
                 account: try GoogleServiceAccount(parsing: try ServiceAccountFile.members.bytes),

@@ -61,7 +61,7 @@ struct GoogleEventTests {
     }
 
     @Test
-    func `a token becomes its event, whatever ends the issuer and whoever else it is for`() async throws {
+    func `a token becomes its event, whatever ends the issuer and whatever else is in the audience`() async throws {
         let issuers: [TokenMint.Literal] = [
             "https://accounts.google.com/", "https://accounts.google.com", "accounts.google.com",
         ]
@@ -210,7 +210,7 @@ struct GoogleEventTests {
     }
 
     static let changes =
-        changesThatNoEventSurvives + [
+        changesRefusedInEveryEvent + [
             Change("iss", "https://appleid.apple.com", .issuerRejected),
             Change("iss", "https://accounts.google.com//", .issuerRejected),
             Change("iss", "http://accounts.google.com", .issuerRejected),
@@ -240,7 +240,7 @@ struct GoogleEventTests {
                 try await provider.events(of: token, at: Timestamp(seconds: referenceTime))
             }
         }
-        await expect(.signatureMismatch, of: try TokenMint.stranger.token(Self.claims))
+        await expect(.signatureMismatch, of: try TokenMint.otherSigner.token(Self.claims))
         let header = try TokenMint.shared.header(.rs256)
         await expect(.keyUnknown, of: try TokenMint.shared.token(Self.claims, header: header.with("kid", "theirs")))
         // Google signs with RS256 alone.

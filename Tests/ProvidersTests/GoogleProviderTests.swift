@@ -27,7 +27,7 @@ struct GoogleProviderTests {
     }
 
     static let changes =
-        changesThatNobodyAccepts + [
+        changesRefusedByBoth + [
             Change("iss", "https://accounts.google.com/", .issuerRejected),
             Change("iss", "https://appleid.apple.com", .issuerRejected),
             // Firebase's and Identity-Aware Proxy's tokens, which Google signs too.

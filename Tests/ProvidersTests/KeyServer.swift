@@ -8,9 +8,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A provider's key address on loopback, a cache that reads it, and the clock of both.
+/// A provider's key-set URL on loopback, a cache that reads it, and the clock of both.
 struct KeyServer {
-    /// What the address answers and how long the cache waits for it; changeable while both are up.
+    /// The answers of the URL and the timeout of the cache; changeable while both are up.
     final class Script: Sendable {
         private let state: Mutex<(steps: [LoopbackServer.Step], timeout: Duration)>
 
@@ -27,33 +27,33 @@ struct KeyServer {
     }
 
     let clock = ManualClock(at: referenceTime)
-    let log = LogRecorder.Book()
+    let log = LogRecorder.Record()
     let script: Script
     let server: LoopbackServer
     let cache: KeySetCache
 
     init(_ provider: Provider = .google, fetcher: CurlFetcher, answering steps: LoopbackServer.Step...) throws {
         let script = Script(steps)
-        let book = log
+        let record = log
         self.script = script
         server = try LoopbackServer { _ in script.steps }
         cache = KeySetCache(
-            provider: provider, url: "\(server.url)/keys", fetcher: ScriptedPatience(fetcher: fetcher, script: script),
-            clock: clock, logger: Logger(label: "test") { _ in LogRecorder(book: book) })
+            provider: provider, url: "\(server.url)/keys", fetcher: ScriptedTimeout(fetcher: fetcher, script: script),
+            clock: clock, logger: Logger(label: "test") { _ in LogRecorder(record: record) })
     }
 
     /// Requests that have reached the server.
     var fetches: Int { server.history.requests.count }
 
-    /// Whether the key of this `kid` can be had.
+    /// Whether the cache returns the key of this `kid`.
     func has(_ keyID: String) async throws -> Bool {
         try await cache.keys(for: Array(keyID.utf8)).keyIDs.contains(keyID)
     }
 }
 
-/// Waits as long as the script says in place of the cache's five seconds: much less when the server is to be slow, and
+/// A fetcher with the script's timeout in place of the cache's five seconds: much less when the server is to be slow, and
 /// more when only the machine is.
-private struct ScriptedPatience: Fetcher {
+private struct ScriptedTimeout: Fetcher {
     let fetcher: CurlFetcher
     let script: KeyServer.Script
 

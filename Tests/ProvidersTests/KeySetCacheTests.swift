@@ -55,7 +55,7 @@ struct KeySetCacheTests {
             await keys.server.history { $0.requests.count == 2 }
             keys.server.release()
             await keys.cache.refresh()
-            // Had anybody waited, the fetch would have timed out before its release.
+            // Had any of them waited, the fetch would have timed out before its release.
             #expect(keys.cache.status.failures == 0)
             #expect(keys.fetches == 2)
             // What the provider has withdrawn is refused from here on.
@@ -78,7 +78,7 @@ struct KeySetCacheTests {
     ]
 
     @Test(arguments: lifetimes)
-    func `a set is fetched anew when four fifths of its lifetime have passed`(
+    func `a set is fetched again when four fifths of its lifetime have passed`(
         headers: [(String, String)], lifetime: Int64
     ) async throws {
         try await withFetcher { fetcher in

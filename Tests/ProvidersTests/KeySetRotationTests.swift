@@ -40,21 +40,21 @@ struct KeySetRotationTests {
                 : AppleProvider(
                     configuration: .init(teams: [.init(clientIDs: [AppleFixture.clientID])]),
                     keys: .cache(server.cache))
-            var believed: Set<String> = []
+            var known: Set<String> = []
             for published in history {
                 let document = PublicJWK.document(
                     try published.map { PublicJWK(try #require(keys[$0]), keyID: $0) })
                 server.script.set(.respond(body: document))
                 server.clock.advance(by: 7_200)
-                // A token of the new key may be what brings the news; after a withdrawal it is the due time.
-                let newest = published.filter { !believed.contains($0) }
+                // A token of the new key may cause the fetch; after a withdrawal it is the due time.
+                let newest = published.filter { !known.contains($0) }
                 if newest.isEmpty { await server.cache.refresh() }
                 for keyID in newest + tokens.keys {
                     let token = try #require(tokens[keyID])
                     let isAccepted = await accepts(token, provider)
                     #expect(isAccepted == published.contains(keyID), "\(keyID)")
                 }
-                believed = Set(published)
+                known = Set(published)
             }
             #expect(server.cache.status.failures == 0)
         }

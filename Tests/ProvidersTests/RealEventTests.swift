@@ -7,7 +7,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// What Apple has really signed, and what Google and OpenID print.
+/// Notifications that Apple has signed, and samples that Google and OpenID publish.
 @Suite
 struct RealEventTests {
     private func read(

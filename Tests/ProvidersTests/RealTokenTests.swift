@@ -4,7 +4,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// Tokens that Apple and Google signed, judged by the clock of their own time.
+/// Tokens that Apple and Google have signed, verified at the time of their issue.
 @Suite
 struct RealTokenTests {
     private func provider(for token: Vectors.RealToken, audience: String? = nil) throws -> any IdentityProvider {

@@ -20,7 +20,7 @@ struct RefreshCheckTests {
                     "grant_type=refresh_token", "refresh_token=1//0gCanary.Refresh+Token&=",
                 ])
             if provider == .apple {
-                #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+                #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
             } else {
                 #expect(secret == EndpointFixture.googleSecret)
             }

@@ -17,7 +17,7 @@ struct RevocationTests {
                     "client_id=com.example.lamp", "client_secret=\(secret)", "token=1//0gCanary.Refresh+Token&=",
                     "token_type_hint=refresh_token",
                 ])
-            #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+            #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
             #expect(apps.fetcher.limits == [.init(timeout: .seconds(10), maximumBodyBytes: 65_536)])
         }
     }
@@ -42,7 +42,7 @@ struct RevocationTests {
     }
 
     @Test
-    func `Apple can't be told without the client's key`() async throws {
+    func `nothing is sent to Apple without the client's key`() async throws {
         try await withEndpoint(.apple, answering: .respond()) { apps in
             await #expect(throws: EndpointRefusal.notConfigured) {
                 try await apps.apple().revoke("r", of: "com.example.other", at: Timestamp(seconds: referenceTime))
@@ -60,7 +60,7 @@ struct RevocationTests {
     }
 
     @Test
-    func `a token that was dead is dead at Google, and at Apple nobody says so`() async throws {
+    func `a token that was dead is dead at Google, and at Apple the answer doesn't say so`() async throws {
         let answer = LoopbackServer.Step.respond(
             400, text: #"{"error":"invalid_token","error_description":"Token expired or revoked"}"#)
         try await withEndpoint(.google, answering: answer) { apps in

@@ -5,7 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// What the header of a token may say that the token is.
+/// The types that the header of a token may name.
 @Suite struct SecurityEventTypeTests {
     private func token(
         _ claims: TokenMint.Members, _ type: TokenMint.Literal

@@ -5,7 +5,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// What happens before the claims are looked at.
+/// The checks that precede those of the claims.
 @Suite
 struct SignedTokenTests {
     let claims = GoogleFixture.claims
@@ -41,10 +41,10 @@ struct SignedTokenTests {
 
     @Test
     func `another's signature is refused before a byte of the payload is read`() async throws {
-        let stranger = try TokenMint.stranger
-        let header = stranger.header(.rs256).bytes
-        try await refuses(stranger.token(claims), .signatureMismatch)
-        try await refuses(stranger.token(header: header, payload: Array("{{{".utf8)), .signatureMismatch)
+        let otherMint = try TokenMint.otherSigner
+        let header = otherMint.header(.rs256).bytes
+        try await refuses(otherMint.token(claims), .signatureMismatch)
+        try await refuses(otherMint.token(header: header, payload: Array("{{{".utf8)), .signatureMismatch)
         try await refuses(TokenMint.shared.token(header: header, payload: Array("{{{".utf8)), .malformed)
     }
 
@@ -59,7 +59,7 @@ struct SignedTokenTests {
     func `one provider's keys sign nothing for the other`() async throws {
         let apple = AppleProvider(
             configuration: .init(teams: [.init(clientIDs: [AppleFixture.clientID])]),
-            keys: .fixed(try TokenMint.stranger.keySet))
+            keys: .fixed(try TokenMint.otherSigner.keySet))
         await #expect(throws: CredentialRefusal(.signatureMismatch)) {
             try await apple.judge(AppleFixture.claims, nonce: AppleFixture.rawNonce)
         }

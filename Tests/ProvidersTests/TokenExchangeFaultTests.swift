@@ -6,7 +6,7 @@ import Providers
 import TestSupport
 import Testing
 
-/// Whatever becomes of an exchange, the code has been sent once.
+/// Faults of an exchange: whatever happens, the code has been sent once.
 @Suite(.timeLimit(.minutes(5)))
 struct TokenExchangeFaultTests {
     struct Fault: Sendable, CustomStringConvertible {
@@ -22,7 +22,7 @@ struct TokenExchangeFaultTests {
         }
     }
 
-    static let promise = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"access_token\":"
+    static let incomplete = "HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{\"access_token\":"
     static let endless = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     static let error = #"{"error":"invalid_grant"}"#
 
@@ -36,11 +36,11 @@ struct TokenExchangeFaultTests {
         Fault("a redirect that keeps the form", "http_307", .respond(307, headers: [("Location", "/elsewhere")])),
         Fault("another success", "http_201", .respond(201, text: "{}")),
         Fault("no answer", "timed_out", .hold),
-        Fault("half an answer and then nothing", "timed_out", .send(promise), .hold),
+        Fault("half an answer and then nothing", "timed_out", .send(incomplete), .hold),
         Fault("closed at once", "closed", .close),
         Fault("reset at once", "closed", .reset),
-        Fault("closed mid-body", "closed", .send(promise), .close),
-        Fault("reset mid-body", "closed", .send(promise), .reset),
+        Fault("closed mid-body", "closed", .send(incomplete), .close),
+        Fault("reset mid-body", "closed", .send(incomplete), .reset),
         Fault("HTML with 200", "not_json", .respond(headers: [("Content-Type", "text/html")], text: "<html>Hi</html>")),
         Fault("HTML with 400", "not_json", .respond(400, text: "<html>Hi</html>")),
         Fault("nothing with 200", "not_json", .respond()),
@@ -121,9 +121,9 @@ struct TokenExchangeFaultTests {
         }
     }
 
-    // MARK: ID tokens that are not believed
+    // MARK: ID tokens that are refused
 
-    struct Disbelief: Sendable, CustomStringConvertible {
+    struct RefusedToken: Sendable, CustomStringConvertible {
         let description: String
         let reason: TokenRejection
         let change: @Sendable (Provider) throws -> TokenMint.Members
@@ -137,7 +137,7 @@ struct TokenExchangeFaultTests {
             self.change = change
         }
 
-        /// One claim is another.
+        /// A token with another value of one claim.
         init(_ name: String, _ value: TokenMint.Literal?, _ reason: TokenRejection) {
             self.init("\(name): \(value?.text ?? "absent")", reason) {
                 try EndpointFixture.answer($0, EndpointFixture.claims($0).with(name, value))
@@ -145,41 +145,41 @@ struct TokenExchangeFaultTests {
         }
     }
 
-    static let disbeliefs: [Disbelief] = [
-        Disbelief("no text", .malformed) { try EndpointFixture.answer($0).with("id_token", .null) },
-        Disbelief("no token", .malformed) { try EndpointFixture.answer($0).with("id_token", "canary") },
-        Disbelief("too large", .tooLarge) {
+    static let refusedTokens: [RefusedToken] = [
+        RefusedToken("no text", .malformed) { try EndpointFixture.answer($0).with("id_token", .null) },
+        RefusedToken("no token", .malformed) { try EndpointFixture.answer($0).with("id_token", "canary") },
+        RefusedToken("too large", .tooLarge) {
             try EndpointFixture.answer($0).with("id_token", .string(String(repeating: "a", count: 16_385)))
         },
-        Disbelief("forged", .signatureMismatch) {
-            let token = try TokenMint.stranger.token(EndpointFixture.claims($0))
+        RefusedToken("forged", .signatureMismatch) {
+            let token = try TokenMint.otherSigner.token(EndpointFixture.claims($0))
             return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
         },
-        Disbelief("of an unknown key", .keyUnknown) {
+        RefusedToken("of an unknown key", .keyUnknown) {
             let token = try TokenMint.shared.token(
                 EndpointFixture.claims($0), header: ["alg": "RS256", "kid": "nobody's"])
             return try EndpointFixture.answer($0).with("id_token", .string(String(decoding: token, as: UTF8.self)))
         },
-        Disbelief("aud", "com.example.foreign", .audienceRejected),
-        Disbelief("iss", "https://evil.example", .issuerRejected),
-        Disbelief("exp", .integer(referenceTime - 60), .expired),
-        Disbelief("iat", .integer(referenceTime + 61), .notYetValid),
-        Disbelief("sub", nil, .claimMissing),
-        Disbelief("events", .raw("{}"), .eventToken),
-        Disbelief("at_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
-        Disbelief("at_hash", "", .hashMismatch),
-        Disbelief("at_hash", .null, .claimInvalid),
-        Disbelief("c_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
-        Disbelief("c_hash", 1, .claimInvalid),
+        RefusedToken("aud", "com.example.foreign", .audienceRejected),
+        RefusedToken("iss", "https://evil.example", .issuerRejected),
+        RefusedToken("exp", .integer(referenceTime - 60), .expired),
+        RefusedToken("iat", .integer(referenceTime + 61), .notYetValid),
+        RefusedToken("sub", nil, .claimMissing),
+        RefusedToken("events", .raw("{}"), .eventToken),
+        RefusedToken("at_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
+        RefusedToken("at_hash", "", .hashMismatch),
+        RefusedToken("at_hash", .null, .claimInvalid),
+        RefusedToken("c_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
+        RefusedToken("c_hash", 1, .claimInvalid),
     ]
 
-    @Test(arguments: Provider.allCases, disbeliefs)
+    @Test(arguments: Provider.allCases, refusedTokens)
     func `a token that isn't believed is named and the code was sent once`(
-        provider: Provider, disbelief: Disbelief
+        provider: Provider, refused: RefusedToken
     ) async throws {
-        let answer = try disbelief.change(provider).bytes
+        let answer = try refused.change(provider).bytes
         try await withEndpoint(provider, answering: .respond(body: answer)) { apps in
-            let expected = EndpointRefusal.credentialRejected(CredentialRefusal(disbelief.reason))
+            let expected = EndpointRefusal.credentialRejected(CredentialRefusal(refused.reason))
             await #expect(throws: expected) { try await apps.exchange() }
             #expect(apps.requests.count == 1)
             try apps.expectSilence(expected)

@@ -42,7 +42,7 @@ struct TokenExchangeTests {
                     "code=c0ffee11223344556677889900aabbccd.0.rtzx.ExampleCodeTail", "grant_type=authorization_code",
                 ])
             let secret = try form.value("client_secret")
-            #expect(try AppleGate().admits(secret, clientID: AppleFixture.clientID, at: referenceTime))
+            #expect(try AppleSecretVerifier().accepts(secret, clientID: AppleFixture.clientID, at: referenceTime))
         }
     }
 
@@ -64,7 +64,7 @@ struct TokenExchangeTests {
                     "code=web.code", "grant_type=authorization_code",
                     "redirect_uri=https://lamp.example/signed-in?from=apple&x=1",
                 ])
-            #expect(try AppleGate().admits(form.value("client_secret"), clientID: client, at: referenceTime))
+            #expect(try AppleSecretVerifier().accepts(form.value("client_secret"), clientID: client, at: referenceTime))
         }
     }
 

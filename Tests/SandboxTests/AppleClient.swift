@@ -6,7 +6,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// An app with a team and a key of its own, that does everything right until a test says otherwise.
+/// A client of Apple's endpoints with a team and a key of its own. Its requests are correct; tests change single parts.
 struct AppleClient {
     let sandbox: Sandbox
     let key: P256PrivateKey
@@ -14,7 +14,7 @@ struct AppleClient {
     let team: String
     let id: String
 
-    /// A client of a team that nobody else has, so that tests can share a sandbox.
+    /// A client of a team of its own, so that tests can share a sandbox.
     static func register(in sandbox: Sandbox) async throws -> AppleClient {
         let name = UUID().uuidString.lowercased()
         let client = AppleClient(
@@ -33,7 +33,7 @@ struct AppleClient {
 
     // MARK: Client secrets
 
-    /// The claims of a sound secret, which a test changes one by one.
+    /// The claims of a valid secret, which a test changes one by one.
     struct Claims {
         var issuer: String?
         var subject: String?

@@ -5,9 +5,9 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What Apple wants of a client_secret; each test breaks one rule and presents the result with a good code.
+/// Apple's rules for a client_secret; each test breaks one and presents the result with a good code.
 @Suite struct AppleClientSecretTests {
-    /// Expects this refusal of the secret, and then that the code is still good: a refused client spends nothing.
+    /// Expects this refusal of the secret, and that the code is still good afterwards: a refused client spends nothing.
     private func refused(
         _ reason: String, _ makeSecret: (AppleClient) async throws -> String
     ) async throws {
@@ -24,31 +24,31 @@ import Testing
         try await refused(reason) { client in try await client.secret(change) }
     }
 
-    @Test func `A secret that is no token at all is refused`() async throws {
+    @Test func `a secret that is no token at all is refused`() async throws {
         try await refused("not an ES256 token with a key id") { _ in "s3cret" }
     }
 
-    @Test func `A secret with another algorithm is refused`() async throws {
+    @Test func `a secret with another algorithm is refused`() async throws {
         try await refused("not an ES256 token with a key id") { client in
             let claims = try await client.claims().json
             return try RSATokenSigner(key: RSAPrivateKey(bits: 2048), keyID: client.keyID).sign(claims)
         }
     }
 
-    @Test func `A secret without a key id is refused`() async throws {
+    @Test func `a secret without a key id is refused`() async throws {
         try await refused("not an ES256 token with a key id") { client in
             let parts = try await client.secret().split(separator: ".")
             return Base64URL.encode(Array(#"{"alg":"ES256"}"#.utf8)) + ".\(parts[1]).\(parts[2])"
         }
     }
 
-    @Test func `A secret of a key id that the team does not have is refused`() async throws {
+    @Test func `a secret of a key id that the team does not have is refused`() async throws {
         try await refused("kid is no live key of the client's team") { client in
             try await TokenSigner(key: client.key, keyID: "UNKNOWN123").sign(client.claims().json)
         }
     }
 
-    @Test func `A secret of another team's key is refused`() async throws {
+    @Test func `a secret of another team's key is refused`() async throws {
         try await refused("kid is no live key of the client's team") { client in
             let other = try await AppleClient.register(in: client.sandbox)
             var claims = try await client.claims()
@@ -57,17 +57,17 @@ import Testing
         }
     }
 
-    @Test func `A secret of another key under the right key id is refused`() async throws {
+    @Test func `a secret of another key under the right key id is refused`() async throws {
         try await refused("the signature does not hold") { client in
             try await TokenSigner(key: P256PrivateKey(), keyID: client.keyID).sign(client.claims().json)
         }
     }
 
-    @Test func `A signature in ASN point 1 is refused`() async throws {
+    @Test func `a signature in ASN point 1 is refused`() async throws {
         try await refused("the signature does not hold") { client in
             let parts = try await client.secret().split(separator: ".").map(String.init)
             let raw = try #require(Base64URL.decode(parts[2]))
-            // SEQUENCE { INTEGER r, INTEGER s }, as most libraries sign when nobody tells them otherwise.
+            // SEQUENCE { INTEGER r, INTEGER s }, the default output of most libraries.
             let halves = [raw[..<32], raw[32...]].map { half -> [UInt8] in
                 let digits = Array(half.drop { $0 == 0 })
                 let padded = (digits.first ?? 0) >= 0x80 ? [0] + digits : digits
@@ -78,37 +78,37 @@ import Testing
         }
     }
 
-    @Test func `A secret whose iss is not the team is refused`() async throws {
+    @Test func `a secret whose iss is not the team is refused`() async throws {
         try await refusedClaim("iss is not the team") { $0.issuer = "OTHERTEAM1" }
         try await refusedClaim("iss is not the team") { $0.issuer = nil }
     }
 
-    @Test func `A secret whose sub is not exactly the client is refused`() async throws {
+    @Test func `a secret whose sub is not exactly the client is refused`() async throws {
         try await refusedClaim("sub is not client_id") { $0.subject = $0.subject?.uppercased() }
         try await refusedClaim("sub is not client_id") { $0.subject = ($0.issuer ?? "") + "." + ($0.subject ?? "") }
         try await refusedClaim("sub is not client_id") { $0.subject = nil }
     }
 
     @Test(arguments: [#""https://appleid.apple.com/""#, #"["https://appleid.apple.com"]"#, #""http://127.0.0.1""#, nil])
-    func `A secret whose aud is not Apple's address as a string is refused`(_ audience: String?) async throws {
+    func `a secret whose aud is not Apple's address as a string is refused`(_ audience: String?) async throws {
         try await refusedClaim("aud is not Apple") { $0.audience = audience }
     }
 
-    @Test func `A secret that was issued in the future is refused`() async throws {
+    @Test func `a secret that was issued in the future is refused`() async throws {
         try await refusedClaim("iat is missing or ahead") { $0.issuedAt = $0.issuedAt.map { $0 + 60 } }
         try await refusedClaim("iat is missing or ahead") { $0.issuedAt = nil }
     }
 
-    @Test func `A secret that is over is refused`() async throws {
+    @Test func `a secret that is over is refused`() async throws {
         try await refusedClaim("exp is missing or over") { $0.expiresAt = $0.issuedAt }
         try await refusedClaim("exp is missing or over") { $0.expiresAt = nil }
     }
 
-    @Test func `A secret that lives for more than half a year is refused`() async throws {
+    @Test func `a secret that lives for more than half a year is refused`() async throws {
         try await refusedClaim("exp is too far ahead") { $0.expiresAt = $0.issuedAt.map { $0 + 15_777_060 } }
     }
 
-    @Test func `The edges are exact on a clock that stands still`() async throws {
+    @Test func `the edges are exact on a clock that stands still`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await AppleClient.register(in: sandbox)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `A team without keys has no good secret`() async throws {
+    @Test func `a team without keys has no good secret`() async throws {
         try await refused("kid is no live key of the client's team") { client in
             try await client.sandbox.assignAppleClient(client.id, team: "KEYLESS001")
             let secret = try await client.secret { $0.issuer = "KEYLESS001" }
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `A team may have two keys, and a revoked one is worth nothing until it is registered again`()
+    @Test func `a team may have two keys, and a revoked one is worth nothing until it is registered again`()
         async throws
     {
         try await SharedSandbox.use { sandbox in
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `A key can be registered as a PEM block`() async throws {
+    @Test func `a key can be registered as a PEM block`() async throws {
         try await SharedSandbox.use { sandbox in
             let client = try await AppleClient.register(in: sandbox)
             let key = try P256PrivateKey()

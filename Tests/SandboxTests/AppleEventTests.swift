@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `An event is a token of Apple's with one happening as text`() async throws {
+    @Test func `an event is a token of Apple's with one happening as text`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let subject = try await sandbox.addApplePerson("kim", #"{"email":"kim@example.com"}"#)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `An event may also be an object, with its time in seconds`() async throws {
+    @Test func `an event may also be an object, with its time in seconds`() async throws {
         try await sandbox { sandbox, name in
             let event = try await sandbox.sendAppleEvent(
                 "account-delete", person: name, clientID: "app", form: .object, unit: .seconds,
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A running clock tells milliseconds`() async throws {
+    @Test func `a running clock gives milliseconds`() async throws {
         try await sandbox { sandbox, name in
             let before = Int64(Date().timeIntervalSince1970 * 1000)
             let event = try await sandbox.sendAppleEvent("x", person: name, clientID: "app", form: .object)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `Only an event about mail tells the team's address, and the flag as text`() async throws {
+    @Test func `only an event about mail has the team's address, and the flag as text`() async throws {
         try await sandbox { sandbox, name in
             let mail = try await sandbox.sendAppleEvent(
                 "email-disabled", person: name, clientID: "app", form: .object)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `A subject is the client's team's, or anybody's`() async throws {
+    @Test func `a subject is the client's team's, or any other`() async throws {
         try await sandbox { sandbox, name in
             let team = "TEAM" + name.prefix(6)
             try await sandbox.assignAppleClient("app." + name, team: team)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `Each event has an id of its own, and may be made unsound`() async throws {
+    @Test func `each event has an id of its own, and may be made unsound`() async throws {
         try await sandbox { sandbox, name in
             let one = try await sandbox.sendAppleEvent("x", person: name, clientID: "app")
             let two = try await sandbox.sendAppleEvent("x", person: name, clientID: "app")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `A delivery posts the payload as JSON, as often as asked, and tells the answers`() async throws {
+    @Test func `a delivery posts the payload as JSON, as often as asked, and reports the answers`() async throws {
         try await sandbox { sandbox, name in
             let receiver = try LoopbackServer { request in
                 [request.connection == 0 ? .respond(503, text: "later") : .respond(200)]
@@ -112,20 +112,20 @@ import Testing
         }
     }
 
-    @Test func `A receiver that is away or hangs up is told as a failure`() async throws {
+    @Test func `a receiver that is away or hangs up is reported as a failure`() async throws {
         try await sandbox { sandbox, name in
-            var away = "http://127.0.0.1:1/"
-            let nobody = try await sandbox.sendAppleEvent("x", person: name, clientID: "app", to: away)
-            #expect(nobody.deliveries.map(\.failure) == ["connect"])
-            #expect(nobody.deliveries.map(\.status) == [nil])
+            var url = "http://127.0.0.1:1/"
+            let unreachable = try await sandbox.sendAppleEvent("x", person: name, clientID: "app", to: url)
+            #expect(unreachable.deliveries.map(\.failure) == ["connect"])
+            #expect(unreachable.deliveries.map(\.status) == [nil])
             let receiver = try LoopbackServer { _ in [.reset] }
-            away = receiver.url
-            let rude = try await sandbox.sendAppleEvent("x", person: name, clientID: "app", to: away, deliveries: 2)
-            #expect(rude.deliveries.map(\.failure) == ["no_answer", "no_answer"])
+            url = receiver.url
+            let reset = try await sandbox.sendAppleEvent("x", person: name, clientID: "app", to: url, deliveries: 2)
+            #expect(reset.deliveries.map(\.failure) == ["no_answer", "no_answer"])
         }
     }
 
-    @Test func `An event that is delayed can be overtaken`() async throws {
+    @Test func `an event that is delayed can be overtaken`() async throws {
         try await sandbox { sandbox, name in
             let receiver = try LoopbackServer { _ in [.respond(200)] }
             let url = receiver.url
@@ -157,7 +157,7 @@ import Testing
         (#"{"clientId":"a","subject":"s","type":"x","target":"http://0.0.0.0/"}"#, "target must be"),
         (#"{"clientId":"a","subject":"s","type":"x","token":{"sig":1}}"#, "Unknown member token.sig"),
     ])
-    func `An event with a fault in it is refused and says which`(_ body: String, _ message: String) async throws {
+    func `an event with a fault in it is refused and says which`(_ body: String, _ message: String) async throws {
         try await SharedSandbox.use { sandbox in
             let refusal = try await sandbox.refusal("apple/events", body)
             #expect(refusal.status == 400)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody is told of a person who is not known`() async throws {
+    @Test func `no event is sent about an unknown person`() async throws {
         try await SharedSandbox.use { sandbox in
             let body = #"{"clientId":"a","type":"x","person":"nobody"}"#
             let refusal = try await sandbox.refusal("apple/events", body)

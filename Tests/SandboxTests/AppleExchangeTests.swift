@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `A code is exchanged for every member of Apple's answer`() async throws {
+    @Test func `a code is exchanged for every member of Apple's answer`() async throws {
         try await shared { client in
             let answer = try await client.exchange(client.code())
             #expect(answer.status == 200)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `The ID token repeats the identity token and names the access token in place of the code`() async throws
+    @Test func `the ID token repeats the identity token and names the access token in place of the code`() async throws
     {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `The ID token has the address of the authorization and no other`() async throws {
+    @Test func `the ID token has the address of the authorization and no other`() async throws {
         try await shared { client in
             let name = UUID().uuidString
             try await client.sandbox.addApplePerson(name, #"{"email":"first@example.com"}"#)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `Every exchange brings another refresh token`() async throws {
+    @Test func `every exchange brings another refresh token`() async throws {
         try await shared { client in
             let name = UUID().uuidString
             try await client.sandbox.addApplePerson(name)
@@ -92,14 +92,14 @@ import Testing
 
     // MARK: What a code is worth
 
-    @Test func `A code that was never given out is refused`() async throws {
+    @Test func `a code that was never given out is refused`() async throws {
         try await shared { client in
             let answer = try await client.exchange("c0ffee")
             #expect(answer.refusal == "400 invalid_grant code: unknown")
         }
     }
 
-    @Test func `A code is good once`() async throws {
+    @Test func `a code is good once`() async throws {
         try await shared { client in
             let code = try await client.code()
             #expect(try await client.exchange(code).status == 200)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `Of fifty simultaneous exchanges of a code one succeeds`() async throws {
+    @Test func `of fifty simultaneous exchanges of a code one succeeds`() async throws {
         try await shared { client in
             let code = try await client.code()
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `A code lives for five minutes`() async throws {
+    @Test func `a code lives for five minutes`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await AppleClient.register(in: sandbox)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `A code belongs to its client, also within a team`() async throws {
+    @Test func `a code belongs to its client, also within a team`() async throws {
         try await shared { client in
             let sibling = try await client.sibling(client.id + ".web")
             let code = try await client.code()
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A code dies when the person withdraws before it is used`() async throws {
+    @Test func `a code dies when the person withdraws before it is used`() async throws {
         try await shared { client in
             let name = UUID().uuidString
             try await client.sandbox.addApplePerson(name)
@@ -153,7 +153,7 @@ import Testing
     // MARK: redirect_uri
 
     @Test(arguments: ["https://a.example/callback", ""])
-    func `The code of a native app goes without redirect_uri`(_ sent: String) async throws {
+    func `the code of a native app goes without redirect_uri`(_ sent: String) async throws {
         try await shared { client in
             let code = try await client.code()
             #expect(
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `The code of a browser goes with the very redirect_uri of its request`() async throws {
+    @Test func `the code of a browser goes with the very redirect_uri of its request`() async throws {
         try await shared { client in
             let address = "https://a.example/callback?x=1"
             let code = try await client.code(redirectURI: address)
@@ -179,7 +179,7 @@ import Testing
 
     // MARK: Answers that Apple would not give
 
-    @Test func `The ID token of the exchange can differ, and the posted one does not`() async throws {
+    @Test func `the ID token of the exchange can differ, and the posted one does not`() async throws {
         try await shared { client in
             let name = UUID().uuidString
             try await client.sandbox.addApplePerson(name)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `The answer can lack its ID token, its refresh token or any member, and have others`() async throws {
+    @Test func `the answer can lack its ID token, its refresh token or any member, and have others`() async throws {
         try await shared { client in
             func names(_ changes: Sandbox.ExchangeChanges) async throws -> [String]? {
                 try await client.exchange(client.code(exchange: changes)).json?.members?.map(\.name)
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `An exchange without a refresh token leaves none to revoke`() async throws {
+    @Test func `an exchange without a refresh token leaves none to revoke`() async throws {
         try await shared { client in
             let name = UUID().uuidString
             try await client.sandbox.addApplePerson(name)

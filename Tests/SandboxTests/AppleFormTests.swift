@@ -3,7 +3,7 @@ import JOSE
 import TestSupport
 import Testing
 
-/// What every POST to Apple's endpoints must look like, before anything in it is looked at.
+/// The rules for the form of every POST to Apple's endpoints, which are checked before its content.
 @Suite struct AppleFormTests {
     static let paths = ["/apple/auth/token", "/apple/auth/revoke", "/apple/auth/usermigrationinfo"]
 
@@ -18,13 +18,13 @@ import Testing
     }
 
     @Test(arguments: paths, ["application/json", "text/plain", "application/x-www-form-urlencodedx"])
-    func `Another content type is refused`(_ path: String, _ type: String) async throws {
+    func `another content type is refused`(_ path: String, _ type: String) async throws {
         #expect(
             try await raw(path, type: type, body: "client_id=a")
                 == "400 invalid_request not application/x-www-form-urlencoded")
     }
 
-    @Test(arguments: paths) func `A repeated parameter is refused`(_ path: String) async throws {
+    @Test(arguments: paths) func `a repeated parameter is refused`(_ path: String) async throws {
         #expect(
             try await raw(
                 path, type: "application/x-www-form-urlencoded; charset=utf-8",
@@ -33,27 +33,27 @@ import Testing
     }
 
     @Test(arguments: paths, ["client_id=a%zz", "client_id=%FF", "client_id=a%2"])
-    func `A value that is not percent-encoded UTF-8 is refused`(_ path: String, _ body: String) async throws {
+    func `a value that is not percent-encoded UTF-8 is refused`(_ path: String, _ body: String) async throws {
         #expect(
             try await raw(path, type: "application/x-www-form-urlencoded", body: body)
                 == "400 invalid_client the form is not percent-encoded UTF-8")
     }
 
     @Test(arguments: paths, ["redirect_uri=https://a.example/", "client_id=a b", "client_secret=a=b", "code=ä"])
-    func `A reserved character that is not percent-encoded is refused`(_ path: String, _ body: String) async throws {
+    func `a reserved character that is not percent-encoded is refused`(_ path: String, _ body: String) async throws {
         #expect(
             try await raw(path, type: "application/x-www-form-urlencoded", body: body)
                 == "400 invalid_client a reserved character is not percent-encoded")
     }
 
-    @Test(arguments: paths) func `A parameter in the query is refused`(_ path: String) async throws {
+    @Test(arguments: paths) func `a parameter in the query is refused`(_ path: String) async throws {
         #expect(
             try await raw(path + "?client_id=a", type: "application/x-www-form-urlencoded", body: "")
                 == "400 invalid_request parameters belong into the body")
     }
 
     @Test(arguments: ["/apple/auth/token", "/apple/auth/revoke"])
-    func `Credentials in a header are refused, also beside good ones in the body`(_ path: String) async throws {
+    func `credentials in a header are refused, also beside good ones in the body`(_ path: String) async throws {
         #expect(
             try await raw(
                 path, type: "application/x-www-form-urlencoded", body: "client_id=a&client_secret=b",
@@ -66,7 +66,7 @@ import Testing
         ("refresh_token", ["code", "redirect_uri", "scope"]),
         ("client_credentials", ["code", "redirect_uri", "refresh_token"]),
     ])
-    func `A parameter that the grant type does not have is refused`(
+    func `a parameter that the grant type does not have is refused`(
         _ grantType: String, _ names: [String]
     ) async throws {
         try await SharedSandbox.use { sandbox in
@@ -86,7 +86,7 @@ import Testing
             ("/apple/auth/token", "scope", [("grant_type", "client_credentials")]),
             ("/apple/auth/revoke", "token", []),
         ] as [(String, String, [(String, String)])])
-    func `A parameter that is missing or empty is named`(
+    func `a parameter that is missing or empty is named`(
         _ path: String, _ name: String, _ fields: [(String, String)]
     ) async throws {
         try await SharedSandbox.use { sandbox in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Both client_id and client_secret are asked for`() async throws {
+    @Test func `both client_id and client_secret are asked for`() async throws {
         try await SharedSandbox.use { sandbox in
             let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
             let none = try await sandbox.post("/apple/auth/token", fields)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A grant type that Apple does not have is refused`() async throws {
+    @Test func `a grant type that Apple does not have is refused`() async throws {
         try await SharedSandbox.use { sandbox in
             let client = try await AppleClient.register(in: sandbox)
             #expect(
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `A refusal says one word, as JSON that nobody keeps`() async throws {
+    @Test func `a refusal is one word of JSON that is not cached`() async throws {
         try await SharedSandbox.use { sandbox in
             let answer = try await sandbox.post("/apple/auth/token", [])
             #expect(answer.status == 400)

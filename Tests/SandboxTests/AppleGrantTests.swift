@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What becomes of Apple's refresh tokens: the daily check, revocation and the person's own withdrawal.
+/// Apple's refresh tokens: the daily check, revocation and the person's own withdrawal.
 @Suite struct AppleGrantTests {
     private func shared(_ body: (AppleClient, String) async throws -> Void) async throws {
         try await SharedSandbox.use { sandbox in
@@ -20,7 +20,7 @@ import Testing
 
     // MARK: Refresh checks
 
-    @Test func `A check brings an access token and nothing to keep`() async throws {
+    @Test func `a check brings an access token and nothing to keep`() async throws {
         try await shared { client, _ in
             let answer = try await client.refresh(client.refreshToken())
             #expect(answer.status == 200)
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `A check of an unknown or another client's token is an invalid grant`() async throws {
+    @Test func `a check of an unknown or another client's token is an invalid grant`() async throws {
         try await shared { client, _ in
             #expect(try await client.refresh("r00d").refusal == "400 invalid_grant refresh_token: unknown")
             let answer = try await client.exchange(client.code())
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Checks are counted, and those within a day of the last one apart`() async throws {
+    @Test func `checks are counted, and those within a day of the last one apart`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await AppleClient.register(in: sandbox)
@@ -62,7 +62,7 @@ import Testing
     // MARK: Revocation
 
     @Test(arguments: ["refresh_token", "access_token"], [true, false])
-    func `Revoking a token of either kind, with or without a hint, ends the whole authorization`(
+    func `revoking a token of either kind, with or without a hint, ends the whole authorization`(
         _ kind: String, _ hints: Bool
     ) async throws {
         try await shared { client, name in
@@ -86,18 +86,18 @@ import Testing
         }
     }
 
-    @Test func `A revocation leaves other clients of the team and other persons alone`() async throws {
+    @Test func `a revocation leaves other clients of the team and other persons alone`() async throws {
         try await shared { client, name in
             let sibling = try await client.sibling(client.id + ".web")
             let other = try await sibling.refreshToken(name)
-            let stranger = try await client.refreshToken()
+            let otherPersonsToken = try await client.refreshToken()
             _ = try await client.revoke(client.refreshToken(name))
             #expect(try await sibling.refresh(other).status == 200)
-            #expect(try await client.refresh(stranger).status == 200)
+            #expect(try await client.refresh(otherPersonsToken).status == 200)
         }
     }
 
-    @Test func `Junk, a code, an identity token and another client's token are answered with 200 and end nothing`()
+    @Test func `junk, a code, an identity token and another client's token are answered with 200 and end nothing`()
         async throws
     {
         try await shared { client, name in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A token ends once, however often it is revoked`() async throws {
+    @Test func `a token ends once, however often it is revoked`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await AppleClient.register(in: sandbox)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `A late repetition does not end the next authorization`() async throws {
+    @Test func `a late repetition does not end the next authorization`() async throws {
         try await shared { client, name in
             let token = try await client.refreshToken(name)
             _ = try await client.revoke(token)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A wrong hint is refused and ends nothing`() async throws {
+    @Test func `a wrong hint is refused and ends nothing`() async throws {
         try await shared { client, _ in
             let answer = try await client.exchange(client.code())
             let refreshToken = try answer.text("refresh_token")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `An access token that is over ends nothing`() async throws {
+    @Test func `an access token that is over ends nothing`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await AppleClient.register(in: sandbox)
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `A revocation asks for a good client_secret and for no other parameter`() async throws {
+    @Test func `a revocation asks for a good client_secret and for no other parameter`() async throws {
         try await shared { client, _ in
             let token = try await client.refreshToken()
             let bad = try await client.post("/apple/auth/revoke", [("token", token)], secret: "bad")
@@ -178,7 +178,7 @@ import Testing
 
     // MARK: Withdrawal
 
-    @Test func `A withdrawal ends the refresh tokens too`() async throws {
+    @Test func `a withdrawal ends the refresh tokens too`() async throws {
         try await shared { client, name in
             let token = try await client.refreshToken(name)
             try await client.sandbox.withdrawApple(name, clientID: client.id)

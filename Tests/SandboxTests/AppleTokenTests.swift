@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `A first consent brings a token that verifies and everything the SDK shares once`() async throws {
+    @Test func `a first consent brings a token that verifies and everything the SDK shares once`() async throws {
         try await sandbox { sandbox in
             let credential = try await sandbox.authorizeApple("kim", clientID: "com.example.lamp", nonce: "n-1")
             let token = try UnverifiedToken(Array(credential.identityToken.utf8))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A later sign-in brings neither name nor address nor real user status`() async throws {
+    @Test func `a later sign-in brings neither name nor address nor real user status`() async throws {
         try await sandbox { sandbox in
             let first = try await sandbox.authorizeApple("kim", clientID: "com.example.lamp")
             let later = try await sandbox.authorizeApple("kim", clientID: "com.example.lamp")
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `A withdrawn consent makes the next sign-in a first one with the same subject`() async throws {
+    @Test func `a withdrawn consent makes the next sign-in a first one with the same subject`() async throws {
         try await sandbox { sandbox in
             let first = try await sandbox.authorizeApple("kim", clientID: "com.example.lamp")
             try await sandbox.withdrawApple("kim", clientID: "com.example.lamp")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A hidden address is a relay of the team and so is the subject`() async throws {
+    @Test func `a hidden address is a relay of the team and so is the subject`() async throws {
         try await sandbox { sandbox in
             try await sandbox.addApplePerson("kim", #"{"hidesEmail":true}"#)
             try await sandbox.assignAppleClient("com.other.app", team: "OTHERTEAM1")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `A subject can be chosen for a team`() async throws {
+    @Test func `a subject can be chosen for a team`() async throws {
         try await sandbox { sandbox in
             let subject = try await sandbox.addApplePerson("kim", #"{"subjects":{"SANDBOX001":"000001.chosen.0001"}}"#)
             #expect(subject == "000001.chosen.0001")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `A managed account carries its organisation and may have no address`() async throws {
+    @Test func `a managed account carries its organisation and may have no address`() async throws {
         try await sandbox { sandbox in
             try await sandbox.addApplePerson("kim", #"{"managed":true,"email":null}"#)
             let names = try TokenParts(try await sandbox.authorizeApple("kim", clientID: "app").identityToken)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `An app that asks for no scope learns neither name nor address`() async throws {
+    @Test func `an app that asks for no scope learns neither name nor address`() async throws {
         try await sandbox { sandbox in
             let credential = try await sandbox.authorizeApple("kim", clientID: "app", scopes: [])
             #expect(credential.email == nil)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `Booleans become strings on request, all three of them`() async throws {
+    @Test func `booleans become strings on request, all three of them`() async throws {
         try await sandbox { sandbox in
             let credential = try await sandbox.authorizeApple(
                 "kim", clientID: "app", token: .init(booleansAsStrings: true))

@@ -15,7 +15,7 @@ import Testing
 
         var sandbox: Sandbox { sender.sandbox }
 
-        /// The same app, as the recipient speaks for it.
+        /// The same app with the recipient's team and key.
         var recipient: AppleClient {
             AppleClient(sandbox: sandbox, key: recipientKey, keyID: "NEW", team: recipientTeam, id: sender.id)
         }
@@ -24,7 +24,7 @@ import Testing
             try await sandbox.transferAppleApp(sender.id, from: sender.team, to: recipientTeam)
         }
 
-        /// What the sender gets for a subject.
+        /// The answer that the sender gets for a subject.
         func export(_ subject: String, target: String? = nil, bearer: String? = nil) async throws -> EndpointAnswer {
             let token = if let bearer { bearer } else { try await sender.migrationToken() }
             return try await sender.migrate([("sub", subject), ("target", target ?? recipientTeam)], bearer: token)
@@ -54,7 +54,7 @@ import Testing
         try await move.sandbox.control("apple/persons/\(person)")["teams"]?[move.recipientTeam]?["email"]?.string
     }
 
-    @Test func `A user goes from subject to transfer_sub to the other team's subject`() async throws {
+    @Test func `a user goes from subject to transfer_sub to the other team's subject`() async throws {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
             let lee = try await signIn("lee", move.sender)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `Identity tokens carry transfer_sub for sixty days and for those who used the app before`() async throws
+    @Test func `identity tokens carry transfer_sub for sixty days and for those who used the app before`() async throws
     {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `Sixty days after the transfer neither team can carry anybody over`() async throws {
+    @Test func `sixty days after the transfer neither team can migrate a user`() async throws {
         try await move { move in
             let transferSubject = try await move.export(signIn("kim", move.sender)).text("transfer_sub")
             _ = try await move.accept()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `After the transfer the client's codes and tokens want the recipient's key`() async throws {
+    @Test func `after the transfer the client's codes and tokens want the recipient's key`() async throws {
         try await move { move in
             let token = try await move.sender.refreshToken("kim")
             _ = try await move.accept()
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `Before the transfer the recipient has no say`() async throws {
+    @Test func `before the transfer the recipient has no say`() async throws {
         try await move { move in
             let answer = try await move.recipient.post(
                 "/apple/auth/token", [("grant_type", "client_credentials"), ("scope", "user.migration")])
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `A scope other than user migration is refused`() async throws {
+    @Test func `a scope other than user migration is refused`() async throws {
         try await move { move in
             let answer = try await move.sender.post(
                 "/apple/auth/token", [("grant_type", "client_credentials"), ("scope", "email")])
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `A bearer token must be a live migration token of this client`() async throws {
+    @Test func `a bearer token must be a live migration token of this client`() async throws {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
             let fields = [("sub", kim), ("target", move.recipientTeam)]
@@ -160,10 +160,10 @@ import Testing
         }
     }
 
-    @Test func `A sender names a user of the client and another team that exists`() async throws {
+    @Test func `a sender names a user of the client and another team that exists`() async throws {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
-            let stranger = try await signIn("lee", move.sender.sibling("com.example.sibling"))
+            let otherPerson = try await signIn("lee", move.sender.sibling("com.example.sibling"))
             func refusal(_ subject: String, _ target: String) async throws -> String {
                 try await move.export(subject, target: target).refusal
             }
@@ -171,7 +171,7 @@ import Testing
             #expect(try await refusal(kim, "NOBODYS001") == "400 invalid_request target is no team")
             #expect(try await refusal(kim, move.sender.team) == "400 invalid_request target is the sender itself")
             #expect(try await refusal("001234.x.0001", team) == "400 invalid_request sub is no user of this client")
-            #expect(try await refusal(stranger, team) == "400 invalid_request sub is no user of this client")
+            #expect(try await refusal(otherPerson, team) == "400 invalid_request sub is no user of this client")
             _ = try await move.accept()
             #expect(
                 try await refusal(kim, "SANDBOX001")
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `A user who has withdrawn cannot be carried over`() async throws {
+    @Test func `a user who has withdrawn cannot be carried over`() async throws {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
             try await move.sandbox.withdrawApple("kim", clientID: move.sender.id)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `A recipient's transfer_sub must be one that the app brought along`() async throws {
+    @Test func `a recipient's transfer_sub must be one that the app brought along`() async throws {
         try await move { move in
             let kim = try await signIn("kim", move.sender)
             _ = try await move.accept()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `A transfer names the team that has the app, and another one`() async throws {
+    @Test func `a transfer names the team that has the app, and another one`() async throws {
         try await move { move in
             let id = move.sender.id
             let wrong = try await move.sandbox.refusal(

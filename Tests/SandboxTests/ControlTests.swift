@@ -62,7 +62,7 @@ import Testing
         ("clock/advance", #"{"seconds":253402300799}"#, "out of the years"),
         ("reset", #"{"all":true}"#, "Unknown member all"),
     ])
-    func `A control request with a fault in it is refused and says which`(
+    func `a control request with a fault in it is refused and says which`(
         _ path: String, _ body: String, _ message: String
     ) async throws {
         try await SharedSandbox.use { sandbox in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `Persons, keys and paths that do not exist are not found`() async throws {
+    @Test func `persons, keys and paths that do not exist are not found`() async throws {
         try await SharedSandbox.use { sandbox in
             let apple = try await sandbox.refusal("apple/authorize", #"{"person":"nobody","clientId":"a"}"#)
             #expect(apple.status == 404)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A control request of more than a mebibyte is too large`() async throws {
+    @Test func `a control request of more than a mebibyte is too large`() async throws {
         try await SharedSandbox.use { sandbox in
             let body = #"{"name":"\#(String(repeating: "a", count: 1 << 20))"}"#
             let refusal = try await sandbox.refusal("apple/persons", body)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `Persons and clients can be read back`() async throws {
+    @Test func `persons and clients can be read back`() async throws {
         try await Sandbox.run { sandbox in
             let subject = try await sandbox.addApplePerson("kim", #"{"email":"kim@example.com"}"#)
             try await sandbox.addGooglePerson("lee")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `The clock stands, moves, runs and follows the system again`() async throws {
+    @Test func `the clock stands, moves, runs and follows the system again`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             try await sandbox.advanceClock(by: 3600)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `A reset brings back the start`() async throws {
+    @Test func `a reset brings back the start`() async throws {
         try await Sandbox.run { sandbox in
             let keys = try await sandbox.keySet(.google).keyIDs
             try await sandbox.addApplePerson("kim")
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `The same seed and keys give the same tokens whatever else happened`() async throws {
+    @Test func `the same seed and keys give the same tokens whatever else happened`() async throws {
         func outcome(_ seed: String, others: [String] = []) async throws -> [String] {
             try await Sandbox.run(seed: seed) { sandbox in
                 try await sandbox.setClock("2026-01-01T12:00:00Z")

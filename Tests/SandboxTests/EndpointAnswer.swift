@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What one of the providers' endpoints said, and what the history says about it.
+/// The response of one of the providers' endpoints, and the reason that the history has for it.
 struct EndpointAnswer {
     let status: Int
     let headers: FetchHeaders
@@ -31,7 +31,7 @@ extension Sandbox {
         return try await post(request)
     }
 
-    /// POSTs anything. A header of its own finds the request in the history, whoever else uses this sandbox.
+    /// POSTs anything. A header of its own identifies the request in the history of a shared sandbox.
     func post(_ request: FetchRequest) async throws -> EndpointAnswer {
         var request = request.uncontended
         let mark = UUID().uuidString

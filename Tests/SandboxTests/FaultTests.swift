@@ -7,7 +7,7 @@ import Testing
 @Suite struct FaultTests {
     private static let keys = "/apple/auth/keys"
 
-    /// What becomes of one request for Apple's keys, on a connection of its own: libcurl repeats a request by itself
+    /// The failure of one request for Apple's keys, on a connection of its own: libcurl repeats a request by itself
     /// when a connection that it had kept breaks before an answer.
     private func failure(_ sandbox: Sandbox, timeout: Duration? = nil) async -> FetchError.Code? {
         do throws(FetchError) {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `A status answers in place of the real thing, so many times`() async throws {
+    @Test func `a status answers in place of the real thing, so many times`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail(
                 Self.keys, .status(503, body: "later", headers: [("Retry-After", "7")]), times: 2)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A fault without a count stays until it is cleared and meets its path and method alone`() async throws {
+    @Test func `a fault without a count stays until it is cleared and meets its path and method alone`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail(Self.keys, .status(500), method: "GET")
             for _ in 1...3 { #expect(try await sandbox.get(Self.keys).status == 500) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A path that ends in a star meets everything below it and one fault can be cleared alone`() async throws
+    @Test func `a path that ends in a star meets everything below it and one fault can be cleared alone`() async throws
     {
         try await Sandbox.run { sandbox in
             let id = try await sandbox.fail("/apple/*", .status(502))
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `A page of HTML comes with the status of success`() async throws {
+    @Test func `a page of HTML comes with the status of success`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail(Self.keys, .html)
             let answer = try await sandbox.get(Self.keys)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `A redirect names the place`() async throws {
+    @Test func `a redirect names the place`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail(Self.keys, .redirect(to: "http://127.0.0.1:9/"))
             let answer = try await sandbox.get(Self.keys)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `An oversized body is as long as it was asked to be`() async throws {
+    @Test func `an oversized body is as long as it was asked to be`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail(Self.keys, .oversized(bytes: 65_536), times: 1)
             #expect(await failure(sandbox) == nil)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `Truncated, reset and lost answers all end in a closed connection`() async throws {
+    @Test func `truncated, reset and lost answers all end in a closed connection`() async throws {
         try await Sandbox.run { sandbox in
             for fault in [Sandbox.Fault.truncated, .reset, .lost] {
                 try await sandbox.fail(Self.keys, fault, times: 1)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `A reset does nothing first and a lost answer does everything first`() async throws {
+    @Test func `a reset does nothing first and a lost answer does everything first`() async throws {
         try await Sandbox.run { sandbox in
             let first = try await sandbox.keySet(.apple).keyIDs
             let unchanged = try await sandbox.keySet(.apple).keyIDs
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A path that does not exist can fail too`() async throws {
+    @Test func `a path that does not exist can fail too`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.fail("/google/nowhere", .lost)
             await #expect(throws: FetchError.self) { try await sandbox.get("/google/nowhere") }
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `Slow bytes and a delay outlast the patience of the caller`() async throws {
+    @Test func `slow bytes and a delay outlast the caller's timeout`() async throws {
         try await Sandbox.run { sandbox in
             #expect(await failure(sandbox) == nil)
             for fault in [Sandbox.Fault.slow(bytesPerSecond: 1), .delay(milliseconds: 60_000)] {
@@ -154,7 +154,7 @@ import Testing
         #"{"path":"/apple/*","effect":"status","status":503,"headers":{"a b":"c"}}"#,
         #"{"path":"/apple/*","effect":"status","status":503,"headers":{"a":"b\r\nc: d"}}"#,
     ])
-    func `A fault that makes no sense is refused`(_ body: String) async throws {
+    func `a fault that makes no sense is refused`(_ body: String) async throws {
         try await SharedSandbox.use { sandbox in
             let refusal = try await sandbox.refusal("faults", body)
             #expect(refusal.status == 400)

@@ -4,7 +4,7 @@ import JOSE
 import TestSupport
 import Testing
 
-/// A server client of Google's, that does everything right until a test says otherwise.
+/// A server client of Google's endpoints. Its requests are correct; tests change single parts.
 struct GoogleClient {
     let sandbox: Sandbox
     let id: String

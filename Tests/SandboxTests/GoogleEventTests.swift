@@ -22,7 +22,7 @@ import Testing
         try #require(try TokenParts(token).claims["events"]?[type])
     }
 
-    @Test func `An event is a token of Google's that does not expire`() async throws {
+    @Test func `an event is a token of Google's that does not expire`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let subject = try await sandbox.addGooglePerson("kim")
@@ -50,14 +50,14 @@ import Testing
         ("sessions-revoked", risc + "sessions-revoked"), ("account-purged", risc + "account-purged"),
         ("https://a.example/b", "https://a.example/b"),
     ])
-    func `A short name stands for a full one`(_ short: String, _ full: String) async throws {
+    func `a short name stands for a full one`(_ short: String, _ full: String) async throws {
         try await sandbox { sandbox, name in
             let sent = try await sandbox.sendGoogleEvent(short, about: .person(name), clientID: "web")
             #expect(try TokenParts(sent.token).claims["events"]?.members?.map(\.name) == [full])
         }
     }
 
-    @Test func `Issuers may do without the slash, a subject may bring an address, and the time is free`() async throws {
+    @Test func `issuers may do without the slash, a subject may bring an address, and the time is free`() async throws {
         try await sandbox { sandbox, name in
             let sent = try await sandbox.sendGoogleEvent(
                 "sessions-revoked", about: .person(name), clientID: "web", subjectType: "id_token_claims",
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A verification names nobody`() async throws {
+    @Test func `a verification names no subject`() async throws {
         try await sandbox { sandbox, _ in
             let sent = try await sandbox.sendGoogleEvent("verification", about: .none, clientID: "web", state: "s-1")
             let event = try event(sent.token, Self.risc + "verification")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token is named by its beginning or by its hash`() async throws {
+    @Test func `a refresh token is named by its beginning or by its hash`() async throws {
         let hash = "8JFQ49gOVwvoytv4De3ThlgYjRHqU5JaF3MDfK+ri4y11QYlUnLJyp9kWvcliKHEiwxUEzxvFSHyGwHnoPtq9g=="
         try await sandbox { sandbox, _ in
             for (identifier, text) in [(Sandbox.TokenIdentifier.prefix, "1//0gMadeUpRefre"), (.digest, hash)] {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token is found by its fingerprint, or as the person's last one`() async throws {
+    @Test func `a refresh token is found by its fingerprint, or as the person's last one`() async throws {
         try await sandbox { sandbox, name in
             let client = try await GoogleClient.register(in: sandbox)
             let first = try await client.refreshToken(name)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A delivery posts the token itself under its media type`() async throws {
+    @Test func `a delivery posts the token itself under its media type`() async throws {
         try await sandbox { sandbox, name in
             let receiver = try LoopbackServer { _ in [.respond(202)] }
             let sent = try await sandbox.sendGoogleEvent(
@@ -143,7 +143,7 @@ import Testing
         (#"{"clientId":"a","type":"x","subject":"s","trailingSlash":1}"#, "trailingSlash must be true or false"),
         (#"{"clientId":"a","type":"x","subject":"s","target":"http://10.0.0.1/"}"#, "target must be"),
     ])
-    func `An event with a fault in it is refused and says which`(_ body: String, _ message: String) async throws {
+    func `an event with a fault in it is refused and says which`(_ body: String, _ message: String) async throws {
         try await SharedSandbox.use { sandbox in
             let refusal = try await sandbox.refusal("google/events", body)
             #expect(refusal.status == 400)
@@ -156,7 +156,7 @@ import Testing
         #"{"clientId":"a","type":"x","person":"nobody","identifier":"prefix"}"#,
         #"{"clientId":"a","type":"x","refreshToken":"sha256:0123456789abcdef","identifier":"prefix"}"#,
     ])
-    func `Persons and tokens that there are not are not found`(_ body: String) async throws {
+    func `persons and tokens that there are not are not found`(_ body: String) async throws {
         try await SharedSandbox.use { sandbox in
             let refusal = try await sandbox.refusal("google/events", body)
             #expect(refusal.status == 404)

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `A code is exchanged for every member of Google's answer`() async throws {
+    @Test func `a code is exchanged for every member of Google's answer`() async throws {
         try await shared { client, name in
             let answer = try await client.exchange(client.code(name))
             #expect(answer.status == 200)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `The ID token is for the server client, with the nonce and the hash of the new access token`()
+    @Test func `the ID token is for the server client, with the nonce and the hash of the new access token`()
         async throws
     {
         try await shared { client, name in
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: The client
 
-    @Test func `An unknown client, a wrong secret and a deleted client are refused with 401`() async throws {
+    @Test func `an unknown client, a wrong secret and a deleted client are refused with 401`() async throws {
         try await shared { client, _ in
             let code = try await client.code()
             func refusal(_ id: String, _ secret: String) async throws -> String {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `The client's credentials may come as Basic, each half encoded, but not twice`() async throws {
+    @Test func `the client's credentials may come as Basic, each half encoded, but not twice`() async throws {
         try await shared { client, _ in
             try await client.sandbox.registerGoogleClient(client.id, secret: "a:b c%")
             func send(_ basic: String, _ others: [(String, String)] = []) async throws -> EndpointAnswer {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A code of another server client is refused and stays good`() async throws {
+    @Test func `a code of another server client is refused and stays good`() async throws {
         try await shared { client, _ in
             let code = try await client.code()
             let other = try await GoogleClient.register(in: client.sandbox)
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: The code
 
-    @Test func `A code that was never given out is malformed`() async throws {
+    @Test func `a code that was never given out is malformed`() async throws {
         try await shared { client, _ in
             let answer = try await client.exchange("4/0A")
             #expect(answer.refusal == "400 invalid_grant Malformed auth code.")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `A code is good once`() async throws {
+    @Test func `a code is good once`() async throws {
         try await shared { client, _ in
             let code = try await client.code()
             #expect(try await client.exchange(code).status == 200)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `A code lives for ten minutes`() async throws {
+    @Test func `a code lives for ten minutes`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await GoogleClient.register(in: sandbox)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `The code of a native app wants an empty redirect_uri`() async throws {
+    @Test func `the code of a native app wants an empty redirect_uri`() async throws {
         try await shared { client, _ in
             let code = try await client.code()
             let refusal = "400 redirect_uri_mismatch redirect_uri must be there and empty"
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `A code_verifier for a code that was asked for without one is refused`() async throws {
+    @Test func `a code_verifier for a code that was asked for without one is refused`() async throws {
         try await shared { client, _ in
             let answer = try await client.exchange(client.code(), [("redirect_uri", ""), ("code_verifier", "x")])
             #expect(answer.refusal == "400 invalid_request code_verifier is not needed.")
@@ -162,7 +162,7 @@ import Testing
 
     // MARK: The form
 
-    @Test func `A repeated or missing parameter and another form are refused`() async throws {
+    @Test func `a repeated or missing parameter and another form are refused`() async throws {
         try await shared { client, _ in
             let code = try await client.code()
             #expect(
@@ -197,7 +197,7 @@ import Testing
 
     // MARK: Refresh tokens
 
-    @Test func `A refresh token comes with the first exchange, and again only when consent is forced or was withdrawn`()
+    @Test func `a refresh token comes with the first exchange, and again only when consent is forced or was withdrawn`()
         async throws
     {
         try await shared { client, name in
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh brings a new access token and ID token and no other refresh token`() async throws {
+    @Test func `a refresh brings a new access token and ID token and no other refresh token`() async throws {
         try await shared { client, name in
             let answer = try await client.refresh(client.refreshToken(name))
             #expect(
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token that is unknown or another client's is refused`() async throws {
+    @Test func `a refresh token that is unknown or another client's is refused`() async throws {
         try await shared { client, name in
             #expect(try await client.refresh("1//0g").refusal == "400 invalid_grant refresh_token: unknown")
             let answer = try await client.exchange(client.code(name))
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test func `The hundred and first refresh token ends the oldest without a word`() async throws {
+    @Test func `the hundred and first refresh token silently ends the oldest`() async throws {
         try await shared { client, name in
             for _ in 1...100 { _ = try await client.exchange(client.code(name, forceConsent: true)) }
             let full = try #require(try await client.authorization(of: name)).grants
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `A refresh token dies of six months without use`() async throws {
+    @Test func `a refresh token dies of six months without use`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await GoogleClient.register(in: sandbox)
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func `The answer can lack its ID token or its refresh token, and the ID token can differ`() async throws {
+    @Test func `the answer can lack its ID token or its refresh token, and the ID token can differ`() async throws {
         try await shared { client, name in
             let none = try await client.exchange(
                 client.code(name, exchange: .init(omitsIDToken: true, omitsRefreshToken: true)))

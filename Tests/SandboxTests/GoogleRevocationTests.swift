@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ["refresh_token", "access_token"])
-    func `Revoking a token of either kind ends the whole grant`(_ kind: String) async throws {
+    func `revoking a token of either kind ends the whole grant`(_ kind: String) async throws {
         try await shared { client, name in
             let answer = try await client.exchange(client.code(name))
             let younger = try await client.exchange(client.code(name, forceConsent: true)).text("refresh_token")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `The access token of the phone can be revoked too`() async throws {
+    @Test func `the access token of the phone can be revoked too`() async throws {
         try await shared { client, name in
             let credential = try await client.sandbox.authorizeGoogle(name, clientID: client.id)
             let token = try await client.exchange(credential.serverAuthCode).text("refresh_token")
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A token that is dead, unknown or not of these kinds is an invalid token`() async throws {
+    @Test func `a token that is dead, unknown or not of these kinds is an invalid token`() async throws {
         try await shared { client, name in
             let answer = try await client.exchange(client.code(name))
             let idToken = try answer.text("id_token")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `An access token is over after an hour`() async throws {
+    @Test func `an access token is over after an hour`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let client = try await GoogleClient.register(in: sandbox)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `The token may be in the query, but not in both places and not twice`() async throws {
+    @Test func `the token may be in the query, but not in both places and not twice`() async throws {
         try await shared { client, name in
             let token = try await client.refreshToken(name)
             let query = "/google/revoke?token=" + token
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `A request without a token or with another body is refused`() async throws {
+    @Test func `a request without a token or with another body is refused`() async throws {
         try await shared { client, _ in
             let missing = "400 invalid_request Missing required parameter: token"
             let empty = try await client.sandbox.post("/google/revoke", [])
@@ -103,14 +103,14 @@ import Testing
         }
     }
 
-    @Test func `A revocation leaves other clients and other persons alone`() async throws {
+    @Test func `a revocation leaves other clients and other persons alone`() async throws {
         try await shared { client, name in
             let other = try await GoogleClient.register(in: client.sandbox)
             let token = try await other.refreshToken(name)
-            let stranger = try await client.refreshToken()
+            let otherPersonsToken = try await client.refreshToken()
             _ = try await client.revoke(client.refreshToken(name))
             #expect(try await other.refresh(token).status == 200)
-            #expect(try await client.refresh(stranger).status == 200)
+            #expect(try await client.refresh(otherPersonsToken).status == 200)
         }
     }
 }

@@ -5,7 +5,7 @@ import OpenSSL
 import TestSupport
 import Testing
 
-/// Google's RISC API, called by a service account that does everything right until a test says otherwise.
+/// Google's RISC API, called by a service account whose requests are correct; tests change single parts.
 @Suite struct GoogleStreamTests {
     private static let email = "risc@lamp.iam.gserviceaccount.com"
     private static let audience = "https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService"
@@ -52,7 +52,7 @@ import Testing
                 body: body.map { Array($0.utf8) }))
     }
 
-    @Test func `A stream is registered, read, switched off and on`() async throws {
+    @Test func `a stream is registered, read, switched off and on`() async throws {
         try await sandbox { sandbox in
             for path in ["stream", "stream/status"] {
                 let answer = try await call(sandbox, path)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `A type that Google does not know is dropped without a word`() async throws {
+    @Test func `a type that Google does not know is silently dropped`() async throws {
         try await sandbox { sandbox in
             let body = Self.registration(
                 "http://localhost:1/",
@@ -107,7 +107,7 @@ import Testing
             "iat", "a second ahead", "iat is ahead or exp is over", ("iat", .integer(noon + 1)),
             ("exp", .integer(noon + 3601))),
     ])
-    func `A bearer with a wrong claim is not believed`(_ change: Change) async throws {
+    func `a bearer with a wrong claim is not believed`(_ change: Change) async throws {
         try await sandbox { sandbox in
             let claims = change.members.reduce(Self.claims) { $0.with($1.0, $1.1) }
             let answer = try await call(sandbox, "stream", bearer: bearer(claims))
@@ -129,12 +129,12 @@ import Testing
         }
     }
 
-    @Test func `A bearer of another kind, key or algorithm is not believed`() async throws {
+    @Test func `a bearer of another kind, key or algorithm is not believed`() async throws {
         try await sandbox { sandbox in
             let mint = try TokenMint.shared
             let token = String(decoding: try mint.token(Self.claims), as: UTF8.self)
             let es256 = String(decoding: try mint.token(Self.claims, by: .es256), as: UTF8.self)
-            let foreign = String(decoding: try TokenMint.stranger.token(Self.claims), as: UTF8.self)
+            let foreign = String(decoding: try TokenMint.otherSigner.token(Self.claims), as: UTF8.self)
             let unknown = String(
                 decoding: try mint.token(Self.claims, header: ["alg": "RS256", "kid": "other"]), as: UTF8.self)
             for (bearer, reason) in [
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `An account without the role, and a project without clients, may do nothing`() async throws {
+    @Test func `an account without the role, and a project without clients, may do nothing`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             let key = try TokenMint.shared.rsa
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `Events go to authorized domains by https, and to this machine`() async throws {
+    @Test func `events go to authorized domains by https, and to this machine`() async throws {
         try await sandbox { sandbox in
             try await sandbox.authorizeDomains(["Example.com"])
             for (url, status) in [
@@ -199,7 +199,7 @@ import Testing
         ("stream/status:update", "{}"), ("stream/status:update", #"{"status":"paused"}"#),
         ("stream:verify", #"{"state":1}"#), ("stream:verify", #"{"stat":"s"}"#),
     ])
-    func `A request with a fault in it is refused`(_ path: String, _ body: String) async throws {
+    func `a request with a fault in it is refused`(_ path: String, _ body: String) async throws {
         try await sandbox { sandbox in
             #expect(try await call(sandbox, "stream:update", Self.registration("http://127.0.0.1:1/")).status == 200)
             let before = try await sandbox.eventStream()
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is not called JSON is refused`() async throws {
+    @Test func `a body that is not called JSON is refused`() async throws {
         try await sandbox { sandbox in
             let body = Self.registration("http://127.0.0.1:1/")
             let answer = try await call(sandbox, "stream:update", body, type: "text/plain")
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `A verification arrives at the stream's address, for all clients of the project`() async throws {
+    @Test func `a verification arrives at the stream's address, for all clients of the project`() async throws {
         try await sandbox { sandbox in
             try await sandbox.registerGoogleClient("web2", secret: "GOCSPX-web2")
             let receiver = try LoopbackServer { _ in [.respond(202)] }
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `A stream that is off, or did not ask for it, gets no verification`() async throws {
+    @Test func `a stream that is off, or did not ask for it, gets no verification`() async throws {
         try await sandbox { sandbox in
             let receiver = try LoopbackServer { _ in [.respond(202)] }
             #expect(
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `The configuration document names issuer and keys`() async throws {
+    @Test func `the configuration document names issuer and keys`() async throws {
         try await SharedSandbox.use { sandbox in
             let document = try JSONValue(parsing: try await sandbox.get("/google/.well-known/risc-configuration").body)
             #expect(document["issuer"]?.string == "https://accounts.google.com/")
@@ -270,7 +270,7 @@ import Testing
         (#"{"email":"a@b","keyId":"k","publicKey":"x","revoked":true}"#, 400, "exclude each other"),
         (#"{"email":"a@b","keyId":"k","revoked":true}"#, 404, "a@b has no key k"),
     ])
-    func `A service account with a fault in it is refused and says which`(
+    func `a service account with a fault in it is refused and says which`(
         _ body: String, _ status: Int, _ message: String
     ) async throws {
         try await SharedSandbox.use { sandbox in
@@ -280,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `A reset forgets the stream and who may manage it`() async throws {
+    @Test func `a reset forgets the stream and who may manage it`() async throws {
         try await sandbox { sandbox in
             #expect(try await call(sandbox, "stream:update", Self.registration("http://127.0.0.1:1/")).status == 200)
             try await sandbox.reset()

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `A Workspace account's token verifies and carries every claim of its shape`() async throws {
+    @Test func `a Workspace account's token verifies and carries every claim of its shape`() async throws {
         let kim = """
             {"email":"kim@example.com","hostedDomain":"example.com","givenName":"Kim","familyName":"Lee",\
             "picture":"https://pictures.example/kim"}
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `An account without domain, profile or nonce leaves those claims out`() async throws {
+    @Test func `an account without domain, profile or nonce leaves those claims out`() async throws {
         try await sandbox(#"{"email":"kim@gmail.com","emailVerified":false}"#) { sandbox in
             let credential = try await sandbox.authorizeGoogle("kim", clientID: "web", authorizedParty: .some(nil))
             let parts = try TokenParts(credential.idToken)
@@ -63,14 +63,14 @@ import Testing
         }
     }
 
-    @Test func `The authorized party is the client itself unless another is named`() async throws {
+    @Test func `the authorized party is the client itself unless another is named`() async throws {
         try await sandbox("{}") { sandbox in
             let parts = try TokenParts(try await sandbox.authorizeGoogle("kim", clientID: "web").idToken)
             #expect(parts.claims["azp"]?.string == "web")
         }
     }
 
-    @Test func `Without the email scope no address is shared`() async throws {
+    @Test func `without the email scope no address is shared`() async throws {
         try await sandbox(#"{"email":"kim@gmail.com","givenName":"Kim"}"#) { sandbox in
             let credential = try await sandbox.authorizeGoogle("kim", clientID: "web", scopes: ["profile"])
             #expect(credential.email == nil)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `An update changes what it names, null takes away, and the subject stays`() async throws {
+    @Test func `an update changes what it names, null takes away, and the subject stays`() async throws {
         try await sandbox(#"{"email":"kim@old.example","hostedDomain":"old.example"}"#) { sandbox in
             let before = try await sandbox.authorizeGoogle("kim", clientID: "web")
             try await sandbox.addGooglePerson("kim", #"{"email":"kim@gmail.com","hostedDomain":null}"#)

@@ -5,11 +5,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Faults where an answer is worth something: a code that is spent, a token that is dead.
+/// Faults where the lost answer matters: a code that is spent, a token that is dead.
 @Suite struct GrantFaultTests {
-    /// What becomes of an exchange on a connection of its own, which libcurl cannot repeat by itself.
+    /// The failure of an exchange on a connection of its own, which libcurl cannot repeat by itself.
     ///
-    /// - Parameter expected: decides how long it is waited for. What is to be late is to have come there first.
+    /// - Parameter expected: decides the timeout. A request that is to time out must have reached the sandbox before.
     private func failure(
         _ client: AppleClient, _ code: String, expected: FetchError.Code?
     ) async throws -> FetchError.Code? {
@@ -40,9 +40,9 @@ import Testing
 
     @Test(arguments: [
         (Sandbox.Fault.lost, false, FetchError.Code.closed), (.reset, true, .closed), (.hang, true, .timedOut),
-        (.delay(milliseconds: 60_000), true, .timedOut), (.truncated, false, .closed), (.torn, false, .closed),
+        (.delay(milliseconds: 60_000), true, .timedOut), (.truncated, false, .closed), (.resetMidBody, false, .closed),
     ])
-    func `The code is spent and the answer is lost`(
+    func `the code is spent and the answer is lost`(
         _ fault: Sandbox.Fault, _ afterwards: Bool, _ seen: FetchError.Code
     ) async throws {
         try await sandbox { client in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [(Sandbox.Fault.reset, FetchError.Code.closed), (.hang, .timedOut)])
-    func `The code is not spent although no answer came`(
+    func `the code is not spent although no answer came`(
         _ fault: Sandbox.Fault, _ seen: FetchError.Code
     ) async throws {
         try await sandbox { client in
@@ -71,7 +71,7 @@ import Testing
             Sandbox.Fault.status(500), .status(429, headers: [("Retry-After", "9")]), .html, .oversized(bytes: 60_000),
             .redirect(to: "http://127.0.0.1:9/"),
         ], [true, false])
-    func `Another answer takes the place of the real one, which was given or not`(
+    func `another answer takes the place of the real one, which was given or not`(
         _ fault: Sandbox.Fault, _ afterwards: Bool
     ) async throws {
         try await sandbox { client in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `A revocation whose answer is lost has ended the token all the same`() async throws {
+    @Test func `a revocation whose answer is lost has ended the token all the same`() async throws {
         try await sandbox { client in
             let token = try await client.refreshToken("kim")
             try await client.sandbox.fail("/apple/auth/revoke", .status(503), times: 1, afterwards: true)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `Afterwards has no meaning for an effect that passes on the real answer`() async throws {
+    @Test func `afterwards has no meaning for an effect that passes on the real answer`() async throws {
         try await SharedSandbox.use { sandbox in
             for effect in ["truncated", "torn", "slow", "lost"] {
                 let body = #"{"path":"/apple/*","effect":"\#(effect)","afterwards":true}"#
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `The history tells why a request was refused, and shows no secret of it`() async throws {
+    @Test func `the history has the reason of a refusal, and no secret of the request`() async throws {
         try await sandbox { client in
             let code = try await client.code("kim")
             let secret = try await client.secret()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct HistoryTests {
-    @Test func `Every request to the provider side is noted in order and the controls are not`() async throws {
+    @Test func `every request to the provider side is noted in order and the controls are not`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             _ = try await sandbox.get("/apple/auth/keys?a=1&a=2%20x")
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `Secrets appear as fingerprints in forms, queries and headers`() async throws {
+    @Test func `secrets appear as fingerprints in forms, queries and headers`() async throws {
         try await Sandbox.run { sandbox in
             var request = FetchRequest.form(
                 url: sandbox.url + "/google/revoke?token=query-secret",
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `A body that is no form is kept as its length and fingerprint alone`() async throws {
+    @Test func `a body that is no form is kept as its length and fingerprint alone`() async throws {
         try await Sandbox.run { sandbox in
             let body = #"{"token":"json-secret"}"#
             _ = try await sandbox.fetcher.fetch(
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `A body of more than a mebibyte is refused`() async throws {
+    @Test func `a body of more than a mebibyte is refused`() async throws {
         try await SharedSandbox.use { sandbox in
             let answer = try await sandbox.fetcher.fetch(
                 FetchRequest(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `Filters choose by path, method, status and number, and clearing forgets`() async throws {
+    @Test func `filters choose by path, method, status and number, and clearing forgets`() async throws {
         try await Sandbox.run { sandbox in
             _ = try await sandbox.get("/apple/auth/keys")
             _ = try await sandbox.get("/google/oauth2/v3/certs")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `Waiting for a count ends when the requests have come`() async throws {
+    @Test func `waiting for a count ends when the requests have come`() async throws {
         try await Sandbox.run { sandbox in
             async let expected = sandbox.history(path: "/apple/auth/keys", count: 2, wait: 60)
             _ = try await sandbox.get("/apple/auth/keys")
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ["pfad=/x", "status=abc", "status=99", "wait=61", "count=-1", "after=1e300", "path=%zz"])
-    func `A query that nobody understands is refused`(_ query: String) async throws {
+    func `a query with unknown or invalid parameters is refused`(_ query: String) async throws {
         try await SharedSandbox.use { sandbox in
             let answer = try await sandbox.get("/control/history?\(query)")
             #expect(answer.status == 400)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `Key sets say how long they may be kept and both ways to change that work`() async throws {
+    @Test func `key sets say how long they may be kept and both ways to change that work`() async throws {
         try await Sandbox.run { sandbox in
             let apple = try await sandbox.get("/apple/auth/keys")
             #expect(apple.headers.first("Content-Type") == "application/json;charset=UTF-8")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `A rotation signs with a new key, shows three at Google and drops the oldest at the next`() async throws
+    @Test func `a rotation signs with a new key, shows three at Google and drops the oldest at the next`() async throws
     {
         try await Sandbox.run { sandbox in
             try await sandbox.addGooglePerson("kim")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `A revoked key leaves the set, another one signs, and old tokens can still be minted`() async throws {
+    @Test func `a revoked key leaves the set, another one signs, and old tokens can still be minted`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim")
             let revoked = try await sandbox.signingKeyID(.apple)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `A key can be added under a chosen id, published or held back`() async throws {
+    @Test func `a key can be added under a chosen id, published or held back`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim")
             try await sandbox.addKey(.apple, id: "shown")
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `The last published key cannot be revoked, nor one that is not published`() async throws {
+    @Test func `the last published key cannot be revoked, nor one that is not published`() async throws {
         try await Sandbox.run { sandbox in
             let ids = try await sandbox.keySet(.google).keyIDs
             try await sandbox.revokeKey(.google, id: ids[0])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `Discovery names the configured issuer and the sandbox's own key addresses`() async throws {
+    @Test func `discovery names the configured issuer and the sandbox's own key addresses`() async throws {
         try await Sandbox.run(arguments: ["--apple-issuer", "https://issuer.example"]) { sandbox in
             let apple = try JSONValue(parsing: try await sandbox.get("/apple/.well-known/openid-configuration").body)
             #expect(apple["issuer"]?.string == "https://issuer.example")

@@ -39,15 +39,15 @@ import Testing
         await busy.stop()
     }
 
-    @Test func `It ends when the program that started it is gone`() throws {
-        // Standard input that is at its end from the beginning: it comes up, sees that, and ends.
+    @Test func `it ends when the program that started it is gone`() throws {
+        // Standard input that is at its end from the beginning: the sandbox starts, detects that, and ends.
         let result = try run("--port", "0", "--until-input-ends")
         #expect(result.status == 0)
         #expect(result.error == "")
     }
 
     @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.example", "127.0.0.1.example"])
-    func `A host that others can reach is refused unless it is allowed`(_ host: String) throws {
+    func `a host that others can reach is refused unless it is allowed`(_ host: String) throws {
         let result = try run("--host", host, "--port", "0")
         #expect(result.status != 0)
         #expect(result.error.contains("--allow-remote"))
@@ -55,13 +55,13 @@ import Testing
     }
 
     @Test(arguments: [["--host", "0.0.0.0", "--allow-remote"], ["--host", "localhost"], ["--host", "127.0.0.2"]])
-    func `An allowed host and every loopback address are served`(_ arguments: [String]) async throws {
+    func `an allowed host and every loopback address are served`(_ arguments: [String]) async throws {
         try await Sandbox.run(arguments: arguments) { sandbox in
             #expect(sandbox.url.hasPrefix("http://\(arguments[1]):"))
         }
     }
 
-    @Test func `Help names every option and a wrong one is refused`() throws {
+    @Test func `help names every option and a wrong one is refused`() throws {
         let help = try run("--help")
         #expect(help.status == 0)
         let options = [
@@ -72,7 +72,7 @@ import Testing
         #expect(try run("--port", "65536").status == 64)
     }
 
-    @Test func `Keys are new each time unless a directory keeps them`() async throws {
+    @Test func `keys are new each time unless a directory keeps them`() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "sandbox-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }
         func moduli(_ arguments: [String]) async throws -> Set<String> {
@@ -90,13 +90,13 @@ import Testing
         #expect(try await moduli(["--keys", directory.appending(path: "other").path]).isDisjoint(with: kept))
     }
 
-    @Test func `A directory that cannot keep keys is an error`() throws {
+    @Test func `a directory that cannot keep keys is an error`() throws {
         let result = try run("--port", "0", "--keys", "/dev/null/keys")
         #expect(result.status == 1)
         #expect(result.error.hasPrefix("Error: Cannot keep keys in /dev/null/keys: "))
     }
 
-    @Test func `A port that is taken is an error and no silence`() async throws {
+    @Test func `a port that is taken is an error with a message`() async throws {
         try await Sandbox.run { sandbox in
             let port = try #require(sandbox.url.split(separator: ":").last)
             let result = try run("--port", String(port))

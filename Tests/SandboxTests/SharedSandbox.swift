@@ -1,7 +1,7 @@
 import TestSupport
 
-/// One sandbox for the tests that leave nothing behind that another one would meet: they only ask for refusals, or they
-/// have persons, clients and teams of their own. It ends with the test process, whose pipe to it closes.
+/// One sandbox for the tests that leave nothing behind that could affect another: they only ask for refusals, or they
+/// have persons, clients and teams of their own. It ends when the test process ends and its pipe closes.
 enum SharedSandbox {
     static let sandbox = Task { try await Sandbox.start() }
 

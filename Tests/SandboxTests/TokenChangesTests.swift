@@ -8,7 +8,7 @@ import Testing
         try await sandbox.authorizeApple("kim", clientID: "app", token: changes).identityToken
     }
 
-    @Test func `Each unsound signature is refused for its own reason`() async throws {
+    @Test func `each unsound signature is refused for its own reason`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim")
             let keys = try await sandbox.keySet(.apple)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `The other algorithms sign in their own way`() async throws {
+    @Test func `the other algorithms sign in their own way`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim")
             #expect(try TokenParts(await mint(sandbox, .init(algorithm: "none"))).signature.isEmpty)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `Claims are set to any value and taken away under a sound signature`() async throws {
+    @Test func `claims are set to any value and taken away under a sound signature`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim", #"{"email":"kim@example.com"}"#)
             let token = try await mint(
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `An audience may be any text or list`() async throws {
+    @Test func `an audience may be any text or list`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addGooglePerson("kim")
             let other = try await sandbox.authorizeGoogle("kim", clientID: "web", audience: "other").idToken
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `An expired token ended an hour ago by the sandbox's clock`() async throws {
+    @Test func `an expired token ended an hour ago by the sandbox's clock`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.setClock("2026-01-01T12:00:00Z")
             try await sandbox.addApplePerson("kim")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `A key that was never there cannot sign`() async throws {
+    @Test func `a key that was never there cannot sign`() async throws {
         try await Sandbox.run { sandbox in
             try await sandbox.addApplePerson("kim")
             let body = #"{"person":"kim","clientId":"app","token":{"keyId":"nobody"}}"#

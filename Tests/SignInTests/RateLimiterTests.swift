@@ -14,7 +14,7 @@ import Testing
         .registrationPerNetwork: .limit(count: 30, seconds: 3600),
     ]
 
-    /// Somebody with a password and an Apple identity, and a service that has the default limits.
+    /// Runs `body` with an account that has a password and an Apple identity, and a service that has the default limits.
     private static func run(
         _ limits: [LimitKind: RateLimit] = limits, _ body: (SignInFixture, SignInService) async throws -> Void
     ) async throws {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// Seconds to wait, or nil when the password was looked at.
+    /// The seconds to wait, or `nil` if the password was checked.
     private static func guess(
         _ password: String = "a wrong password", _ email: String = email, at service: SignInService,
         from network: String? = "192.0.2.0/24"
@@ -187,23 +187,23 @@ import Testing
 
     // MARK: Networks
 
-    @Test func `a network that has guessed a hundred times waits, whoever it guesses at`() async throws {
+    @Test func `a network that has guessed a hundred times waits, whichever account it guesses at`() async throws {
         try await Self.run { (fixture, service) async throws in
             for index in 0..<100 {
                 #expect(try await Self.guess("a wrong password", "victim-\(index)@example.com", at: service) == nil)
             }
             #expect(try await Self.guess("a wrong password", "another@example.com", at: service) == 9)
             #expect(try await Self.guess(Self.password, at: service) == 9)
-            // The neighbours are not to blame.
+            // Other networks are not limited.
             #expect(try await Self.guess(Self.password, at: service, from: "198.51.100.0/24") == nil)
-            // Whoever is not even tried leaves no row: a hundred and Kim, and two networks.
+            // An account that is not even tried gets no row: a hundred and Kim, and two networks.
             #expect(try await fixture.count("rate_limits") == 103)
             fixture.clock.advance(by: 9)
             #expect(try await Self.guess(Self.password, at: service) == nil)
         }
     }
 
-    @Test func `who waits for an account is not counted for the network`() async throws {
+    @Test func `a guess that has to wait for the account is not counted for the network`() async throws {
         try await Self.run { (fixture, service) async throws in
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             for _ in 0..<200 { #expect(try await Self.guess(at: service) == 90) }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `a network registers thirty accounts, and is told of taken addresses no oftener`() async throws {
+    @Test func `a network registers thirty accounts, and learns of taken addresses no more often`() async throws {
         try await Self.run { (fixture, service) async throws in
             let client = Client(requestID: "test", address: nil, network: "2001:db8:1:2::/64", device: nil)
             @Sendable func register(_ email: String, _ password: String = Self.password) async throws -> SignedIn {
@@ -232,7 +232,7 @@ import Testing
                 _ = try await register("new-\(index)@example.com")
                 try await expectFailure("emailTaken") { try await register("KIM@example.com") }
             }
-            // What nobody looks an address up for is not counted.
+            // A request that looks up no address is not counted.
             try await expectFailure("malformedEmail") { try await register("no address") }
             try await expectFailure("weakPassword") { try await register("weak@example.com", "password") }
             let queries = try await fixture.count("accounts")
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `whoever is guessed at a thousand times signs in by a provider as ever`() async throws {
+    @Test func `an account that is guessed at a thousand times still signs in by a provider`() async throws {
         try await Self.run { (fixture, service) async throws in
             for index in 0..<1_000 {
                 _ = try await Self.guess(at: service, from: "10.\(index / 250).\(index % 250).0/24")
@@ -286,7 +286,7 @@ import Testing
             for name in ["kim", "example", "192.0.2", "2001", "db8", "password", "guess"] {
                 #expect(!dump.lowercased().contains(name), "\(name)")
             }
-            // Not even by a digest that whoever guesses the address could make.
+            // Not even by a digest that could be made of a guessed address without the key ring.
             let other = try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)) { $0.limits = Self.limits }
             for _ in 0..<10 { #expect(try await Self.guess(at: other) == nil) }
             #expect(try await fixture.count("rate_limits") == 5)
@@ -295,15 +295,15 @@ import Testing
 
     @Test func `a row goes when its allowance is whole again, and not before`() async throws {
         try await Self.run { (fixture, service) async throws in
-            let sweeping = RetentionSweeper(
+            let sweeper = RetentionSweeper(
                 stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             // The network's hundred came back sooner.
             #expect(try await fixture.count("rate_limits") == 1)
             fixture.clock.advance(by: 2)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.count("rate_limits") == 0)
             for _ in 0..<10 { #expect(try await Self.guess(at: service) == nil) }
             #expect(try await Self.guess(at: service) == 90)
@@ -339,7 +339,7 @@ import Testing
 }
 
 extension SignInFixture {
-    /// The one text that a query answers.
+    /// The single text that a query returns, or `""`.
     func text(_ query: SQL) async throws -> String {
         let rows = try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
         return (rows.first ?? nil) ?? ""

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Refusals reach the trail as sums, and cost the refused request nothing.
+/// Refusals, which reach the trail as sums and cost the refused request nothing.
 @Suite struct RefusalAggregatorTests {
     private static func rows(_ fixture: SignInFixture) async throws -> [String] {
         try await fixture.database.query(
@@ -30,26 +30,26 @@ import Testing
 
     @Test func `a refused token is written down at the next flush, and many as one`() async throws {
         try await SignInFixture.run { fixture in
-            let stranger = try fixture.apple("a-1", [("aud", "com.example.other")])
+            let foreign = try fixture.apple("a-1", [("aud", "com.example.other")])
             try await Self.refuse("junk", Self.client("r1"), by: fixture.service)
             for number in 2...4 {
-                try await Self.refuse(stranger, Self.client("r\(number)"), by: fixture.service)
+                try await Self.refuse(foreign, Self.client("r\(number)"), by: fixture.service)
             }
-            try await Self.refuse(stranger, Self.client("r5", "198.51.100.0/24"), by: fixture.service)
+            try await Self.refuse(foreign, Self.client("r5", "198.51.100.0/24"), by: fixture.service)
             #expect(try await Self.rows(fixture) == [])
-            #expect(try await fixture.service.journal.flush() == 3)
+            #expect(try await fixture.service.refusals.flush() == 3)
             #expect(
                 try await Self.rows(fixture) == [
                     "credential_rejected apple audience_rejected 192.0.2.0/24 - 3",
                     "credential_rejected apple audience_rejected 198.51.100.0/24 r5 1",
                     "credential_rejected apple malformed 192.0.2.0/24 r1 1",
                 ])
-            #expect(try await fixture.service.journal.flush() == 0)
+            #expect(try await fixture.service.refusals.flush() == 0)
             #expect(try await Self.rows(fixture).count == 3)
         }
     }
 
-    /// Neither the record nor the database tells whether there is an account.
+    /// Neither the record nor the database shows whether there is an account.
     @Test func `a wrong guess is written down without at whose`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
@@ -63,7 +63,7 @@ import Testing
             await #expect(throws: SignInFailure.self) {
                 try await service.signIn(email: "kim@example.com", code: "123456", client: Self.client("r2"))
             }
-            try await service.journal.flush()
+            try await service.refusals.flush()
             #expect(
                 try await Self.rows(fixture) == [
                     "guess_rejected - email_code 192.0.2.0/24 r2 1", "guess_rejected - password 192.0.2.0/24 - 3",
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `who runs into a limit is written down with which, and who asks for a code with what for`() async throws
+    @Test func `a limit that is reached is recorded by its kind, and a request for a code by its purpose`() async throws
     {
         let configure: (inout SignInService.Configuration) -> Void = { configuration in
             configuration.limits = [.mailPerAddress: .limit(count: 1, seconds: 3600)]
@@ -87,7 +87,7 @@ import Testing
                     try await service.mailCode(to: "kim@example.com", for: .resetPassword, client: Self.client("r2"))
                 }
             }
-            try await service.journal.flush()
+            try await service.refusals.flush()
             #expect(
                 try await Self.rows(fixture) == [
                     "code_requested - signIn 192.0.2.0/24 r1 1", "rate_limited - mailPerAddress 192.0.2.0/24 - 2",
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `one network asks for so many codes, whoever they are for`() async throws {
+    @Test func `one network asks for a limited number of codes, whichever addresses they are for`() async throws {
         let configure = { (configuration: inout SignInService.Configuration) in
             configuration.limits = [.mailPerNetwork: .limit(count: 2, seconds: 3600)]
             configuration.mailLanguages = ["en"]
@@ -111,17 +111,17 @@ import Testing
         }
     }
 
-    @Test func `beyond its bound the journal forgets the networks and no refusal`() async throws {
+    @Test func `beyond its bound the aggregator forgets the networks and no refusal`() async throws {
         try await SignInFixture.run { fixture in
-            let journal = fixture.service.journal
+            let aggregator = fixture.service.refusals
             for number in 0..<1000 {
-                journal.note(
+                aggregator.note(
                     .credentialRejected, provider: .apple, reason: "expired", network: "10.0.\(number).0/24",
                     requestID: "r\(number)")
-                journal.note(
+                aggregator.note(
                     .guessRejected, reason: "password", network: "10.1.\(number).0/24", requestID: "g\(number)")
             }
-            #expect(try await journal.flush() == RefusalAggregator.limit + 2)
+            #expect(try await aggregator.flush() == RefusalAggregator.limit + 2)
             let rows = try await Self.rows(fixture)
             let rest = 1000 - RefusalAggregator.limit / 2
             #expect(rows.contains("credential_rejected apple expired - - \(rest)"))
@@ -132,17 +132,17 @@ import Testing
 
     @Test func `what can't be written is kept, within the same bound`() async throws {
         try await SignInFixture.run { fixture in
-            let journal = fixture.service.journal
-            journal.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
+            let aggregator = fixture.service.refusals
+            aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r1")
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
-            await #expect(throws: PostgresError.self) { try await journal.flush() }
-            journal.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
+            await #expect(throws: PostgresError.self) { try await aggregator.flush() }
+            aggregator.note(.guessRejected, reason: "password", network: "10.0.0.0/24", requestID: "r2")
             for number in 0..<RefusalAggregator.limit {
-                journal.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
+                aggregator.note(.guessRejected, reason: "email_code", network: "n\(number)", requestID: "r3")
             }
-            await #expect(throws: PostgresError.self) { try await journal.flush() }
+            await #expect(throws: PostgresError.self) { try await aggregator.flush() }
             try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
-            #expect(try await journal.flush() == RefusalAggregator.limit + 1)
+            #expect(try await aggregator.flush() == RefusalAggregator.limit + 1)
             #expect(try await Self.rows(fixture).contains("guess_rejected - password 10.0.0.0/24 - 2"))
             #expect(try await fixture.count("audit_events") == Int64(RefusalAggregator.limit) + 1)
         }

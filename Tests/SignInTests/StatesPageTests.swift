@@ -3,7 +3,7 @@ import Foundation
 import Storage
 import Testing
 
-/// That the page of states has each state that a row can be in, and no reason that no session ends for.
+/// The page of states: it has each state that a row can be in, and no reason that no session ends for.
 @Suite struct StatesPageTests {
     private static let root = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
 
@@ -35,7 +35,7 @@ import Testing
         #expect(try Self.rows(under: "Link ticket") == ["open", "spent", "cancelled", "ended", "expired"])
     }
 
-    @Test func `each policy for stray accounts and each failure of linking is told of`() throws {
+    @Test func `each policy for stray accounts and each failure of linking is described`() throws {
         let page = try Self.page()
         let words =
             StrayAccountPolicy.allCases.map(\.rawValue) + [

@@ -2,33 +2,34 @@ import Accounts
 import Postgres
 import Storage
 
-/// Everything that an administrator can ask for, of this crowd: its first page, or one from the middle.
+/// Every list that an administrator can request of this crowd: its first page, or one from the middle.
 extension AccountCrowd {
-    struct Question: Sendable {
+    struct ListQuery: Sendable {
         let name: String
         let statement: SQL
     }
 
     static let page = 200
 
-    var questions: [Question] {
+    var queries: [ListQuery] {
         let middle = count / 2
-        return accountQuestions(at: middle) + auditQuestions(at: middle) + messageQuestions(at: middle)
+        return accountQueries(at: middle) + auditQueries(at: middle) + messageQueries(at: middle)
     }
 
-    /// How PostgreSQL answers the question, which it does.
-    func plan(of question: Question) async throws -> String {
-        try await database.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) \(question.statement)") {
+    /// PostgreSQL's plan of the query, which it also runs.
+    func plan(of query: ListQuery) async throws -> String {
+        try await database.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF) \(query.statement)") {
             row throws(PostgresError) in try row.decode(String.self)
         }.joined(separator: "\n")
     }
 
-    /// Where a table is read from end to end. The months of the audit trail that are still to come have no page to read.
+    /// The lines of a plan that read a table from end to end. The months of the audit trail that are still to come have
+    /// no page to read.
     static func scans(_ plan: String) -> [Substring] {
         plan.split(separator: "\n").filter { $0.contains("Seq Scan") && !$0.contains("(cost=0.00..0.00 ") }
     }
 
-    private func accountQuestions(at middle: Int) -> [Question] {
+    private func accountQueries(at middle: Int) -> [ListQuery] {
         func filter(_ change: (inout AccountFilter) -> Void) -> AccountFilter {
             var filter = AccountFilter()
             change(&filter)
@@ -39,7 +40,7 @@ extension AccountCrowd {
             ("status=active", filter { $0.status = .active }),
             ("status=disabled", filter { $0.status = .disabled }),
             ("provider", filter { $0.provider = .google }),
-            // Nobody: the disabled ones are all Apple's.
+            // No account: the disabled ones are all Apple's.
             ("provider, status=disabled", filter { ($0.provider, $0.status) = (.google, .disabled) }),
             ("name", filter { $0.name = "kIM 77" }),
             ("name of nobody", filter { $0.name = "nobody" }),
@@ -60,23 +61,23 @@ extension AccountCrowd {
         let cursor = AccountCursor(id: id(middle), email: EmailAddress("user\(middle + 1)@example.com"))
         return filters.flatMap { name, filter in
             [(name, nil), ("\(name), middle", cursor)].map { name, cursor in
-                Question(
+                ListQuery(
                     name: "accounts: \(name)",
                     statement: AccountSearch.statement(filter, after: cursor, limit: Self.page))
             }
         } + [
-            Question(
+            ListQuery(
                 name: "accounts of a page",
                 statement: AccountSearch.statement((0..<Self.page).map { id(middle + $0 * 7) }))
         ]
     }
 
-    private func auditQuestions(at middle: Int) -> [Question] {
+    private func auditQueries(at middle: Int) -> [ListQuery] {
         let kinds: [AuditEvent.Kind?] = [nil, .accountDisabled, .signedIn, .refreshReused]
         let accounts: [AccountID?] = [nil, id(middle / 100 * 100)]
         let times: [Timestamp?] = [nil, time(middle / 2)]
         let cursors: [AuditCursor?] = [nil, AuditCursor(createdAt: time(middle), id: id(middle))]
-        var questions: [Question] = []
+        var queries: [ListQuery] = []
         for kind in kinds {
             for account in accounts {
                 for time in times {
@@ -87,40 +88,40 @@ extension AccountCrowd {
                             kind?.rawValue, account.map { _ in "account" }, time.map { _ in "since" },
                             cursor.map { _ in "middle" },
                         ].compactMap(\.self)
-                        questions.append(
-                            Question(
+                        queries.append(
+                            ListQuery(
                                 name: "audit events: " + parts.joined(separator: ", "),
                                 statement: AuditTrail.statement(filter, before: cursor, limit: Self.page)))
                     }
                 }
             }
         }
-        return questions
+        return queries
     }
 
-    private func messageQuestions(at middle: Int) -> [Question] {
+    private func messageQueries(at middle: Int) -> [ListQuery] {
         [nil, middle].flatMap { position in
             let name = position == nil ? "" : ", middle"
             return [OutboxRecord.Status?.none, .pending, .done, .failed].flatMap { status in
                 let status = status?.rawValue
                 return [
-                    Question(
+                    ListQuery(
                         name: "outbox: \(status ?? "all")\(name)",
                         statement: OutboxSearch.statement(
                             status: status.flatMap(OutboxRecord.Status.init), before: position.map(id),
                             limit: Self.page)),
-                    Question(
+                    ListQuery(
                         name: "revocations: \(status ?? "all")\(name)",
                         statement: RevocationStore.statement(
                             status: status.flatMap(Revocation.Status.init), before: position.map(id),
                             limit: Self.page)),
                 ]
             } + [
-                Question(
+                ListQuery(
                     name: "sessions of an account\(name)",
                     statement: SessionStore.statement(
                         of: id(middle), before: position.map(id), limit: Self.page, at: time(middle))),
-                Question(
+                ListQuery(
                     name: "provider events\(name)",
                     statement: ProviderEventRecords.statement(before: position.map(id), limit: Self.page)),
             ]

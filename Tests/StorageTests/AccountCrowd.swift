@@ -3,11 +3,12 @@ import Foundation
 import Postgres
 import Storage
 
-/// So many accounts as an old service has, made by SQL alone: each with an identity, a session and the record of a sign-in,
-/// some without an address or disabled; and to every few of them a revocation, a mail, a provider's event.
+/// As many accounts as an old service has, created by SQL alone: each with an identity, a session and the record of a
+/// sign-in, some without an address or disabled; and for every tenth of them a revocation or a mail, and a provider
+/// event.
 ///
-/// What is known of the account `n`, from 0: its address is `usern@example.com`, unless `n` ends in 9; its name is one of a
-/// thousand; its subject is `subject-n`, at Apple when `n` is even; each hundredth is disabled.
+/// The account `n`, from 0: its address is `usern@example.com`, unless `n` ends in 9; its name is one of a thousand;
+/// its subject is `subject-n`, at Apple when `n` is even; each hundredth is disabled.
 struct AccountCrowd: Sendable {
     let database: Database
     let count: Int
@@ -15,24 +16,25 @@ struct AccountCrowd: Sendable {
     private static let chunk = 1_000_000
 
     /// Fills an empty database.
-    static func gather(_ count: Int, in database: Database) async throws -> AccountCrowd {
+    static func create(_ count: Int, in database: Database) async throws -> AccountCrowd {
         for first in stride(from: 0, to: count, by: chunk) {
             try await database.execute(population(first..<min(first + chunk, count)))
         }
-        // As autovacuum does by and by.
+        // As autovacuum does after a while.
         try await database.execute(
             "ANALYZE accounts, identities, sessions, audit_events, outbox, provider_events")
         return AccountCrowd(database: database, count: count)
     }
 
-    /// A tenth of a second lies between two accounts, from November 2026 on.
+    /// The time of the first account, in milliseconds since 1970: in November 2026. The others follow at intervals of
+    /// 100 ms.
     private static let start: Int64 = 1_793_491_200_000
 
     func time(_ number: Int) -> Timestamp {
         Timestamp(microseconds: (Self.start + Int64(number) * 100) * 1000)
     }
 
-    /// Whatever of the account's it names: an account, its identity, its session.
+    /// The id of the account, and that of its identity and its session.
     func id<Entity>(_ number: Int) -> Identifier<Entity> {
         let time = String(Self.start + Int64(number) * 100, radix: 16)
         let tail = String(number, radix: 16)

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// `Scripts/soak accounts N`: how long each list takes among so many accounts.
+/// `Scripts/soak accounts N`: how long each list takes among N accounts.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["COUNTERSIGN_CROWD"] != nil), .timeLimit(.minutes(240)))
 struct AccountCrowdSoak {
     @Test func `the lists of a crowd take so long`() async throws {
@@ -14,22 +14,22 @@ struct AccountCrowdSoak {
             $0.statementTimeout = nil
         } _: { database in
             let start = ContinuousClock.now
-            let crowd = try await AccountCrowd.gather(count, in: database)
+            let crowd = try await AccountCrowd.create(count, in: database)
             print("\(count) accounts in \((ContinuousClock.now - start).formatted(.units(allowed: [.seconds])))")
-            for question in crowd.questions {
+            for query in crowd.queries {
                 var times: [Duration] = []
                 for _ in 0..<5 {
                     let start = ContinuousClock.now
-                    _ = try await database.execute(question.statement)
+                    _ = try await database.execute(query.statement)
                     times.append(ContinuousClock.now - start)
                 }
-                let plan = try await crowd.plan(of: question)
-                #expect(AccountCrowd.scans(plan) == [], "\(question.name)\n\(plan)")
+                let plan = try await crowd.plan(of: query)
+                #expect(AccountCrowd.scans(plan) == [], "\(query.name)\n\(plan)")
                 times.sort()
                 let milliseconds = times.map {
                     $0.formatted(.units(allowed: [.milliseconds], fractionalPart: .show(length: 1)))
                 }
-                print("\(question.name): median \(milliseconds[2]), at most \(milliseconds[4])")
+                print("\(query.name): median \(milliseconds[2]), at most \(milliseconds[4])")
             }
         }
     }

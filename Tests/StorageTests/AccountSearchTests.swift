@@ -4,9 +4,9 @@ import Storage
 import TestSupport
 import Testing
 
-/// Whom a search finds, and that its pages make up the whole list.
+/// The accounts that a search finds, and that its pages make up the whole list.
 @Suite struct AccountSearchTests {
-    /// The numbers of those in a crowd of 400 who are found, in the order of the list.
+    /// The numbers of the accounts that are found in a crowd of 400, in the order of the list.
     private static func numbers(
         _ crowd: AccountCrowd, limit: Int = 200, _ change: (inout AccountFilter) -> Void
     ) async throws -> [Int] {
@@ -27,7 +27,7 @@ import Testing
 
     private static func withCrowd(_ body: (AccountCrowd) async throws -> Void) async throws {
         try await ScratchDatabase.withMigratedPool { database in
-            try await body(try await AccountCrowd.gather(400, in: database))
+            try await body(try await AccountCrowd.create(400, in: database))
         }
     }
 
@@ -133,8 +133,8 @@ import Testing
             #expect(failed.map(\.id) == [crowd.id(10), crowd.id(0)])
 
             let events = ProviderEventRecords(database: crowd.database)
-            let told = try await Self.all { try await events.page(before: $0, limit: 7) }
-            #expect(told.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
+            let storedEvents = try await Self.all { try await events.page(before: $0, limit: 7) }
+            #expect(storedEvents.map(\.id) == (0..<40).reversed().map { crowd.id($0 * 10) })
         }
     }
 

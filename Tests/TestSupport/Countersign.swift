@@ -6,7 +6,8 @@ import Synchronization
 /// A running `countersign serve`: the real executable in a process of its own, which a test calls over HTTP.
 ///
 ///     try await ScratchDatabase.withMigrated { scratch in
-///         try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]) { service in
+///         let settings = ["postgres.url": scratch.url, "apple.keysUrl": sandbox.appleKeysURL]
+///         try await Countersign.serve(settings) { service in
 ///             let answer = try await service.post("/v1/sign-in/apple", ["identityToken": .string(token)])
 ///         }
 ///     }
@@ -15,8 +16,8 @@ import Synchronization
 package final class Countersign: Sendable {
     /// Configuration keys and their values, as `server.drainSeconds`.
     package typealias Settings = [String: String]
-    /// In place of a setting's value: that it is not set, whatever would suit a test.
-    package static let leftOut = "(left out)"
+    /// A value that leaves a setting out, also one that has a default for tests.
+    package static let unset = "(unset)"
 
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -24,7 +25,7 @@ package final class Countersign: Sendable {
 
     /// How a process ended and what it had written.
     package struct Ending: Sendable {
-        /// nil when a signal ended it.
+        /// The exit status; nil when a signal ended the process.
         package let status: Int32?
         package let output: String
         /// Standard error: the log of `serve`, the sentence of a command that failed.
@@ -37,7 +38,7 @@ package final class Countersign: Sendable {
     package let processID: Int32
     /// `http://127.0.0.1:PORT` of the public listener.
     package let url: String
-    /// The same of the private one.
+    /// `http://127.0.0.1:PORT` of the private listener.
     package let privateURL: String
     package let fetcher: CurlFetcher
     package let port: UInt16
@@ -61,18 +62,18 @@ package final class Countersign: Sendable {
         }
     }
 
-    /// Starts a service that whoever asks for it stops; returns when both listeners answer and it is ready.
+    /// Starts a service that the caller has to stop. Returns when both listeners answer and it is ready.
     ///
     /// - Parameter ports: the public and the private one, when it has to be these, as after a restart.
     package static func start(
         _ settings: Settings, arguments: [String] = [], ports: (UInt16, UInt16)? = nil
     ) async throws -> Countersign {
         var refusal = ""
-        // Somebody may take a port between its choice and its use, or not have given it back.
+        // Another process may bind a port between its choice and its use, or may not have released it yet.
         for _ in 0..<5 {
             let free = try FreePort.choose(2)
             let service = try Countersign(settings, arguments: arguments, ports: ports ?? (free[0], free[1]))
-            if await service.comesUp() { return service }
+            if await service.becomesReady() { return service }
             let ending = await service.kill(SIGKILL)
             refusal = ending.error
             guard refusal.contains("listener can't use") else { break }
@@ -103,11 +104,11 @@ package final class Countersign: Sendable {
         processID = child.processID
     }
 
-    private func comesUp() async -> Bool {
+    private func becomesReady() async -> Bool {
         for address in ["\(privateURL)/health/ready", "\(url)/.well-known/jwks.json"] {
             while true {
                 guard child.isRunning else { return false }
-                // A refused connection is what this waits out.
+                // The connection is refused until the listener is there.
                 if let response = try? await fetcher.fetch(FetchRequest(url: address)), response.status == 200 { break }
                 guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return false }
             }
@@ -115,7 +116,7 @@ package final class Countersign: Sendable {
         return true
     }
 
-    /// What it has written to standard error so far.
+    /// The standard error so far.
     package var log: String { child.error.text }
 
     package var isRunning: Bool { child.isRunning }
@@ -132,10 +133,10 @@ package final class Countersign: Sendable {
         return await child.ended.value
     }
 
-    /// Sends a signal and waits for nothing.
+    /// Sends a signal without waiting for the end.
     package func send(_ signal: Int32) { child.signal(signal) }
 
-    /// Waits for an end that a signal or the service itself has begun.
+    /// Waits for the end of a process that is shutting down already.
     package func end() async -> Ending { await child.ended.value }
 
     /// The key ring that every service of this test run uses, so that they can share a database.
@@ -144,11 +145,11 @@ package final class Countersign: Sendable {
         let key = Data(try SecureRandom.bytes(32)).base64EncodedString()
         let isWritten = FileManager.default.createFile(
             atPath: file.path, contents: Data("test \(key)\n".utf8), attributes: [.posixPermissions: 0o600])
-        guard isWritten else { throw Failure(description: "There is no room for \(file.path).") }
+        guard isWritten else { throw Failure(description: "\(file.path) can't be written.") }
         return file.path
     }
 
-    /// `apple.clientIds` is `COUNTERSIGN_APPLE_CLIENT_IDS`. Nothing is inherited.
+    /// The environment for these settings: `apple.clientIds` is `COUNTERSIGN_APPLE_CLIENT_IDS`. Nothing is inherited.
     private static func environment(of settings: Settings) throws -> [String: String] {
         var all: Settings = [
             "server.drainSeconds": "0", "apple.clientIds": appleClient, "google.clientIds": googleClient,
@@ -156,7 +157,7 @@ package final class Countersign: Sendable {
         ]
         all.merge(settings) { _, asked in asked }
         var environment = ["PATH": "/usr/bin:/bin"]
-        for (key, value) in all where value != leftOut {
+        for (key, value) in all where value != unset {
             let words = key.map { $0 == "." ? "_" : $0.isUppercase ? "_\($0)" : $0.uppercased() }
             environment["COUNTERSIGN_" + words.joined()] = value
         }
@@ -164,7 +165,7 @@ package final class Countersign: Sendable {
     }
 }
 
-/// The process and what it writes.
+/// A process and its output.
 private final class Child: Sendable {
     let processID: Int32
     let error: Collected
@@ -200,7 +201,7 @@ private final class Child: Sendable {
 
     var isRunning: Bool { process.withLock(\.isRunning) }
 
-    /// Nothing once the process has ended: its number may be somebody else's.
+    /// Does nothing once the process has ended: its id may belong to another process.
     func signal(_ number: Int32) {
         process.withLock { process in
             if process.isRunning { Glibc.kill(process.processIdentifier, number) }
@@ -208,7 +209,7 @@ private final class Child: Sendable {
     }
 }
 
-/// What comes out of a pipe, read by a thread of its own.
+/// The output of a pipe, read by a thread of its own.
 private final class Collected: Sendable {
     private let bytes = Mutex<[UInt8]>([])
     private let ends: AsyncStream<Void>
@@ -230,7 +231,7 @@ private final class Collected: Sendable {
 
     var text: String { String(decoding: bytes.withLock(\.self), as: UTF8.self) }
 
-    /// Everything, when the other end is closed.
+    /// The whole output, once the other end is closed.
     func whole() async -> String {
         for await _ in ends {}
         return text

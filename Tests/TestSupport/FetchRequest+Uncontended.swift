@@ -1,7 +1,7 @@
 package import Curl
 
 extension FetchRequest {
-    /// The same with more time than any answer here takes: a busy machine makes a test slow, not wrong.
+    /// This request with timeouts longer than any answer in a test takes: a busy machine makes a test slow, not wrong.
     package var uncontended: FetchRequest {
         var request = self
         request.timeout = .seconds(90)

@@ -2,13 +2,13 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Ports that nobody listens on at the moment.
+/// Ports of the loopback address on which no socket listens.
 package enum FreePort {
-    /// Below those that Linux gives to connections (`ip_local_port_range`), so that none of these gets one of them before
-    /// whoever is to listen on it does.
+    /// Below the ephemeral ports of Linux (`ip_local_port_range`), so that no outgoing connection takes a chosen port
+    /// before the listener binds it.
     private static let range = 16_384..<32_768 as Range<UInt16>
 
-    /// What this process has chosen before: somebody may be about to listen on it.
+    /// The ports that this process has chosen before: a listener may be about to bind them.
     private static let chosen = Mutex<Set<UInt16>>([])
 
     package static func choose(_ count: Int) throws -> [UInt16] {

@@ -9,15 +9,15 @@ final class LoopbackLoop: @unchecked Sendable {
     let port: UInt16
     let state = Mutex(LoopbackServer.State())
     private let listener: Int32
-    /// A pipe: what the other threads write into it makes `poll` return.
-    private let bell: (reading: Int32, writing: Int32)
+    /// A pipe that makes `poll` return when another thread writes a byte into it.
+    private let wakePipe: (reading: Int32, writing: Int32)
     private let answer: @Sendable (LoopbackServer.Request) -> [LoopbackServer.Step]
     private var connections: [Int32: LoopbackConnection] = [:]
 
     init(answer: @escaping @Sendable (LoopbackServer.Request) -> [LoopbackServer.Step]) throws {
         self.answer = answer
         var ends: [Int32] = [-1, -1]
-        let hasBell = pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFL, O_NONBLOCK) == 0 }
+        let hasWakePipe = pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFL, O_NONBLOCK) == 0 }
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -29,8 +29,8 @@ final class LoopbackLoop: @unchecked Sendable {
                     && getsockname(listener, address, &length) == 0
             }
         }
-        guard isListening, hasBell else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        bell = (ends[0], ends[1])
+        guard isListening, hasWakePipe else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        wakePipe = (ends[0], ends[1])
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
     }
@@ -38,9 +38,9 @@ final class LoopbackLoop: @unchecked Sendable {
     func change(_ body: (inout LoopbackServer.State) -> Void) {
         state.withLock { state in
             body(&state)
-            // Inside the lock: once the thread can see that it is to stop, nobody rings any more.
+            // Inside the lock: no thread writes into the pipe after the loop has seen `isStopping` and closed it.
             var byte: UInt8 = 1
-            Glibc.write(bell.writing, &byte, 1)
+            Glibc.write(wakePipe.writing, &byte, 1)
         }
     }
 
@@ -54,8 +54,8 @@ final class LoopbackLoop: @unchecked Sendable {
         }
         for socket in connections.keys { end(socket) }
         close(listener)
-        close(bell.reading)
-        close(bell.writing)
+        close(wakePipe.reading)
+        close(wakePipe.writing)
         let waiters = state.withLock { state in
             defer { state.waiters = [] }
             return state.waiters.map { ($0.continuation, state.history) }
@@ -74,7 +74,7 @@ final class LoopbackLoop: @unchecked Sendable {
 
     private func wait() {
         var polled = [
-            pollfd(fd: bell.reading, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: wakePipe.reading, events: Int16(POLLIN), revents: 0),
             pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
         ]
         for (socket, connection) in connections {
@@ -87,7 +87,7 @@ final class LoopbackLoop: @unchecked Sendable {
 
         if polled[0].revents != 0 {
             var bytes = [UInt8](repeating: 0, count: 512)
-            Glibc.read(bell.reading, &bytes, bytes.count)
+            Glibc.read(wakePipe.reading, &bytes, bytes.count)
         }
         if polled[1].revents != 0 { accept() }
         for entry in polled[2...] where entry.revents & Int16(POLLIN | POLLHUP | POLLERR) != 0 {
@@ -121,7 +121,7 @@ final class LoopbackLoop: @unchecked Sendable {
     }
 }
 
-/// One accepted socket, its script and how far it has come.
+/// One accepted socket, its script and the progress in it.
 final class LoopbackConnection {
     let socket: Int32
     let number: Int
@@ -172,7 +172,7 @@ final class LoopbackConnection {
             body: Array(input[end.upperBound..<(end.upperBound + length)]))
     }
 
-    /// Goes on with the script as far as it can. False when the connection is to end.
+    /// Continues the script as far as it can. False when the connection is to be closed.
     func write(isReleased: Bool) -> Bool {
         pause = nil
         while true {

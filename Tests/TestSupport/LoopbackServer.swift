@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A small HTTP/1.1 server on a loopback socket whose answers are scripts, faults included, and which keeps a history
-/// of what it was asked. It stops when it is released.
+/// of its requests. It stops when it is released.
 package final class LoopbackServer: Sendable {
     package struct Request: Sendable {
         /// Counts connections from 0 in the order of arrival.
@@ -17,13 +17,13 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    /// An answer is a list of these. After the last one the connection waits for its next request.
+    /// A step of an answer, which is a list of steps. After the last one the connection waits for its next request.
     package enum Step: Sendable {
         case send([UInt8])
         case repeated([UInt8], times: Int)
         /// One byte at a time.
         case drip([UInt8], every: Duration)
-        /// Says nothing until `release()`.
+        /// Sends nothing until `release()`.
         case hold
         case close
         /// Ends the connection with RST instead of FIN.
@@ -75,7 +75,7 @@ package final class LoopbackServer: Sendable {
 
     package var history: History { loop.state.withLock(\.history) }
 
-    /// Lets everything go on that is at a `hold`, now and later.
+    /// Resumes every script that is at a `hold`, now and later.
     package func release() {
         loop.change { $0.isReleased = true }
     }

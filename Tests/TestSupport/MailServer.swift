@@ -12,16 +12,16 @@ import Synchronization
 package final class MailServer: Sendable {
     package enum Security: Sendable {
         case none
-        /// STARTTLS, before which no mail is taken.
+        /// STARTTLS, before which no mail is accepted.
         case startTLS
         case tls
     }
 
-    /// A message that it took, and how Python's email package reads it.
+    /// A message that the server accepted, as Python's email package reads it.
     package struct Message: Decodable, Sendable {
         package let sender: String
         package let recipients: [String]
-        /// Of the MAIL command.
+        /// The parameters of the MAIL command.
         package let options: [String]
         package let isEncrypted: Bool
         package let isAuthenticated: Bool
@@ -50,12 +50,12 @@ package final class MailServer: Sendable {
 
     private struct Server {
         let process: Process
-        /// It ends when this is closed.
+        /// The server ends when this pipe is closed.
         let lifeline: Pipe
     }
 
     package let port: UInt16
-    /// A PEM file: who vouches for its certificate.
+    /// The path of a PEM file with the certificate that clients have to trust.
     package let authority: String
     private let directory: URL
     private let state: Feed
@@ -90,7 +90,7 @@ package final class MailServer: Sendable {
         let (lifeline, output) = (Pipe(), Pipe())
         process.standardInput = lifeline
         process.standardOutput = output
-        // A traceback for each client that hangs up on it.
+        // It prints a traceback for each client that disconnects early.
         process.standardError = FileHandle.nullDevice
         try process.run()
         server = Mutex(Server(process: process, lifeline: lifeline))
@@ -103,10 +103,10 @@ package final class MailServer: Sendable {
 
     deinit { stop() }
 
-    /// Everything that has been read of its output so far.
+    /// The messages so far.
     package var messages: [Message] { state.messages }
 
-    /// Waits for so many messages; fewer when it has ended before.
+    /// Waits for at least `count` messages; returns fewer when the server ends before.
     package func messages(_ count: Int) async -> [Message] {
         await state.messages(count)
     }
@@ -123,7 +123,7 @@ package final class MailServer: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// For 127.0.0.1, vouched for by itself.
+    /// Makes a self-signed certificate for 127.0.0.1.
     private static func makeCertificate(in directory: URL) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/openssl")
@@ -165,7 +165,7 @@ package final class MailServer: Sendable {
                 } else if let message = try? JSONDecoder().decode(Message.self, from: line) {
                     state.messages.append(message)
                 } else {
-                    fatalError("The mail server wrote something else than a message: \(line)")
+                    fatalError("The mail server wrote a line that is no message: \(line)")
                 }
             }
         }

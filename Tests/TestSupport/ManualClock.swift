@@ -1,7 +1,7 @@
 package import Accounts
 import Synchronization
 
-/// A wall clock that stands still until it is told otherwise.
+/// A wall clock that stands still until `set` or `advance` moves it.
 package final class ManualClock: WallClock {
     private let time: Mutex<Timestamp>
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A cluster that a test may stop, start, crash and follow with another one, made by `Scripts/postgres`.
+/// A PostgreSQL cluster that a test may stop, start, crash and give a standby, made by `Scripts/postgres`.
 package struct PrivateCluster {
     private struct Failed: Error {
         let command: String
@@ -9,23 +9,23 @@ package struct PrivateCluster {
     private let directory: URL
     private let isDurable: Bool
 
-    /// Lends a running cluster and its URL, and leaves nothing of it behind.
+    /// Runs a closure with a running cluster and its URL, and removes the cluster afterwards.
     ///
-    /// - Parameter isDurable: what is committed survives a crash. It costs time.
+    /// - Parameter isDurable: whether a commit survives a crash, which costs time.
     package static func run<T: Sendable>(
         isDurable: Bool = false, _ body: (PrivateCluster, String) async throws -> T
     ) async throws -> T {
-        try await lend(isDurable) { cluster in try await body(cluster, try await cluster.start()) }
+        try await withCluster(isDurable) { cluster in try await body(cluster, try await cluster.start()) }
     }
 
-    /// Lends a standby of this cluster and its URL.
+    /// Runs a closure with a standby of this cluster and its URL.
     package func withStandby<T: Sendable>(_ body: (PrivateCluster, String) async throws -> T) async throws -> T {
-        try await Self.lend(isDurable) { standby in
+        try await Self.withCluster(isDurable) { standby in
             try await body(standby, try await standby.script("follow", directory.path))
         }
     }
 
-    private static func lend<T: Sendable>(
+    private static func withCluster<T: Sendable>(
         _ isDurable: Bool, _ body: (PrivateCluster) async throws -> T
     ) async throws -> T {
         let name = "countersign-\(UUID().uuidString.prefix(8))"
@@ -48,7 +48,7 @@ package struct PrivateCluster {
 
     package func start() async throws -> String { try await script("start") }
 
-    /// The directory of the socket that a cluster's URL leads to.
+    /// The directory of the socket that a cluster's URL names.
     package static func socketDirectory(_ url: String) -> String {
         let path = url.split(separator: "host=").last ?? ""
         return path.removingPercentEncoding ?? String(path)
@@ -59,7 +59,7 @@ package struct PrivateCluster {
     /// Ends all its processes at once, as a power failure would.
     package func crash() async throws { _ = try await script("crash") }
 
-    /// Makes a primary of a standby.
+    /// Promotes a standby to primary.
     package func promote() async throws { _ = try await script("promote") }
 
     private static let scriptURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized

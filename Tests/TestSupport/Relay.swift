@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A port of the loopback address that leads to the socket of a PostgreSQL server, until it swallows what comes: as a
-/// router does that has forgotten its connections, and says nothing.
+/// A TCP proxy on a loopback port before the socket of a PostgreSQL server, which can discard all bytes without closing
+/// a connection, as a router does that has lost its connection table.
 package final class Relay: Sendable {
     package let port: UInt16
     private let listener: Int32
     private let destination: String
-    private let isSwallowing = Atomic(false)
+    private let isDiscarding = Atomic(false)
     private let sockets = Mutex<[Int32]>([])
 
-    /// - Parameter socketDirectory: where the server's socket is.
+    /// - Parameter socketDirectory: the directory of the server's socket.
     package init(to socketDirectory: String) throws {
         destination = socketDirectory + "/.s.PGSQL.5432"
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -31,14 +31,14 @@ package final class Relay: Sendable {
         Thread { [self] in accept() }.start()
     }
 
-    /// From here on nothing comes through, neither on the connections that there are, ever again, nor on new ones.
-    package func swallow() {
-        isSwallowing.store(true, ordering: .sequentiallyConsistent)
+    /// Discards all bytes from now on: on the present connections for good, on new ones until `recover()`.
+    package func discard() {
+        isDiscarding.store(true, ordering: .sequentiallyConsistent)
     }
 
-    /// New connections work again.
+    /// Lets new connections work again.
     package func recover() {
-        isSwallowing.store(false, ordering: .sequentiallyConsistent)
+        isDiscarding.store(false, ordering: .sequentiallyConsistent)
     }
 
     /// Ends all connections and takes no more.
@@ -50,8 +50,8 @@ package final class Relay: Sendable {
     private func accept() {
         while case let client = Glibc.accept(listener, nil, nil), client >= 0 {
             sockets.withLock { $0.append(client) }
-            // A connection that comes while nothing gets through leads nowhere, also later.
-            guard !isSwallowing.load(ordering: .sequentiallyConsistent), let server = connect() else { continue }
+            // A connection that is accepted meanwhile has no server, also later.
+            guard !isDiscarding.load(ordering: .sequentiallyConsistent), let server = connect() else { continue }
             sockets.withLock { $0.append(server) }
             let isLost = Lost()
             for (from, to) in [(client, server), (server, client)] {
@@ -73,7 +73,7 @@ package final class Relay: Sendable {
         return isConnected ? server : nil
     }
 
-    /// A connection of which something was swallowed is of no more use.
+    /// Whether bytes of a connection were discarded, which makes the rest of its stream useless.
     private final class Lost: Sendable {
         let flag = Atomic(false)
     }
@@ -81,7 +81,7 @@ package final class Relay: Sendable {
     private func pump(_ from: Int32, _ to: Int32, _ lost: Lost) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(from, &buffer, buffer.count), count > 0 {
-            if isSwallowing.load(ordering: .sequentiallyConsistent) {
+            if isDiscarding.load(ordering: .sequentiallyConsistent) {
                 lost.flag.store(true, ordering: .sequentiallyConsistent)
             }
             guard !lost.flag.load(ordering: .sequentiallyConsistent) else { continue }

@@ -1,7 +1,7 @@
 import JSON
 
 extension Sandbox {
-    /// What `ASAuthorizationAppleIDCredential` brings an app.
+    /// The content of an `ASAuthorizationAppleIDCredential`.
     package struct AppleCredential: Sendable {
         package let user: String
         package let identityToken: String
@@ -13,7 +13,7 @@ extension Sandbox {
         package let realUserStatus: Int64?
     }
 
-    /// What `GIDSignInResult` or the Credential Manager brings an app.
+    /// The content of a `GIDSignInResult`, or of a credential of Android's Credential Manager.
     package struct GoogleCredential: Sendable {
         package let userID: String
         package let idToken: String
@@ -23,7 +23,7 @@ extension Sandbox {
         package let name: String?
     }
 
-    /// How a token differs from what the provider would issue.
+    /// The differences between a token and the one that the provider would issue.
     package struct TokenChanges: Sendable {
         package enum Signature: String, Sendable {
             case valid
@@ -32,7 +32,7 @@ extension Sandbox {
             case absent
         }
 
-        /// JSON text of an object: claims to set, to whatever value.
+        /// JSON text of an object: claims to set, to any value.
         package var claims = "{}"
         package var withoutClaims: [String] = []
         /// JSON text of an object: header members to set.
@@ -82,15 +82,15 @@ extension Sandbox {
         }
     }
 
-    /// Creates or changes an Apple person; `members` is the JSON text of an object with the members of `docs/sandbox.md`
-    /// other than `name`. Gives the subject by which the default team knows the person.
+    /// Creates or changes an Apple person; `members` is the JSON text of an object with the members that
+    /// `docs/sandbox.md` lists, without `name`. Returns the person's subject at the default team.
     @discardableResult
     package func addApplePerson(_ name: String, _ members: String = "{}") async throws -> String {
         let person = try await addPerson("apple", name, members)
         return try Self.text(person["teams"]?["SANDBOX001"] ?? person, "subject")
     }
 
-    /// As `addApplePerson`, at Google. Gives the subject.
+    /// Like `addApplePerson`, at Google. Returns the subject.
     @discardableResult
     package func addGooglePerson(_ name: String, _ members: String = "{}") async throws -> String {
         try Self.text(try await addPerson("google", name, members), "subject")
@@ -104,7 +104,7 @@ extension Sandbox {
         }
     }
 
-    /// Puts a client under a team, which then knows every person by another subject than the default team does.
+    /// Assigns a client to a team, at which every person has another subject than at the default team.
     package func assignAppleClient(_ clientID: String, team: String) async throws {
         try await control("apple/clients") { writer in
             writer.member("clientId", clientID)
@@ -115,8 +115,8 @@ extension Sandbox {
     /// The person signs in to an app with Apple.
     ///
     /// - Parameters:
-    ///   - redirectURI: where a browser's request had the code sent; nil for a native app.
-    ///   - exchange: how the answer to the code differs from Apple's.
+    ///   - redirectURI: the redirect URI of a browser's request; nil for a native app.
+    ///   - exchange: the differences of the answer to the code from Apple's.
     package func authorizeApple(
         _ person: String, clientID: String, nonce: String? = nil, audience: String? = nil, scopes: [String]? = nil,
         repeatEmail: Bool = false, token: TokenChanges = TokenChanges(), redirectURI: String? = nil,
@@ -145,8 +145,8 @@ extension Sandbox {
     ///
     /// - Parameters:
     ///   - serverClientID: the client that the code belongs to; `clientID` by default.
-    ///   - forceConsent: the person is asked again, so that the exchange brings one more refresh token.
-    ///   - exchange: how the answer to the code differs from Google's.
+    ///   - forceConsent: the person is asked again, so that the exchange returns one more refresh token.
+    ///   - exchange: the differences of the answer to the code from Google's.
     package func authorizeGoogle(
         _ person: String, clientID: String, authorizedParty: String?? = nil, nonce: String? = nil,
         audience: String? = nil, scopes: [String]? = nil, token: TokenChanges = TokenChanges(),

@@ -19,7 +19,7 @@ extension Sandbox {
         /// nil when the connection was reset.
         package let status: Int64?
         package let fault: String?
-        /// Why a token endpoint refused, in more words than the provider's error code.
+        /// The reason of a token endpoint's refusal, more precise than the provider's error code.
         package let reason: String?
 
         /// The first value of a form field; that of a secret is its `Sandbox.fingerprint`.
@@ -32,7 +32,7 @@ extension Sandbox {
         }
     }
 
-    /// What shall go wrong; `docs/sandbox.md` says how each looks on the wire.
+    /// A fault of a provider's endpoint; `docs/sandbox.md` says how each looks on the wire.
     package enum Fault: Sendable {
         case delay(milliseconds: Int64)
         case status(Int, body: String? = nil, headers: [(String, String)] = [])
@@ -42,19 +42,19 @@ extension Sandbox {
         /// Half of the body, then FIN.
         case truncated
         /// Half of the body, then RST.
-        case torn
+        case resetMidBody
         case slow(bytesPerSecond: Int)
         /// No answer for ten minutes.
         case hang
         case reset
-        /// The request is done and its answer gets lost: a reset `afterwards`.
+        /// The request takes effect and its answer gets lost: a reset `afterwards`.
         case lost
     }
 
-    /// Lets requests to a path fail, so many times or until `clearFaults`. A path may end in `*`.
+    /// Makes requests to a path fail, `times` times or until `clearFaults`. A path may end in `*`.
     ///
-    /// - Parameter afterwards: what the request asks for is done, and only its answer meets the fault. It has no meaning
-    ///   for `truncated`, `torn` and `slow`, which pass on the real answer, nor for `lost`.
+    /// - Parameter afterwards: whether the request takes effect and only its answer fails. It has no meaning for
+    ///   `truncated`, `torn` and `slow`, which pass on the real answer, nor for `lost`.
     @discardableResult
     package func fail(
         _ path: String, _ fault: Fault, method: String? = nil, times: Int? = nil, afterwards: Bool = false
@@ -91,7 +91,7 @@ extension Sandbox {
             writer.member("effect", "oversized")
             writer.member("bytes", bytes)
         case .truncated: writer.member("effect", "truncated")
-        case .torn: writer.member("effect", "torn")
+        case .resetMidBody: writer.member("effect", "torn")
         case .hang: writer.member("effect", "hang")
         case .slow(let rate):
             writer.member("effect", "slow")
@@ -105,7 +105,7 @@ extension Sandbox {
         try await control("faults/clear", "{}")
     }
 
-    /// A new key signs from now on; its id.
+    /// Makes a new key that signs from now on, and returns its id.
     @discardableResult
     package func rotateKeys(_ provider: Provider) async throws -> String {
         try signing(try await control("\(provider.rawValue)/keys/rotate", "{}"))
@@ -122,7 +122,7 @@ extension Sandbox {
         return try Self.text(key, "keyId")
     }
 
-    /// A key beside the one that signs.
+    /// Adds a key beside the one that signs.
     package func addKey(_ provider: Provider, id: String, published: Bool = true) async throws {
         try await control("\(provider.rawValue)/keys") { writer in
             writer.member("keyId", id)
@@ -134,7 +134,7 @@ extension Sandbox {
         try await control("\(provider.rawValue)/keys/revoke") { $0.member("keyId", id) }
     }
 
-    /// The `Cache-Control` of the key set; nil sends none.
+    /// Sets the `Cache-Control` of the key set; nil sends none.
     package func setCacheControl(_ provider: Provider, _ value: String?) async throws {
         try await control("\(provider.rawValue)/keys/cache-control") { writer in
             writer.name("value")
@@ -142,7 +142,7 @@ extension Sandbox {
         }
     }
 
-    /// Stops the clock at an RFC 3339 time, or sets it going from there.
+    /// Stops the clock at an RFC 3339 time, or lets it run from there.
     package func setClock(_ time: String, running: Bool = false) async throws {
         try await control("clock/set") { writer in
             writer.member("now", time)
@@ -154,13 +154,13 @@ extension Sandbox {
         try await control("clock/advance") { $0.member("seconds", seconds) }
     }
 
-    /// Nobody known, no fault, no history, the first keys, the system's time.
+    /// Restores the initial state: no person, no fault, no history, the first keys, the system's time.
     package func reset() async throws {
         try await control("reset", "{}")
     }
 
-    /// The requests that match, in the order of arrival. With a count it waits until there are so many, or until
-    /// `wait` seconds are over: no test has to sleep.
+    /// The requests that match, in the order of arrival. With a count it waits until there are that many, for `wait`
+    /// seconds at most: no test has to sleep.
     package func history(
         path: String? = nil, method: String? = nil, status: Int? = nil, after id: Int64 = 0, count: Int = 0,
         wait: Int = 10

@@ -8,7 +8,7 @@ extension Sandbox {
         /// The signed token: what Apple wraps into a `payload`, and Google posts as it is.
         package let token: String
         package let tokenID: String
-        /// What came of each delivery, in order; none without a target.
+        /// The outcome of each delivery, in order; none without a target.
         package let deliveries: [EventDelivery]
     }
 
@@ -20,25 +20,25 @@ extension Sandbox {
         package let failure: String?
     }
 
-    /// How Apple's token holds the event: as Apple sends it, or as Apple's page shows it.
+    /// The form of the event in Apple's token: as Apple sends it, or as Apple's documentation shows it.
     package enum AppleEventForm: String, Sendable, CaseIterable {
         case string
         case object
     }
 
-    /// Of Apple's `event_time`: as Apple sends it, or as Apple's page shows it.
+    /// The unit of Apple's `event_time`: as Apple sends it, or as Apple's documentation shows it.
     package enum AppleEventUnit: String, Sendable, CaseIterable {
         case milliseconds
         case seconds
     }
 
-    /// How Google names a refresh token.
+    /// The form in which Google names a refresh token.
     package enum TokenIdentifier: String, Sendable, CaseIterable {
         case prefix
         case digest = "hash_base64_sha512_sha512"
     }
 
-    /// Whom or what an event of Google's is about.
+    /// The subject of an event of Google's.
     package enum GoogleSubject: Sendable {
         case person(String)
         case subject(String)
@@ -49,15 +49,15 @@ extension Sandbox {
         case none
     }
 
-    /// Has Apple tell of a person.
+    /// Makes Apple send an event about a person.
     ///
     /// - Parameters:
-    ///   - type: as `consent-revoked`, or any other text.
-    ///   - subject: anybody else's, in place of a person.
-    ///   - time: when it happened, RFC 3339; now if absent, to the millisecond.
+    ///   - type: such as `consent-revoked`, or any other text.
+    ///   - subject: any other subject, in place of a person.
+    ///   - time: the time of the event, RFC 3339; now if absent, to the millisecond.
     ///   - target: a URL on loopback; without one nothing is sent.
-    ///   - deliveries: how often the same token is sent, one after the other.
-    ///   - delaySeconds: before the first. The call returns after the last.
+    ///   - deliveries: the number of times that the same token is sent, one after the other.
+    ///   - delaySeconds: the delay before the first delivery. The call returns after the last.
     @discardableResult
     package func sendAppleEvent(
         _ type: String, person: String? = nil, subject: String? = nil, clientID: String,
@@ -80,10 +80,10 @@ extension Sandbox {
         return try Self.event(answer)
     }
 
-    /// Has Google tell of a person or a refresh token; what is not named here is as in `sendAppleEvent`.
+    /// Makes Google send an event about a person or a refresh token; other parameters are those of `sendAppleEvent`.
     ///
     /// - Parameters:
-    ///   - type: a full name or the last part of one, as `tokens-revoked`.
+    ///   - type: a full name or the last part of one, such as `tokens-revoked`.
     ///   - subjectType: `iss-sub` or `id_token_claims`.
     ///   - trailingSlash: whether issuers end in one.
     ///   - time: `iat`, in whole seconds.
@@ -150,14 +150,14 @@ extension Sandbox {
 
     package struct StreamVerification: Sendable, Equatable {
         package let state: String?
-        /// nil while it is under way, and for ever when it goes nowhere.
+        /// nil until it is delivered, which it never is where the stream is disabled or its URL is not on loopback.
         package let delivery: EventDelivery?
     }
 
     package var riscURL: String { url + "/google" }
     package var riscConfigurationURL: String { url + "/google/.well-known/risc-configuration" }
 
-    /// A service account of the project, and the public half of one of its keys.
+    /// Registers a service account of the project with the public half of one of its keys.
     ///
     /// - Parameter hasRole: whether it may manage the stream.
     package func registerServiceAccount(
@@ -184,7 +184,7 @@ extension Sandbox {
         }
     }
 
-    /// The domains, with their subdomains, that events may be sent to; this machine needs none.
+    /// Sets the domains that events may be sent to, subdomains included; loopback needs none.
     package func authorizeDomains(_ domains: [String]) async throws {
         try await control("google/authorized-domains") { $0.member("domains", domains) }
     }

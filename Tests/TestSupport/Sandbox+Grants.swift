@@ -3,14 +3,14 @@ package import OpenSSL
 import Primitives
 
 extension Sandbox {
-    /// How the answer to a code differs from what the provider would say.
+    /// The differences between the answer to a code and the one that the provider would give.
     package struct ExchangeChanges: Sendable {
-        /// Of the ID token in the answer.
+        /// The changes of the ID token in the answer.
         package var token = TokenChanges()
         package var omitsIDToken = false
         /// No refresh token is made, so there is none to revoke either.
         package var omitsRefreshToken = false
-        /// JSON text of an object: members of the answer to set, to whatever value.
+        /// JSON text of an object: members of the answer to set, to any value.
         package var answer = "{}"
         package var withoutAnswer: [String] = []
 
@@ -37,17 +37,17 @@ extension Sandbox {
         }
     }
 
-    /// What a provider believes about a person and a client.
+    /// A provider's record of a person and a client.
     package struct Authorization: Sendable, Equatable {
         package let person: String
         /// The server client at Google.
         package let clientID: String
-        /// At Apple.
+        /// nil at Google.
         package let teamID: String?
         package let subject: String
-        /// Whether the next authorization is not a first one.
+        /// Whether the person has consented, so that the next authorization is not a first one.
         package let isConsented: Bool
-        /// In the order of their issue, the dead ones too.
+        /// The grants in the order of their issue, ended ones included.
         package let grants: [Grant]
     }
 
@@ -56,7 +56,7 @@ extension Sandbox {
         package enum Ending: String, Sendable {
             case revoke
             case withdraw
-            /// At Google: the hundred-and-first of its kind came.
+            /// At Google: a newer token exceeded the limit of a hundred.
             case limit
             /// At Google: six months without use.
             case disuse
@@ -69,27 +69,27 @@ extension Sandbox {
         package let issuedAt: String
         package let endedAt: String?
         package let endedBy: Ending?
-        /// Refreshes that were answered.
+        /// The number of successful refreshes.
         package let checks: Int64
-        /// Those that came less than a day after the one before.
+        /// The number of refreshes less than a day after the one before.
         package let hastyChecks: Int64
-        /// Revoke requests that named this token, the one that ended it and any that came too late.
+        /// The number of revoke requests for this token: the one that ended it and any later ones.
         package let revocations: Int64
     }
 
     /// An app that a team has accepted from another one.
     package struct Transfer: Sendable, Equatable {
-        /// RFC 3339; sixty days lie between the two.
+        /// RFC 3339; `endsAt` is sixty days later.
         package let acceptedAt: String
         package let endsAt: String
-        /// Who used the app then, by name.
+        /// The names of the persons who used the app then.
         package let persons: [String]
     }
 
     // MARK: Clients
 
-    /// Lets a team sign client secrets with this key; `publicKeyPEM` is a SubjectPublicKeyInfo block (P-256). A key id that
-    /// is registered again gets the new key.
+    /// Lets a team sign client secrets with this key; `publicKeyPEM` is a SubjectPublicKeyInfo block (P-256). A key id
+    /// that is registered again gets the new key.
     package func registerAppleKey(team: String, keyID: String, publicKeyPEM: String) async throws {
         try await control("apple/teams") { writer in
             writer.member("teamId", team)
@@ -98,7 +98,7 @@ extension Sandbox {
         }
     }
 
-    /// As with a PEM block, for the public half of this key.
+    /// Registers the public half of this key.
     package func registerAppleKey(team: String = "SANDBOX001", keyID: String, _ key: P256PrivateKey) async throws {
         try await control("apple/teams") { writer in
             writer.member("teamId", team)
@@ -122,7 +122,7 @@ extension Sandbox {
         }
     }
 
-    /// A server client that may exchange codes; one that is registered again has the new secret.
+    /// Registers a server client that may exchange codes; one that is registered again has the new secret.
     package func registerGoogleClient(_ clientID: String, secret: String) async throws {
         try await control("google/clients") { writer in
             writer.member("clientId", clientID)
@@ -138,7 +138,7 @@ extension Sandbox {
         }
     }
 
-    /// An app goes to another team, which knows its users by other subjects.
+    /// Transfers an app to another team, at which its users have other subjects.
     @discardableResult
     package func transferAppleApp(
         _ clientID: String, from sender: String = "SANDBOX001", to recipient: String
@@ -155,7 +155,7 @@ extension Sandbox {
 
     // MARK: Authorizations
 
-    /// The person stops using Apple's sign-in for this client: all tokens die, and the next time is the first one again.
+    /// The person stops using Apple's sign-in for this client: all tokens end, the next authorization is a first one.
     package func withdrawApple(_ person: String, clientID: String) async throws {
         try await withdraw(.apple, person, clientID: clientID)
     }
@@ -172,7 +172,7 @@ extension Sandbox {
         }
     }
 
-    /// Every pair of a person and a client that there has been, by name.
+    /// The records of all persons and clients so far, sorted by name.
     package func authorizations(_ provider: Provider) async throws -> [Authorization] {
         let items = try await control("\(provider.rawValue)/authorizations")["items"]?.elements ?? []
         return try items.map { item in
@@ -184,7 +184,7 @@ extension Sandbox {
         }
     }
 
-    /// What the provider believes about one person and one client; nil when they have never met.
+    /// The record of one person and one client; nil when there is none.
     package func authorization(
         _ provider: Provider, _ person: String, clientID: String
     ) async throws -> Authorization? {

@@ -36,7 +36,7 @@ package final class Sandbox: Sendable {
     package var googleTokenURL: String { url + "/google/token" }
     package var googleRevokeURL: String { url + "/google/revoke" }
 
-    /// Starts a sandbox, lends it to the closure and ends it.
+    /// Runs a closure with a sandbox, and stops the sandbox afterwards.
     package static func run<Result>(
         seed: String = "test", arguments: [String] = [],
         isolation: isolated (any Actor)? = #isolation,
@@ -53,7 +53,7 @@ package final class Sandbox: Sendable {
         }
     }
 
-    /// Starts a sandbox that whoever asks for it stops.
+    /// Starts a sandbox that the caller has to stop.
     package static func start(seed: String = "test", arguments: [String] = []) async throws -> Sandbox {
         let process = Process()
         let lifeline = Pipe()
@@ -90,8 +90,8 @@ package final class Sandbox: Sendable {
         await fetcher.shutdown()
     }
 
-    /// SIGTERM to the process that `start` made; its exit status, the negative number of the signal that ended it, or
-    /// nil when it had been ended before.
+    /// Sends SIGTERM and waits for the end. Returns the exit status, the negative number of the signal that ended the
+    /// process, or nil when it had been ended before.
     @discardableResult
     package func end() -> Int32? {
         server.withLock { server in
@@ -131,7 +131,7 @@ package final class Sandbox: Sendable {
         }
     }
 
-    /// What the history shows for a secret: equal secrets look equal.
+    /// The form in which the history shows a secret: equal secrets have equal fingerprints.
     package static func fingerprint(_ secret: String) -> String {
         "sha256:"
             + SHA256.hash(Array(secret.utf8)).prefix(8).map { octet in
@@ -140,7 +140,7 @@ package final class Sandbox: Sendable {
             }.joined()
     }
 
-    /// A control request that must succeed. The body is JSON text.
+    /// Sends a control request that must succeed. The body is JSON text.
     @discardableResult
     package func control(_ path: String, _ body: String? = nil) async throws -> JSONValue {
         let response = try await fetcher.fetch(
@@ -158,7 +158,7 @@ package final class Sandbox: Sendable {
         return try JSONValue(parsing: response.body, limits: limits)
     }
 
-    /// As `control`, for a body that is written member by member.
+    /// Like `control`, for a body that is written member by member.
     @discardableResult
     package func control(_ path: String, _ write: (inout JSONWriter) throws -> Void) async throws -> JSONValue {
         var writer = JSONWriter()

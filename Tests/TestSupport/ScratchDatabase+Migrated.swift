@@ -3,7 +3,7 @@ import Migrator
 package import Postgres
 
 extension ScratchDatabase {
-    /// A pool on a database of its own with the schema of this build.
+    /// Runs a closure with a pool on a fresh database that has the schema of this build.
     package static func withMigratedPool<T: Sendable>(
         configure: (inout Database.Configuration) -> Void = { _ in }, _ body: (Database) async throws -> T
     ) async throws -> T {
@@ -11,7 +11,7 @@ extension ScratchDatabase {
             key: migratedKey, prepareTemplate: migrate(_:), configure: configure, body)
     }
 
-    /// The same without a pool, for who brings a process of their own.
+    /// The same without a pool, for tests that start a process on the database.
     package static func withMigrated<T: Sendable>(_ body: (ScratchDatabase) async throws -> T) async throws -> T {
         try await withFresh(key: migratedKey, prepareTemplate: migrate(_:), body)
     }

@@ -10,14 +10,14 @@ package import Postgres
 package struct ScratchDatabase: Sendable {
     package let url: String
 
-    /// A database that exists already, or that does not exist; it is not dropped.
+    /// A database that may exist already or not; it is not dropped.
     package init(url: String) {
         self.url = url
     }
 
     /// - Parameters:
-    ///   - key: Names what `prepareTemplate` does, such as a hash over the migrations; a different content needs a different key.
-    ///   - prepareTemplate: Gets the URL of an empty UTF8 database and fills it. It must leave no connection behind.
+    ///   - key: names what `prepareTemplate` does, such as a hash of the migrations; other content needs another key.
+    ///   - prepareTemplate: gets the URL of an empty UTF8 database and fills it. It must leave no connection behind.
     package static func withFresh<T: Sendable>(
         key: String = "", prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
         _ body: (ScratchDatabase) async throws -> T
@@ -27,7 +27,7 @@ package struct ScratchDatabase: Sendable {
         return try await cluster.withDatabase("TEMPLATE \(template ?? "template0 ENCODING 'UTF8'")", body)
     }
 
-    /// An empty database that keeps its texts in `encoding`.
+    /// Runs a closure with an empty database of this encoding.
     package static func withFresh<T: Sendable>(
         encoding: String, _ body: (ScratchDatabase) async throws -> T
     ) async throws -> T {
@@ -35,7 +35,7 @@ package struct ScratchDatabase: Sendable {
             .withDatabase("TEMPLATE template0 ENCODING '\(encoding)' LOCALE 'C'", body)
     }
 
-    /// The same with a pool on it, which is shut down before the database goes.
+    /// The same with a pool on it, which is shut down before the database is dropped.
     package static func withFreshPool<T: Sendable>(
         _ configuration: Database.Configuration = .test(), key: String = "",
         prepareTemplate: @Sendable (String) async throws -> Void = { _ in },
@@ -56,7 +56,7 @@ package struct ScratchDatabase: Sendable {
         return try await withFreshPool(configuration, key: key, prepareTemplate: prepareTemplate, body)
     }
 
-    /// A pool on this database, shut down afterwards.
+    /// Runs a closure with a pool on this database, which is shut down afterwards.
     package func withPool<T: Sendable>(
         _ configuration: Database.Configuration = .test(),
         _ body: (Database) async throws -> T
@@ -133,7 +133,7 @@ private actor TestCluster {
         }
     }
 
-    /// In a task of its own: a test whose time ran out is cancelled, and its database must go nevertheless.
+    /// Runs in a task of its own: a test over its time limit is cancelled, and its database is dropped nevertheless.
     private nonisolated func drop(_ name: String) async throws {
         try await Task { [admin] in
             _ = try await admin.execute("DROP DATABASE IF EXISTS \(unsafeSQL: name) WITH (FORCE)")
@@ -149,14 +149,14 @@ private actor TestCluster {
             do {
                 return try await making.value
             } catch {
-                // Whoever comes next tries again.
+                // The next caller tries again.
                 templates[key] = nil
                 throw error
             }
         }
     }
 
-    /// Test runs that share a cluster meet here, so it works under a lock, and under another name until all is done.
+    /// Test runs may share a cluster, so a template is made under a lock, and under another name until it is complete.
     private nonisolated func make(
         _ name: String, _ prepare: @Sendable (String) async throws -> Void
     ) async throws -> String {

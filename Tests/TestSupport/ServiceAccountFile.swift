@@ -21,7 +21,7 @@ package enum ServiceAccountFile {
         }
     }
 
-    /// Lends a file with these bytes.
+    /// Runs a closure with the path of a file that has these bytes, by default those of `members`.
     package static func with<Result>(
         _ bytes: [UInt8]? = nil, mode: Int = 0o600, isolation: isolated (any Actor)? = #isolation,
         _ body: (String) async throws -> Result
@@ -37,7 +37,7 @@ package enum ServiceAccountFile {
 }
 
 extension Sandbox {
-    /// The account of `ServiceAccountFile`.
+    /// Registers the account of `ServiceAccountFile`.
     package func registerServiceAccount(hasRole: Bool = true) async throws {
         try await registerServiceAccount(
             ServiceAccountFile.email, keyID: ServiceAccountFile.keyID, try TokenMint.shared.rsa, hasRole: hasRole)

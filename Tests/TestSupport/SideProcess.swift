@@ -1,7 +1,7 @@
 package import Foundation
 import Synchronization
 
-/// A program of somebody else's that a test has running beside the service, as HAProxy and PgBouncer are.
+/// A third-party program that runs beside the service during a test, such as HAProxy or PgBouncer.
 package final class SideProcess: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
@@ -32,9 +32,9 @@ package final class SideProcess: Sendable {
         self.process = Mutex(process)
     }
 
-    /// Runs a program as long as `body` runs, or says why it ended before that.
+    /// Runs a program for as long as `body` runs.
     ///
-    /// - Parameter prepare: Writes its files to a directory of its own, and returns the arguments.
+    /// - Parameter prepare: writes the program's files to a directory of its own, and returns the arguments.
     package static func run<T>(
         _ executable: String, environment: [String: String] = [:], prepare: (URL) throws -> [String],
         _ body: (SideProcess) async throws -> T
@@ -59,12 +59,12 @@ package final class SideProcess: Sendable {
 
     package var isRunning: Bool { process.withLock(\.isRunning) }
 
-    /// What it has written so far.
+    /// The output so far.
     package var log: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
 
     private func stop() async {
         process.withLock { process in
-            // By a signal that no thread can have blocked for it.
+            // SIGKILL: the child may have inherited a signal mask that blocks any other signal.
             if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         }
         _ = await ended.value

@@ -1,4 +1,4 @@
-/// A generator whose numbers are the same in every run, so that what a test once found it finds again.
+/// A deterministic generator, so that a failure that a test has found is found again.
 package struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

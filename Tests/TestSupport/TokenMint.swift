@@ -3,7 +3,7 @@ import JSON
 package import OpenSSL
 import Primitives
 
-/// Signs whatever a test wants to see refused or accepted: any header and any payload, with real keys.
+/// A signer of any header and any payload, with real keys, for tokens that a test expects to be accepted or refused.
 package struct TokenMint: Sendable {
     package static let rsaKeyID = "rsa-1"
     package static let p256KeyID = "p256-1"
@@ -11,24 +11,24 @@ package struct TokenMint: Sendable {
     package let rsa: RSAPrivateKey
     package let p256: P256PrivateKey
 
-    /// New keys, 2048 bits the RSA one.
+    /// Makes new keys; the RSA key has 2048 bits.
     package init() throws {
         rsa = try RSAPrivateKey(bits: 2048)
         p256 = try P256PrivateKey()
     }
 
-    /// One mint for the whole test run; an RSA key takes a tenth of a second to find.
+    /// One mint for the whole test run; an RSA key takes a tenth of a second to generate.
     package static var shared: TokenMint {
         get throws { try made.get() }
     }
 
     /// Another issuer, whose keys no test trusts.
-    package static var stranger: TokenMint {
-        get throws { try strange.get() }
+    package static var otherSigner: TokenMint {
+        get throws { try untrustedMint.get() }
     }
 
     private static let made = Result { try TokenMint() }
-    private static let strange = Result { try TokenMint() }
+    private static let untrustedMint = Result { try TokenMint() }
 
     /// The JWK Set document of both keys.
     package var keySetDocument: [UInt8] {

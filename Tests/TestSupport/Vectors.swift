@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The files under `Tests/Vectors`: tokens, key sets and documents that nobody in this project wrote.
+/// The files under `Tests/Vectors`: tokens, key sets and documents from outside of this project.
 ///
-/// They are read with Foundation, so that the reader under test has no say in what it is tested with.
+/// They are read with Foundation, so that the JSON reader under test does not read its own test data.
 package enum Vectors {
     /// A token that a provider really signed; long expired, its subject pseudonymous.
     package struct RealToken: Decodable, Sendable, CustomStringConvertible {
@@ -31,7 +31,7 @@ package enum Vectors {
             case token
         }
 
-        /// What another decoder read in it.
+        /// The claims as another decoder read them.
         package struct Claims: Decodable, Sendable {
             package let sub: String?
             package let email: String?

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Ends what this process has started when this process is gone: a shell whose `read` returns when the other end of its
-/// pipe, which is here, closes.
+/// A shell that ends a child of this process once this process is gone: its `read` returns when the other end of its
+/// pipe, which this process holds, closes.
 final class Watchdog: Sendable {
     private let shell: Mutex<(process: Process, lifeline: Pipe)>
 
@@ -10,7 +10,7 @@ final class Watchdog: Sendable {
         try self.init(running: #"kill -9 "$1""#, "\(processID)")
     }
 
-    /// - Parameter command: for the shell, which knows the words as `$1` and so on.
+    /// - Parameter command: a shell command, with the words as `$1` and so on.
     init(running command: String, _ words: String...) throws {
         let process = Process()
         let lifeline = Pipe()
@@ -21,7 +21,7 @@ final class Watchdog: Sendable {
         shell = Mutex((process, lifeline))
     }
 
-    /// By a signal that no thread can have blocked for it.
+    /// Ends the shell by SIGKILL, which no inherited signal mask blocks.
     func dismiss() {
         shell.withLock { shell in
             if shell.process.isRunning { Glibc.kill(shell.process.processIdentifier, SIGKILL) }

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""A resource server for tests: verifies access tokens by a JOSE library that knows nothing of us but our key sets.
+"""A resource server for tests: verifies access tokens by a JOSE library that knows only our key sets.
 
-Reads a token a line and answers each with a line: `ok`, or why not. Keeps the key set for as long as its Cache-Control allows,
-times a factor under which a test's time is short, and never asks for it because of a key that it doesn't know."""
+Reads one token per line and answers each with a line: `ok`, or the error. Caches the key set for as long as its
+Cache-Control allows, times a factor that shortens it for tests, and never fetches it because of an unknown key."""
 import argparse
 import itertools
 import json

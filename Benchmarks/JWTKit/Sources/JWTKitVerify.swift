@@ -1,7 +1,7 @@
 import Foundation
 import JWTKit
 
-/// The same tokens through jwt-kit and its own type for Apple's identity tokens.
+/// The verification of the same tokens by jwt-kit and its own type for Apple's identity tokens.
 ///
 ///     jwtkit-verify RS256|ES256 SECONDS DIRECTORY        prints verifications per second
 @main

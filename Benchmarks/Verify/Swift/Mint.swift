@@ -4,14 +4,14 @@ import JSON
 import OpenSSL
 import Primitives
 
-/// Tokens with the claims and the size of Apple's, signed with keys of this run.
+/// The mint of tokens with the claims and the size of Apple's, signed with keys of this run.
 ///
 /// For each algorithm a file of tokens, one a line, and the key as two base64url numbers for the C program; and one JWK
-/// Set for those who read JSON.
+/// Set for the programs that read JSON.
 struct Mint {
     static let issuer = "https://appleid.apple.com"
     static let audience = "com.example.countersign.ios"
-    /// Enough of them that no branch predictor learns a token by heart.
+    /// Enough of them that no branch predictor learns one token.
     private static let tokenCount = 64
 
     private let rsa: RSAPrivateKey

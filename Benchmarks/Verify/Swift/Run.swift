@@ -48,7 +48,7 @@ final class Run: Sendable {
         }
     }
 
-    /// What a sign-in does with a token whose key is known.
+    /// Verifies a token as a sign-in does when its key is known.
     private func verify(_ token: [UInt8]) throws(TokenRejection) {
         let verified = try UnverifiedToken(token).verified(by: keys)
         _ = try rules.check(verified, at: Int64(time(nil)))

@@ -1,9 +1,9 @@
-/// What accounts are looked for by. All that is given has to hold.
+/// The conditions of a search for accounts. All that are given must hold.
 package struct AccountFilter: Sendable {
     package var email: EmailAddress?
-    /// As it stands in the normalised address.
+    /// A prefix of the normalised address.
     package var emailPrefix: String?
-    /// The whole name, in whatever case.
+    /// The whole name, in any case.
     package var name: String?
     package var provider: Provider?
     package var subject: ProviderSubject?
@@ -12,10 +12,10 @@ package struct AccountFilter: Sendable {
     package init() {}
 }
 
-/// Where the next page of accounts begins: behind this account.
+/// The account after which the next page of accounts begins.
 package struct AccountCursor: Sendable {
     package let id: AccountID
-    /// In a list by email prefix, which goes by the address.
+    /// Set in a list by email prefix, which is ordered by address.
     package let email: EmailAddress?
 
     package init(id: AccountID, email: EmailAddress?) {

@@ -1,10 +1,10 @@
 import Primitives
 
-/// A key of somebody who administers.
+/// An API key of an administrator.
 package struct AdminKey: Hashable, Sendable {
-    /// What a key may do. None of them includes another.
+    /// A permission of a key. None of them includes another.
     package enum Scope: String, CaseIterable, Sendable {
-        /// Look at accounts, identities, revocations and what was written down.
+        /// Read accounts, identities, revocations and what was recorded.
         case read
         /// End authorizations at the providers.
         case revoke
@@ -16,7 +16,7 @@ package struct AdminKey: Hashable, Sendable {
     package let name: String
     package let scopes: Set<Scope>
     package let createdAt: Timestamp
-    /// Kept to the minute.
+    /// Accurate to the minute.
     package let lastUsedAt: Timestamp?
     package let revokedAt: Timestamp?
 
@@ -32,7 +32,7 @@ package struct AdminKey: Hashable, Sendable {
         self.revokedAt = revokedAt
     }
 
-    /// 1 to 100 bytes without controls: it stands in the audit trail and in lists.
+    /// Whether a name is 1 to 100 bytes without controls: it appears in the audit trail and in lists.
     package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && !text.utf8.contains(where: \.isASCIIControl)
     }

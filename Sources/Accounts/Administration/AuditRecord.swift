@@ -39,7 +39,7 @@ package struct AuditRecord: Sendable {
     }
 }
 
-/// What rows of the audit trail are looked for by. All that is given has to hold.
+/// The conditions of a search in the audit trail. All that are given must hold.
 package struct AuditFilter: Sendable {
     package var accountID: AccountID?
     package var kind: AuditEvent.Kind?
@@ -48,7 +48,7 @@ package struct AuditFilter: Sendable {
     package init() {}
 }
 
-/// Where the next page of the audit trail begins: before this row.
+/// The row before which the next page of the audit trail begins.
 package struct AuditCursor: Sendable {
     package let createdAt: Timestamp
     package let id: AuditEventID

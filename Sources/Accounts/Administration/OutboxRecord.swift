@@ -1,4 +1,4 @@
-/// A row of the outbox: what was promised to happen outside of the database.
+/// A row of the outbox: an effect outside of the database, which a worker carries out.
 package struct OutboxRecord: Sendable {
     package enum Status: String, CaseIterable, Sendable {
         case pending
@@ -13,7 +13,7 @@ package struct OutboxRecord: Sendable {
     package let status: Status
     package let provider: String?
     package let identityID: IdentityID?
-    /// Of a mail.
+    /// The template of a mail.
     package let template: String?
     package let attempts: Int
     package let lastError: String?

@@ -1,4 +1,4 @@
-/// A part of a list, and where the next one begins.
+/// A page of a list, with the cursor of the next one.
 package struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
     package let items: [Item]
     /// `nil` at the end.

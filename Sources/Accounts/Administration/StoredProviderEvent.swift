@@ -1,9 +1,9 @@
-/// A stored event, as whoever operates the service sees it.
+/// A stored provider event, as an operator sees it.
 package struct StoredProviderEvent: Sendable {
     package let id: ProviderEventID
     /// As stored: an operator sees the event of a provider that this release doesn't know as well.
     package let provider: String
-    /// `jti` of the token that told it.
+    /// The `jti` of the token that delivered it.
     package let tokenID: String
     package let type: String
     package let subject: String?

@@ -1,12 +1,12 @@
-/// Something that was decided or changed, for the record: ids and codes, no email, name or token.
+/// A decision or a change, for the record: ids and codes, no email, name or token.
 package struct AuditEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case accountCreated = "account_created"
         case accountDeleted = "account_deleted"
-        /// An administrator has shut it, or opened it again.
+        /// An administrator disabled the account, or enabled it again.
         case accountDisabled = "account_disabled"
         case accountEnabled = "account_enabled"
-        /// An account that somebody made beside their own went up in it.
+        /// A duplicate account was merged into another one of the same person.
         case accountMerged = "account_merged"
         /// A session was opened.
         case signedIn = "signed_in"
@@ -14,28 +14,28 @@ package struct AuditEvent: Sendable {
         case credentialRejected = "credential_rejected"
         /// A password or a mailed code was wrong.
         case guessRejected = "guess_rejected"
-        /// Somebody ran into a limit: which.
+        /// A rate limit was reached: which.
         case rateLimited = "rate_limited"
-        /// Somebody whom nobody has linked yet has to choose.
+        /// The person of an identity that is not linked has to choose.
         case linkRequired = "link_required"
         case linkCancelled = "link_cancelled"
         case identityLinked = "identity_linked"
         case identityUnlinked = "identity_unlinked"
-        /// An administrator took it from its account and left its authorization alone.
+        /// An administrator detached it from its account and left its authorization alone.
         case identityDetached = "identity_detached"
         /// Another identity of the provider took its place.
         case identityReplaced = "identity_replaced"
         /// The subject changed because the app moved to another developer team.
         case identityTransferred = "identity_transferred"
-        /// Somebody asked for the end of the authorization.
+        /// The end of the authorization was requested.
         case revocationRequested = "revocation_requested"
         case revocationDone = "revocation_done"
         case revocationFailed = "revocation_failed"
-        /// One that was given up is attempted anew.
+        /// A revocation that was given up is attempted again.
         case revocationRetried = "revocation_retried"
-        /// The provider says that the authorization is over.
+        /// The provider reports that the authorization is over.
         case authorizationRevoked = "authorization_revoked"
-        /// The provider says that the sessions are not to be trusted any more, or an administrator does.
+        /// The provider or an administrator no longer trusts the sessions.
         case sessionsEnded = "sessions_ended"
         case identityBlocked = "identity_blocked"
         case identityUnblocked = "identity_unblocked"
@@ -44,39 +44,39 @@ package struct AuditEvent: Sendable {
         case grantRevoked = "grant_revoked"
         case credentialChangeRequired = "credential_change_required"
         case streamVerified = "stream_verified"
-        /// What a provider told is acted on once more.
+        /// A provider's event is processed again.
         case eventReplayed = "event_replayed"
-        /// A provider refused a code that came beside a good token.
+        /// A provider refused a code that was posted with a good token.
         case codeRejected = "code_rejected"
-        /// Somebody asked for a code by mail: what for, and how often since the last such row.
+        /// A code by mail was requested: what for, and how often since the last such row.
         case codeRequested = "code_requested"
-        /// A code was mailed, to whoever awaits one.
+        /// A code was mailed to the account that awaits it.
         case codeMailed = "code_mailed"
-        /// A mailbox was proven that never had been: what was set up before its owner came is gone.
+        /// A mailbox was proven for the first time: what was set up before was removed.
         case emailProven = "email_proven"
         case emailVerified = "email_verified"
         case emailChangeRequested = "email_change_requested"
         case emailChanged = "email_changed"
-        /// The verified owner of the address has arrived: this account has lost it.
+        /// The account has lost its unproven address to the verified owner.
         case emailReclaimed = "email_reclaimed"
         case passwordChanged = "password_changed"
         case passwordReset = "password_reset"
         case displayNameChanged = "display_name_changed"
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
-        /// A key for administrators was made: which, and for what.
+        /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"
-        /// There is a new key for access tokens.
+        /// A new signing key for access tokens was stored.
         case signingKeyRotated = "signing_key_rotated"
     }
 
-    /// Who made it happen.
+    /// The party that made it happen.
     package enum Actor: String, Sendable {
         case person
-        /// At the command line.
+        /// An operator at the command line.
         case `operator`
-        /// By the admin API, with a key.
+        /// An administrator with a key of the admin API.
         case administrator
         case provider
         case service
@@ -91,14 +91,14 @@ package struct AuditEvent: Sendable {
     package var revocationID: RevocationID?
     package var sessionID: SessionID?
     package var provider: Provider?
-    /// `jti` of the token by which a provider told of it.
+    /// The `jti` of the token by which a provider reported it.
     package var tokenID: String?
     /// A code, or what an operator or administrator typed; at most 1,024 bytes.
     package var reason: String?
     package var requestID: String?
-    /// The IPv4 /24 or IPv6 /64 of whoever called.
+    /// The IPv4 /24 or IPv6 /64 of the caller.
     package var network: String?
-    /// How often, where it is written down in sums.
+    /// The number of occurrences that the row stands for.
     package var occurrences: Int32 = 1
 
     package init(

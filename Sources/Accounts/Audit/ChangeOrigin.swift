@@ -1,12 +1,12 @@
-/// Who makes a change, from where, and in which language its owner is told of it.
+/// The origin of a change: who makes it, from where, and the language in which the account's owner is notified.
 package struct ChangeOrigin: Sendable {
     package let actor: AuditEvent.Actor
-    /// The name of the admin key, where one makes it.
+    /// The name of the admin key, if the change is made with one.
     package let actorName: String?
     package let requestID: String?
-    /// The IPv4 /24 or IPv6 /64 of whoever called.
+    /// The IPv4 /24 or IPv6 /64 of the caller.
     package let network: String?
-    /// `nil` when no mail is sent here.
+    /// `nil` when mail is switched off.
     package let mailLanguage: String?
 
     package init(

@@ -1,4 +1,4 @@
-/// One thing that a provider tells of a person, from a verified security event token.
+/// One event that a provider reports of a person or token, from a verified security event token.
 package struct ProviderEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         // Apple
@@ -17,28 +17,29 @@ package struct ProviderEvent: Sendable {
         case verification
     }
 
-    /// Whom or what it is about.
+    /// The person or token that it is about.
     package enum Subject: Sendable {
         case person(ProviderSubject)
-        /// A refresh token by its first 16 characters.
+        /// A provider refresh token, by its first 16 characters.
         case tokenPrefix([UInt8])
-        /// A refresh token by the SHA-512 of its SHA-512.
+        /// A provider refresh token, by the SHA-512 of its SHA-512.
         case tokenDigest([UInt8])
-        /// Nobody, or nobody that can be known here.
+        /// No person or token, or none that can be known here.
         case none
     }
 
     package let provider: Provider
     package let realm: Realm
-    /// `jti`, by which a repetition is known, and the event's place in its token.
+    /// The token's `jti`, by which a repetition is recognised.
     package let tokenID: String
+    /// The event's position in its token.
     package let position: Int
     /// As it was sent, at most 255 bytes.
     package let type: String
     /// `nil` for a type that we don't know.
     package let kind: Kind?
     package let subject: Subject
-    /// Of a disabled account: why. Of a verification: its state. At most 255 bytes.
+    /// The reason of a disabled account, or the state of a verification. At most 255 bytes.
     package let detail: String?
     package let occurredAt: Timestamp
 
@@ -61,7 +62,7 @@ package struct ProviderEvent: Sendable {
 package typealias ProviderEventID = Identifier<ProviderEvent>
 
 extension ProviderEvent.Kind {
-    /// Those of which only the latest counts.
+    /// The kinds that set the same state, of which only the latest event counts.
     package var supersedingKinds: [ProviderEvent.Kind] {
         switch self {
         case .emailDisabled, .emailEnabled: [.emailDisabled, .emailEnabled]
@@ -85,10 +86,10 @@ package enum AccountDeletedPolicy: String, CaseIterable, Sendable {
     case deleteAccount
 }
 
-/// What an event does to the identity that it is about.
+/// The effect of an event on the identity that it is about.
 package enum ProviderEventEffect: Hashable, Sendable {
-    /// The authorization is over: its grants and sessions end. The identity is unlinked if `unlinking`, unless it is the
-    /// last way in.
+    /// The authorization is over: its grants and sessions end. The identity is unlinked if `unlinking`, unless it is
+    /// the last sign-in method.
     case endAuthorization(unlinking: Bool)
     case deleteAccount
     /// The sessions that it opened and the grants that it brought before the event end. The authorization is over unless
@@ -97,13 +98,13 @@ package enum ProviderEventEffect: Hashable, Sendable {
     /// The sessions that it opened before the event end.
     case endSessions
     case noteEmailDeliverable(Bool)
-    /// It signs nobody in until it is unblocked.
+    /// The identity can't sign in until it is unblocked.
     case block
     case unblock
-    /// For the record alone.
+    /// It is recorded, and nothing else.
     case note
 
-    /// - Parameter detail: of a disabled account, why.
+    /// - Parameter detail: the reason of a disabled account.
     package init(
         _ kind: ProviderEvent.Kind, detail: String?, consentRevoked: ConsentRevokedPolicy,
         accountDeleted: AccountDeletedPolicy
@@ -119,7 +120,7 @@ package enum ProviderEventEffect: Hashable, Sendable {
             case .tokensRevoked: .endTokens
             case .accountDisabled: detail == "hijacking" ? .endSessions : .block
             case .accountEnabled: .unblock
-            // A revoked token is found by its fingerprint, before this is asked.
+            // A revoked token is found by its fingerprint, before its effect would be asked for.
             case .tokenRevoked, .credentialChangeRequired, .verification: .note
             }
     }

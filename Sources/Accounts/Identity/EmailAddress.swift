@@ -30,7 +30,8 @@ package struct EmailAddress: ExactString {
         self.text = String(decoding: normalised, as: UTF8.self)
     }
 
-    /// How normalised addresses begin that begin like this; `nil` for nothing. Folded like an ASCII local part.
+    /// The beginning of the normalised addresses that begin like this; `nil` for nothing. Folded like an ASCII local
+    /// part.
     package static func prefix(_ text: String) -> String? {
         guard !text.isEmpty, text.utf8.count <= maximumBytes else { return nil }
         guard text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
@@ -43,8 +44,8 @@ package struct EmailAddress: ExactString {
         return String(text[text.utf8.index(after: at)...])
     }
 
-    /// The local part's first character and the domain, for people who are shown that an address exists without being
-    /// told which: `j***@example.com`.
+    /// The local part's first character and the domain, to show that an address exists without revealing which:
+    /// `j***@example.com`.
     package var masked: String {
         (text.first.map(String.init) ?? "") + "***@" + domain
     }

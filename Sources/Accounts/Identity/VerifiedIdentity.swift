@@ -24,8 +24,8 @@ package struct ProviderEmail: Hashable, Sendable {
     }
 }
 
-/// A person whom a provider vouches for. Made by the provider rules from a verified token, and restored from a link
-/// ticket that such a verification wrote; nowhere else.
+/// A person whom a provider has authenticated. Made by the provider rules from a verified token, and restored from a
+/// link ticket that such a verification wrote; nowhere else.
 package struct VerifiedIdentity: Hashable, Sendable {
     package let key: IdentityKey
     package private(set) var email: ProviderEmail?
@@ -38,6 +38,7 @@ package struct VerifiedIdentity: Hashable, Sendable {
     /// Apple's `transfer_sub`, present for 60 days after an app moved between teams.
     package let transferSubject: ProviderSubject?
 
+    /// To be called in `Providers` and `Storage` alone. `package` access can't express that: `Scripts/check-layers` does.
     package init(
         key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, nonce: String? = nil,
         transferSubject: ProviderSubject? = nil

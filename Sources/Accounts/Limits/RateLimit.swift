@@ -1,19 +1,19 @@
-/// So many in so long, or no limit.
+/// At most `count` per `seconds`, or no limit.
 package enum RateLimit: Hashable, Sendable {
     case none
     case limit(count: Int, seconds: Int)
 }
 
-/// What is limited. The raw value is part of the keys in the database.
+/// The subject of a limit. The raw value is part of the keys in the database.
 package enum LimitKind: String, CaseIterable, Sendable {
-    /// Wrong passwords at one account, which the address that was tried stands for.
+    /// Wrong passwords for one account, identified by the address that was tried.
     case passwordPerAccount
     /// Wrong passwords and codes from one network.
     case guessPerNetwork
     /// New accounts from one network.
     case registrationPerNetwork
-    /// Codes that one network asks for.
+    /// Codes requested from one network.
     case mailPerNetwork
-    /// Codes mailed to one address, and changes of its address that one account asks for.
+    /// Codes mailed to one address, and changes of address requested by one account.
     case mailPerAddress
 }

@@ -1,4 +1,4 @@
-/// What a person whose identity is not linked may choose.
+/// A choice of a person whose identity is not linked.
 package enum LinkChoice: String, Sendable {
     case create
     case bind
@@ -41,24 +41,24 @@ package struct EmailHolder: Hashable, Sendable {
     }
 }
 
-/// What an unknown identity leads to.
+/// The decision on an unknown identity.
 package enum UnknownIdentityDecision: Hashable, Sendable {
     case linkRequired([LinkChoice])
     case bindAutomatically(AccountID)
 }
 
-/// What *create* does with the identity's email.
+/// The decision of *create* on the identity's email.
 package enum CreateDecision: Hashable, Sendable {
     /// The new account takes the address; `nil` when the provider has not proven one.
     case create(email: EmailAddress?, isVerified: Bool)
-    /// The verified owner has arrived: the account that never proved the address loses it, its password and its
-    /// sessions, and is disabled when no identity is left to enter it by.
+    /// The verified owner takes the address: the account that never proved it loses it, its password and its sessions,
+    /// and is disabled when no identity is left to sign in with.
     case createAndReclaim(email: EmailAddress, from: AccountID, disable: Bool)
     case refusedEmailTaken
 }
 
-/// `linking.strayAccount`: what becomes of an account that is nothing but an identity, when the identity's owner proves
-/// another account and wants it there.
+/// `linking.strayAccount`: what becomes of an identity-only account when the identity's owner proves another account
+/// and wants the identity there.
 package enum StrayAccountPolicy: String, CaseIterable, Sendable {
     /// It stays; the identity can't be bound.
     case refuse
@@ -66,11 +66,11 @@ package enum StrayAccountPolicy: String, CaseIterable, Sendable {
     case merge
 }
 
-/// What *bind* does with a proven identity and a proven account.
+/// The decision of *bind* on a proven identity and a proven account.
 package enum BindDecision: Hashable, Sendable {
     /// - Parameters:
-    ///   - replacing: the account's other identity of the provider, which gives way.
-    ///   - leaving: the account that the identity is moved from, which ends.
+    ///   - replacing: the account's other identity of the provider, which is unlinked.
+    ///   - leaving: the account that the identity is moved from, which is deleted.
     case link(replacing: Identity?, leaving: AccountID?)
     case refusedAccountDisabled
     case refusedIdentityLinked
@@ -78,7 +78,7 @@ package enum BindDecision: Hashable, Sendable {
     case refusedProviderLinked(Identity)
 }
 
-/// The rules of linking. Pure: the caller reads what they need and executes what they say.
+/// The rules of linking. Pure: the caller reads what a rule needs and executes its decision.
 package enum Linking {
     /// - Parameter holder: the account that holds the identity's ``ProviderEmail/candidate`` address.
     package static func decide(
@@ -106,16 +106,16 @@ package enum Linking {
     }
 
     /// - Parameters:
-    ///   - key: whose identity was proven, by a ticket or a token.
-    ///   - account: the one that was proven too.
+    ///   - key: the identity that was proven, by a ticket or a token.
+    ///   - account: the account that was proven.
     ///   - owner: the account that the identity is linked to, if any.
-    ///   - isReplacing: whether another identity of the provider may give way.
+    ///   - isReplacing: whether another identity of the provider may be replaced.
     package static func decideBind(
         _ key: IdentityKey, to account: Account, owner: Account?, isReplacing: Bool, policy: StrayAccountPolicy
     ) -> BindDecision {
         guard account.status == .active else { return .refusedAccountDisabled }
         if let owner {
-            guard policy == .merge, owner.id != account.id, owner.isNothingBut(key) else {
+            guard policy == .merge, owner.id != account.id, owner.isIdentityOnly(key) else {
                 return .refusedIdentityLinked
             }
         }

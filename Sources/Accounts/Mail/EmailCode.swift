@@ -1,4 +1,4 @@
-/// What a mailed code is good for.
+/// The purpose of a mailed code.
 package enum EmailCodePurpose: String, CaseIterable, Sendable {
     case signIn
     case bind
@@ -6,8 +6,8 @@ package enum EmailCodePurpose: String, CaseIterable, Sendable {
     case resetPassword
 }
 
-/// A code that was mailed to an address: whoever knows it reads the mailbox. Its six digits are derived from these values
-/// and the key ring.
+/// A code that was mailed to an address: knowing it proves access to the mailbox. Its six digits are derived from these
+/// values and the key ring.
 package struct EmailCode: Hashable, Sendable {
     package let id: EmailCodeID
     /// The line of the key ring that it is derived under.
@@ -26,9 +26,9 @@ package struct EmailCode: Hashable, Sendable {
         self.expiresAt = expiresAt
     }
 
-    /// Seconds.
+    /// Seconds for which a code is valid.
     package static let lifetime: Int64 = 600
-    /// How often a code may be guessed at.
+    /// The number of guesses that a code permits.
     package static let maximumTries: Int32 = 5
 }
 

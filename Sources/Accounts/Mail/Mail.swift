@@ -1,4 +1,4 @@
-/// What a person is mailed.
+/// A mail to a person.
 package struct Mail: Hashable, Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case signInCode = "sign_in_code"
@@ -10,7 +10,7 @@ package struct Mail: Hashable, Sendable {
         /// Another identity of the provider took the place of the one that was linked.
         case identityReplaced = "identity_replaced"
         case passwordChanged = "password_changed"
-        /// The account's address is to be another one: told to the old one.
+        /// A change of the account's address was requested. This goes to the old address.
         case emailChangeRequested = "email_change_requested"
         case emailChanged = "email_changed"
 
@@ -28,7 +28,7 @@ package struct Mail: Hashable, Sendable {
     package let recipient: EmailAddress
     /// A language of the templates, such as `en`.
     package let language: String
-    /// The one that it is about, if any.
+    /// The provider that it is about, if any.
     package let provider: Provider?
 
     package init(_ kind: Kind, to recipient: EmailAddress, in language: String, provider: Provider? = nil) {

@@ -1,4 +1,4 @@
-/// Where a session's refresh tokens stand: the newest generation, the one whose use made it, and when that was.
+/// The state of a session's refresh tokens: the newest generation, the one whose use made it, and when that was.
 package struct RefreshLineage: Hashable, Sendable {
     package let generation: Int32
     package let parent: Int32
@@ -11,18 +11,18 @@ package struct RefreshLineage: Hashable, Sendable {
     }
 }
 
-/// What a refresh token of an authentic generation means.
+/// The decision on a refresh token of an authentic generation.
 package enum RefreshDecision: Hashable, Sendable {
     /// Answer with the token of `lineage.generation`; store the lineage when it changed.
     case renewed(RefreshLineage)
-    /// A dead token came back: two parties hold the session, so it ends.
+    /// A superseded token was used again: two parties hold the session, so it ends.
     case reused
     /// Never issued by a lineage that this database could have lost only one step of.
     case unknown
 }
 
 extension RefreshLineage {
-    /// How long the previous token gets the same successor again: a phone that lost the answer retries.
+    /// Seconds for which the previous token gets the same successor again: a client that lost the answer retries.
     package static let retrySeconds: Int64 = 60
 
     /// Decides what becomes of a token of the given generation whose authenticity has been checked.

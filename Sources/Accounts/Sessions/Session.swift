@@ -1,4 +1,4 @@
-/// How a person proved who they are (RFC 8176 where it has a value).
+/// The method by which a person proved who they are (RFC 8176 where it has a value).
 package enum AuthenticationMethod: String, Sendable {
     case password = "pwd"
     case oneTimeCode = "otp"
@@ -23,7 +23,7 @@ package struct Session: Hashable, Sendable {
     package let methods: [AuthenticationMethod]
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
-    /// Which refresh token is the newest.
+    /// The generation of the newest refresh token.
     package let generation: Int32
 
     package init(
@@ -47,7 +47,7 @@ package struct Session: Hashable, Sendable {
             createdAt: createdAt, expiresAt: expiresAt, generation: generation)
     }
 
-    /// How long ago a proof may be for what needs fresh authentication.
+    /// Seconds for which an authentication is fresh.
     package static let freshSeconds: Int64 = 600
 
     /// Whether the person authenticated at most ten minutes before `now`.
@@ -56,14 +56,14 @@ package struct Session: Hashable, Sendable {
     }
 }
 
-/// Which sessions of an account a revocation means, seen from one of them.
+/// The sessions of an account that a revocation means, seen from one of them.
 package enum RevocationScope: String, CaseIterable, Sendable {
     case current
     case others
     case all
 }
 
-/// What the client said of the device; shown to the account's owner in the list of sessions.
+/// The device as the client described it; shown to the account's owner in the list of sessions.
 package struct Device: Hashable, Sendable {
     package let name: String?
     package let platform: String?
@@ -98,12 +98,12 @@ package struct SessionSummary: Hashable, Sendable {
     }
 }
 
-/// A session about to be opened, by whatever proof.
+/// A session about to be opened.
 package struct NewSession: Sendable {
     package let id: SessionID
     package let authenticatedAt: Timestamp
-    /// When the person proved to the provider of the identity that opens it to be there: not later than
-    /// `authenticatedAt`, which may be that of a password. `nil` without an identity.
+    /// When the person authenticated at the provider of the identity that opens it: not later than `authenticatedAt`,
+    /// which may be that of a password. `nil` without an identity.
     package let providerAuthenticatedAt: Timestamp?
     package let methods: [AuthenticationMethod]
     package let now: Timestamp
@@ -111,7 +111,7 @@ package struct NewSession: Sendable {
     package let device: Device?
     /// The client's network address as text.
     package let address: String?
-    /// By which request, for the audit trail.
+    /// The id of the request that opens it, for the audit trail.
     package let requestID: String?
     /// The IPv4 /24 or IPv6 /64 of the address, for the audit trail.
     package let network: String?

@@ -1,19 +1,19 @@
-/// HTTP over libcurl: one thread, however many requests. Connections are kept and shared; `https` speaks HTTP/2 where
-/// the peer does (ALPN), `http` is for this machine alone.
+/// An HTTP client over libcurl: one thread for any number of requests. Connections are kept and shared; `https` speaks
+/// HTTP/2 where the peer does (ALPN), `http` is for this machine alone.
 package final class CurlFetcher: Fetcher {
     package struct Configuration: Sendable {
-        /// Requests that libcurl works on at once. Each may need a socket of its own.
+        /// Requests that libcurl handles at once. Each may need a socket of its own.
         package var maximumInFlight = 256
-        /// Requests that wait for a place in flight; one more is refused as `busy`.
+        /// Requests that wait to be in flight; one more is refused as `busy`.
         package var maximumWaiting = 1_024
-        /// Status line, fields and trailers of a response together, interim responses included.
+        /// The most bytes of a response's status line, fields and trailers together, interim responses included.
         package var maximumHeaderBytes = 32_768
-        /// Connections that stay open with nothing to do.
+        /// Idle connections that are kept open.
         package var maximumIdleConnections = 32
         /// A PEM file of trusted certificates in place of the system's.
         package var caBundlePath: String?
         package var userAgent = "countersign"
-        /// As tools show it; the kernel keeps 15 bytes.
+        /// The thread's name in tools; the kernel keeps 15 bytes.
         package var threadName = "http-fetch"
 
         package init() {}

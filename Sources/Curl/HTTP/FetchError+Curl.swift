@@ -1,7 +1,7 @@
 import CCurl
 
 extension FetchError.Code {
-    /// libcurl has a hundred codes; a caller has half a dozen things that it can do.
+    /// Maps libcurl's hundred codes to the few that callers distinguish.
     init(_ status: CURLcode, requestSent: Bool) {
         switch status {
         case CURLE_URL_MALFORMAT: self = .invalidURL

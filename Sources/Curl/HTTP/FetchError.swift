@@ -1,5 +1,4 @@
-/// Why a request got no response. `description` is a fixed sentence; whatever could name a host stays in
-/// `debugDescription`.
+/// Why a request got no response. `description` is a fixed sentence; only `debugDescription` may name a host.
 package struct FetchError: Error, Sendable, Equatable {
     package enum Code: String, Sendable, CaseIterable {
         /// Not a URL that we send to: malformed, not ASCII, with control characters or with a user name.
@@ -12,9 +11,9 @@ package struct FetchError: Error, Sendable, Equatable {
         case connect
         /// No handshake, or a certificate that doesn't prove the host.
         case tls
-        /// The total time, waiting for a free place included, or the time for connecting ran out.
+        /// The timeout of the whole request, the wait to be in flight included, or that of connecting passed.
         case timedOut
-        /// The response's headers or body passed their limit.
+        /// The response's headers or body exceeded their limit.
         case tooLarge
         /// The connection was lost before the response was complete.
         case closed
@@ -34,10 +33,10 @@ package struct FetchError: Error, Sendable, Equatable {
     /// may be sent again only if this is false.
     package let requestSent: Bool
 
-    /// libcurl's own words.
+    /// libcurl's text for the error.
     package let detail: String
 
-    /// Where in the source the error was made, `file:line`.
+    /// The place in the source where the error was made, `file:line`.
     package let location: String
 
     package init(

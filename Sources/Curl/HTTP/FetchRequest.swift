@@ -10,15 +10,15 @@ package struct FetchRequest: Sendable {
     package var method: Method
     /// An absolute URL in ASCII: `https`, or `http` when the host is this machine.
     package var url: String
-    /// Sent as they are. The ones that frame the message (`Host`, `Content-Length` and their kin) are refused.
+    /// Header fields, sent unchanged. Those that frame the message (`Host`, `Content-Length` and the like) are refused.
     package var headers: [(name: String, value: String)]
     /// Sent with POST alone.
     package var body: [UInt8]?
-    /// For everything: waiting for a free place, resolving, connecting, sending and receiving.
+    /// The timeout of the whole request: waiting to be in flight, resolving, connecting, sending and receiving.
     package var timeout: Duration
-    /// For resolving, connecting and the TLS handshake.
+    /// The timeout of resolving, connecting and the TLS handshake.
     package var connectTimeout: Duration
-    /// Of the response, as it comes over the wire: content codings are neither asked for nor undone.
+    /// The most bytes of the response's body as received: content codings are neither asked for nor undone.
     package var maximumBodyBytes: Int
 
     package init(
@@ -34,7 +34,7 @@ package struct FetchRequest: Sendable {
         self.maximumBodyBytes = maximumBodyBytes
     }
 
-    /// A POST of `application/x-www-form-urlencoded` that asks for JSON, as the token endpoints want it.
+    /// A POST of `application/x-www-form-urlencoded` that asks for JSON, as token endpoints expect it.
     package static func form(url: String, fields: [(String, String)]) -> FetchRequest {
         var body: [UInt8] = []
         for (name, value) in fields {

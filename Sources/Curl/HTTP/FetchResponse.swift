@@ -4,7 +4,7 @@ import Primitives
 package struct FetchResponse: Sendable {
     package let status: Int
     package let headers: FetchHeaders
-    /// As received: chunks are joined, a content coding (gzip and the like) is left as it is.
+    /// The body as received: chunks are joined, a content coding (gzip and the like) is not undone.
     package let body: [UInt8]
 
     package init(status: Int, headers: FetchHeaders = FetchHeaders(), body: [UInt8] = []) {
@@ -32,7 +32,7 @@ package struct FetchHeaders: Sendable {
         fields.filter { $0.name.isEqualWithoutCase(to: name) }.map(\.value)
     }
 
-    /// Takes one line as libcurl hands it over; a line without a colon is no field and is dropped.
+    /// Appends one line as libcurl passes it; a line without a colon is no field and is dropped.
     mutating func append(line: [UInt8]) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
         func trimmed(_ bytes: ArraySlice<UInt8>) -> String {

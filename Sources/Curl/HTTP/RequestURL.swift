@@ -1,7 +1,7 @@
 import CCurl
 
-/// A URL that passed the rules, in libcurl's parsed form. The transfer is given this very handle, so no second parser
-/// can read another host out of the same text.
+/// A validated URL in libcurl's parsed form. The transfer is given this very handle, so no second parser can read
+/// another host out of the same text.
 @safe
 struct RequestURL: ~Copyable {
     let handle: OpaquePointer
@@ -44,7 +44,7 @@ struct RequestURL: ~Copyable {
 
     var isEncrypted: Bool { part(CURLUPART_SCHEME) == "https" }
 
-    /// Empty for a part that isn't there, or that decodes to control characters.
+    /// A part of the URL; empty for one that is absent or decodes to control characters.
     func part(_ part: CURLUPart, flags: Int32 = 0) -> String {
         var text: UnsafeMutablePointer<CChar>?
         guard unsafe curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK, let text = unsafe text else {
@@ -58,8 +58,8 @@ struct RequestURL: ~Copyable {
         unsafe curl_url_set(handle, part, nil, 0)
     }
 
-    /// libcurl has already brought every spelling of an IPv4 address to four decimal parts, and it never asks a name
-    /// server for `localhost`.
+    /// Whether the host is this machine. libcurl has already normalized every form of an IPv4 address to four decimal
+    /// parts, and it never asks a name server for `localhost`.
     var isLoopback: Bool {
         let host = part(CURLUPART_HOST)
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -5,7 +5,7 @@ import CCurl
 struct EasyHandle: ~Copyable {
     let pointer: UnsafeMutableRawPointer
 
-    /// Once per process; `static let` makes the callers wait for the first.
+    /// libcurl's initialization, once per process; `static let` makes concurrent callers wait for the first.
     static let libraryIsReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     init() throws(FetchError) {
@@ -63,22 +63,22 @@ struct EasyHandle: ~Copyable {
         try check(unsafe ccurl_easy_set_list(pointer, option, list.first))
     }
 
-    /// Lets neither the environment nor the files of the machine steer what is done here, and neither signals nor a slow
-    /// resolver reach the thread.
+    /// Makes the transfer independent of the environment and the files of the machine, and the thread of signals and of
+    /// a slow resolver.
     func isolate() throws(FetchError) {
         try set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         // Empty rather than absent: absent means "ask the environment".
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOSIGNAL, 1)
-        // Without it, ending a transfer that still resolves its host blocks the thread, and everyone on it, until
+        // Without it, ending a transfer that still resolves its host blocks the thread, and all its transfers, until
         // the resolver gives up.
         try set(CURLOPT_QUICK_EXIT, 1)
     }
 
-    /// Where TLS is spoken, the peer has to prove the host that was asked for.
+    /// Requires TLS peers to prove the requested host by their certificate, and TLS 1.2 at least.
     ///
     /// - Parameter caBundlePath: a PEM file of trusted certificates in place of the system's.
-    func requireProof(trusting caBundlePath: String?) throws(FetchError) {
+    func verifyPeer(trusting caBundlePath: String?) throws(FetchError) {
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
         try set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
@@ -87,7 +87,7 @@ struct EasyHandle: ~Copyable {
         try clear(CURLOPT_CAPATH)
     }
 
-    /// Runs the transfer to its end, on this thread.
+    /// Runs the transfer to its end on this thread, blocking it.
     func perform() -> CURLcode {
         unsafe curl_easy_perform(pointer)
     }

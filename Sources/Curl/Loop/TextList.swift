@@ -1,7 +1,7 @@
 import CCurl
 import Primitives
 
-/// Texts as libcurl takes several: header lines, recipients.
+/// A libcurl string list (`curl_slist`): header lines, recipients.
 @safe
 struct TextList: ~Copyable {
     private(set) var first: UnsafeMutablePointer<curl_slist>?
@@ -24,7 +24,7 @@ struct TextList: ~Copyable {
             !framing.contains(where: { $0.isEqualWithoutCase(to: name) }),
             value.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) })
         else { throw FetchError(.invalidHeader, detail: "a header field was refused") }
-        // `name:` would mean to libcurl: leave this field out. `name;` is its spelling of an empty value.
+        // To libcurl, `name:` means to leave this field out. `name;` is its notation for an empty value.
         let isEmpty = value.utf8.allSatisfy { $0 == 0x09 || $0 == 0x20 }
         try append(isEmpty ? "\(name);" : "\(name): \(value)")
     }

@@ -1,6 +1,6 @@
 import CCurl
 
-/// One request on its way through libcurl, and what has come back of it so far.
+/// One request in libcurl, and what has been received of its response so far.
 ///
 /// Sendable because it has one owner at a time: the caller builds it and hands it over through the loop's mutex; from
 /// then on the loop's thread alone touches it, libcurl's callbacks included.
@@ -32,7 +32,7 @@ final class Transfer: @unchecked Sendable {
         url = try RequestURL.parse(request.url)
         var lines = TextList()
         for (name, value) in request.headers { try lines.append(name: name, value: value) }
-        // Or else libcurl waits up to a second for "100 Continue" before it sends a body of more than a megabyte.
+        // Otherwise libcurl waits up to a second for "100 Continue" before it sends a body of more than a megabyte.
         try lines.append("Expect:")
         headerLines = lines
         requestBody = request.method == .post ? request.body ?? [] : []
@@ -44,14 +44,14 @@ final class Transfer: @unchecked Sendable {
         try easy.set(url: url)
         try easy.set(CURLOPT_HTTPHEADER, headerLines)
         try easy.set(CURLOPT_CONNECTTIMEOUT_MS, milliseconds: min(request.connectTimeout, request.timeout))
-        try describe(request.method)
-        try listen()
+        try setMethod(request.method)
+        try installCallbacks()
     }
 
     @unsafe
     var handle: UnsafeMutableRawPointer { unsafe easy.pointer }
 
-    /// What libcurl calls this transfer by: the address of its handle.
+    /// The identity by which libcurl reports this transfer: the address of its handle.
     var id: UInt { unsafe UInt(bitPattern: easy.pointer) }
 
     func answer(to continuation: CheckedContinuation<Outcome, Never>) {
@@ -60,8 +60,8 @@ final class Transfer: @unchecked Sendable {
 
     // MARK: Set-up
 
-    /// What a request of ours may do at all. libcurl has far more protocols, environment variables and files that
-    /// steer it than a backend wants.
+    /// Restricts what the request may do: libcurl supports more protocols, and reads more environment variables and
+    /// files, than a backend needs.
     private func restrict(_ configuration: CurlFetcher.Configuration) throws(FetchError) {
         let scheme = url.isEncrypted ? "https" : "http"
         try easy.set(CURLOPT_PROTOCOLS_STR, scheme)
@@ -75,7 +75,7 @@ final class Transfer: @unchecked Sendable {
         try easy.set(CURLOPT_USERAGENT, configuration.userAgent)
 
         if url.isEncrypted {
-            try easy.requireProof(trusting: configuration.caBundlePath)
+            try easy.verifyPeer(trusting: configuration.caBundlePath)
             try easy.set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
             // A burst waits for the first handshake and shares its connection instead of opening one for each.
             try easy.set(CURLOPT_PIPEWAIT, 1)
@@ -84,7 +84,7 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    private func describe(_ method: FetchRequest.Method) throws(FetchError) {
+    private func setMethod(_ method: FetchRequest.Method) throws(FetchError) {
         switch method {
         case .get: try easy.set(CURLOPT_HTTPGET, 1)
         case .post:
@@ -99,7 +99,7 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// The context is unretained: the loop holds the transfer for as long as its handle is in the multi handle.
-    private func listen() throws(FetchError) {
+    private func installCallbacks() throws(FetchError) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         try unsafe easy.set(CURLOPT_READDATA, context: context)
         try unsafe easy.set(CURLOPT_HEADERDATA, context: context)
@@ -118,7 +118,7 @@ final class Transfer: @unchecked Sendable {
         return unsafe Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue()
     }
 
-    // MARK: libcurl's callbacks; a count that differs from what was offered makes libcurl give up
+    // MARK: libcurl's callbacks; a count that differs from what was offered makes libcurl abort the transfer
 
     @unsafe
     private func offer(_ space: UnsafeMutableRawBufferPointer) -> Int {
@@ -144,7 +144,7 @@ final class Transfer: @unchecked Sendable {
             headersAreComplete = true
         } else if !headersAreComplete {
             headers.append(line: bytes)
-        }  // else a trailer: counted, and not let near the headers (RFC 9110 §6.5.1)
+        }  // else a trailer: counted, but not merged into the headers (RFC 9110 §6.5.1)
         return line.count
     }
 
@@ -158,14 +158,14 @@ final class Transfer: @unchecked Sendable {
         return bytes.count
     }
 
-    // MARK: The end; the handle must have left the multi handle before
+    // MARK: Completion; the handle must have been removed from the multi handle before
 
     func finish(_ status: CURLcode) {
         guard status == CURLE_OK, !isTooLarge else {
             let code = isTooLarge ? .tooLarge : FetchError.Code(status, requestSent: requestSent)
             return fail(code, detail: unsafe String(cString: curl_easy_strerror(status)))
         }
-        // libcurl holds a connection that ends among the header lines to be a response without a body.
+        // libcurl takes a connection that ends within the header lines for a response without a body.
         guard headersAreComplete else { return fail(.closed, detail: "the headers were cut off") }
         let status = easy.number(CURLINFO_RESPONSE_CODE)
         resume(.success(FetchResponse(status: status, headers: headers, body: body)))

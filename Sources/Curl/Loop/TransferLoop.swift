@@ -2,19 +2,19 @@ import CCurl
 import Primitives
 import Synchronization
 
-/// The thread that drives libcurl's multi handle, and the inbox through which everyone else reaches it.
+/// The thread that drives libcurl's multi handle, and the inbox through which other threads reach it.
 ///
 /// Sendable because the multi handle is touched by its own thread alone, but for `curl_multi_wakeup`, which libcurl
 /// allows from any thread and which is called with the inbox locked, so never after the handle is gone.
 @safe
 final class TransferLoop: @unchecked Sendable {
     private struct Inbox {
-        var arrivals: [Transfer] = []
+        var submissions: [Transfer] = []
         var cancellations: [Transfer] = []
-        /// Submitted and not yet answered.
+        /// Transfers that are submitted and not yet answered.
         var outstanding = 0
         var isStopping = false
-        /// From here on there is no multi handle.
+        /// Whether the thread has ended and the multi handle is freed.
         var hasEnded = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
     }
@@ -24,7 +24,7 @@ final class TransferLoop: @unchecked Sendable {
     private let maximumInFlight: Int
     private let maximumOutstanding: Int
 
-    // The thread's own.
+    // Touched by the loop's thread alone.
     private var inFlight: [UInt: Transfer] = [:]
     private var waiting: ArraySlice<Transfer> = []
 
@@ -50,7 +50,7 @@ final class TransferLoop: @unchecked Sendable {
             if inbox.isStopping { return .stopped }
             if inbox.outstanding >= maximumOutstanding { return .busy }
             inbox.outstanding += 1
-            inbox.arrivals.append(transfer)
+            inbox.submissions.append(transfer)
             unsafe curl_multi_wakeup(multi)
             return nil
         }
@@ -83,7 +83,7 @@ final class TransferLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: The thread
+    // MARK: On the loop's thread
 
     private func run() {
         while takeInbox() {
@@ -98,45 +98,45 @@ final class TransferLoop: @unchecked Sendable {
         end()
     }
 
-    /// False when it is time to end.
+    /// Returns false once the loop is to stop.
     private func takeInbox() -> Bool {
-        let (arrivals, cancellations, isStopping) = inbox.withLock { inbox in
+        let (submissions, cancellations, isStopping) = inbox.withLock { inbox in
             defer {
-                inbox.arrivals = []
+                inbox.submissions = []
                 inbox.cancellations = []
             }
-            return (inbox.arrivals, inbox.cancellations, inbox.isStopping)
+            return (inbox.submissions, inbox.cancellations, inbox.isStopping)
         }
-        waiting.append(contentsOf: arrivals)
+        waiting.append(contentsOf: submissions)
         for transfer in cancellations {
             if inFlight[transfer.id] === transfer {
                 remove(transfer)
-                answered(1)
+                releaseCapacity(1)
                 transfer.fail(.cancelled)
             } else if let index = waiting.firstIndex(where: { $0 === transfer }) {
                 waiting.remove(at: index)
-                answered(1)
+                releaseCapacity(1)
                 transfer.fail(.cancelled)
-            }  // else it was answered before the cancellation got here
+            }  // else it was answered before the cancellation arrived
         }
         return !isStopping
     }
 
     private func expire() {
         let now = ContinuousClock.now
-        let late = inFlight.values.filter { $0.deadline <= now }
-        for transfer in late { remove(transfer) }
-        let lateWaiting = waiting.filter { $0.deadline <= now }
-        if !lateWaiting.isEmpty { waiting.removeAll { $0.deadline <= now } }
-        answered(late.count + lateWaiting.count)
-        for transfer in late + lateWaiting { transfer.fail(.timedOut) }
+        let expired = inFlight.values.filter { $0.deadline <= now }
+        for transfer in expired { remove(transfer) }
+        let expiredWaiting = waiting.filter { $0.deadline <= now }
+        if !expiredWaiting.isEmpty { waiting.removeAll { $0.deadline <= now } }
+        releaseCapacity(expired.count + expiredWaiting.count)
+        for transfer in expired + expiredWaiting { transfer.fail(.timedOut) }
     }
 
     private func startWaiting() {
         while inFlight.count < maximumInFlight, let transfer = waiting.popFirst() {
             let status = unsafe curl_multi_add_handle(multi, transfer.handle)
             guard status == CURLM_OK else {
-                answered(1)
+                releaseCapacity(1)
                 transfer.fail(.other, detail: unsafe String(cString: curl_multi_strerror(status)))
                 continue
             }
@@ -151,16 +151,16 @@ final class TransferLoop: @unchecked Sendable {
             guard unsafe message.pointee.msg == CURLMSG_DONE,
                 let transfer = unsafe inFlight[UInt(bitPattern: message.pointee.easy_handle)]
             else { continue }
-            // The message dies with the handle's place in the multi handle.
+            // The message is freed when the handle is removed from the multi handle.
             finished.append((transfer, unsafe message.pointee.data.result))
             remove(transfer)
         }
-        answered(finished.count)
+        releaseCapacity(finished.count)
         for (transfer, status) in finished { transfer.finish(status) }
     }
 
-    /// Places are given back before the answers go out: who has its answer may ask again at once.
-    private func answered(_ count: Int) {
+    /// Gives capacity back, before the answers go out: a caller that has its answer may submit again at once.
+    private func releaseCapacity(_ count: Int) {
         if count > 0 { inbox.withLock { $0.outstanding -= count } }
     }
 
@@ -169,7 +169,7 @@ final class TransferLoop: @unchecked Sendable {
         inFlight[transfer.id] = nil
     }
 
-    /// libcurl shortens it to the next of its own timers.
+    /// The timeout of `curl_multi_poll`; libcurl shortens it to the next of its own timers.
     private func millisecondsToNextDeadline() -> Int32 {
         let running = inFlight.values.lazy.map(\.deadline).min()
         let queued = waiting.lazy.map(\.deadline).min()
@@ -181,11 +181,11 @@ final class TransferLoop: @unchecked Sendable {
     }
 
     private func end() {
-        let arrivals = inbox.withLock { inbox in
-            defer { inbox.arrivals = [] }
-            return inbox.arrivals
+        let submissions = inbox.withLock { inbox in
+            defer { inbox.submissions = [] }
+            return inbox.submissions
         }
-        let outstanding = Array(inFlight.values) + waiting + arrivals
+        let outstanding = Array(inFlight.values) + waiting + submissions
         for transfer in inFlight.values { remove(transfer) }
         waiting = []
         for transfer in outstanding { transfer.fail(.stopped) }

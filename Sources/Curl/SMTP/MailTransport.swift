@@ -1,11 +1,11 @@
-/// Hands mails over to a mail server. When `send` returns, the server has taken the mail.
+/// A way to a mail server. When `send` returns, the server has accepted the mail.
 package protocol MailTransport: Sendable {
     func send(_ mail: OutgoingMail) async throws(MailTransportError)
 }
 
-/// A mail as it goes over the wire: the envelope, and what is in it.
+/// A mail as it is sent: the envelope and the message.
 package struct OutgoingMail: Sendable {
-    /// Where failures are reported to; `local@domain`.
+    /// The address that failures are reported to; `local@domain`.
     package let sender: String
     /// `local@domain`.
     package let recipient: String

@@ -1,5 +1,5 @@
-/// Why a mail was not taken. `description` is a fixed sentence, and nothing here holds a word of the server's: what it
-/// answers may quote the recipient.
+/// Why a mail was not accepted. `description` is a fixed sentence, and nothing here contains the server's text, which
+/// may quote the recipient.
 package struct MailTransportError: Error, Sendable, Equatable {
     package enum Code: String, Sendable, CaseIterable {
         /// The server won't take this mail: it answered the envelope or the message with 5xx (RFC 5321 §4.2.1).
@@ -20,7 +20,7 @@ package struct MailTransportError: Error, Sendable, Equatable {
         case resolve
         case connect
         case timedOut = "timed_out"
-        /// The connection was lost before the server had taken the mail; it may have taken it nevertheless.
+        /// The connection was lost before the server confirmed the mail; it may have accepted it nevertheless.
         case closed
         /// As many mails are being sent as the configuration allows.
         case busy
@@ -29,9 +29,9 @@ package struct MailTransportError: Error, Sendable, Equatable {
     }
 
     package let code: Code
-    /// The server's last reply, when that is what it failed by: 400 to 599.
+    /// The server's last reply code, if that is the cause: 400 to 599.
     package let reply: Int?
-    /// libcurl's own words.
+    /// libcurl's text for the error.
     package let detail: String
 
     package init(_ code: Code, reply: Int? = nil, detail: String = "") {
@@ -40,8 +40,8 @@ package struct MailTransportError: Error, Sendable, Equatable {
         self.detail = detail
     }
 
-    /// Whether the same mail would fail again. What is wrong with the server, the way to it or this service's account
-    /// there is no fault of the mail.
+    /// Whether the same mail would fail again. A failure of the server, of the network or of this service's account
+    /// there is not the mail's.
     package var isPermanent: Bool {
         switch code {
         case .refused, .invalidAddress, .internationalAddress, .tooLarge: true
@@ -50,8 +50,8 @@ package struct MailTransportError: Error, Sendable, Equatable {
         }
     }
 
-    /// For records and the log: `smtp_550`, or the name of the code.
-    package var word: String {
+    /// The reason code for records and the log: `smtp_550`, or the name of the code.
+    package var reasonCode: String {
         reply.map { "smtp_\($0)" } ?? code.rawValue
     }
 

@@ -1,20 +1,20 @@
 import CCurl
 import Primitives
 
-/// A mail server as a URL names it: `smtp://user:password@host:587`, or `smtps:` where TLS comes first. A path is the name
-/// by which this machine greets the server (RFC 5321 §4.1.1.1); the default is the machine's own.
+/// A mail server, given by a URL: `smtp://user:password@host:587`, or `smtps:` where TLS comes first. A path is the
+/// name by which this machine greets the server (RFC 5321 §4.1.1.1); the default is the machine's own.
 package struct SMTPServer: Sendable {
     package enum Security: Sendable {
-        /// TLS before anything is said (RFC 8314 §3.3).
+        /// TLS from the first byte (RFC 8314 §3.3).
         case tls
         /// STARTTLS (RFC 3207) before anything but the greeting; no mail without it.
         case startTLS
-        /// For this machine alone.
+        /// No TLS, for this machine alone.
         case none
     }
 
     package var security: Security
-    /// Without user and password.
+    /// The URL without user and password.
     let url: String
     let user: String
     let password: String
@@ -27,13 +27,13 @@ package struct SMTPServer: Sendable {
         case "smtp": security = url.isLoopback ? .none : .startTLS
         default: return nil
         }
-        let isGreeting = url.part(CURLUPART_PATH).utf8.dropFirst().allSatisfy { byte in
+        let isHostName = url.part(CURLUPART_PATH).utf8.dropFirst().allSatisfy { byte in
             byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
         }
         user = url.part(CURLUPART_USER, flags: CURLU_URLDECODE)
         password = url.part(CURLUPART_PASSWORD, flags: CURLU_URLDECODE)
         // A part that is there and decodes to nothing held control characters.
-        guard isGreeting, user.isEmpty == url.part(CURLUPART_USER).isEmpty,
+        guard isHostName, user.isEmpty == url.part(CURLUPART_USER).isEmpty,
             password.isEmpty == url.part(CURLUPART_PASSWORD).isEmpty, password.isEmpty || !user.isEmpty,
             [CURLUPART_OPTIONS, CURLUPART_QUERY, CURLUPART_FRAGMENT].allSatisfy({ url.part($0).isEmpty })
         else { return nil }
@@ -43,7 +43,7 @@ package struct SMTPServer: Sendable {
     }
 }
 
-/// Written out anywhere, it is without user and password.
+/// Printed in any way, it shows neither user nor password.
 extension SMTPServer: CustomStringConvertible, CustomReflectable {
     package var description: String { url }
     package var customMirror: Mirror { Mirror(self, children: ["url": url]) }

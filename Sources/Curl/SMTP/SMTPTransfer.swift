@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// One mail on its way through libcurl, and what the server has said to it. Lives on one thread.
+/// One mail in libcurl, and what its server has replied so far. Used by one thread alone.
 @safe
 final class SMTPTransfer {
     typealias Outcome = Result<Void, MailTransportError>
@@ -14,10 +14,10 @@ final class SMTPTransfer {
     private var bytesOffered = 0
     private let needsUTF8: Bool
     private var offersUTF8 = false
-    /// Why this side gave up.
+    /// Why this side aborted the transfer, if it did.
     private var refusal: MailTransportError.Code?
 
-    /// - Parameter mail: none to greet the server, to prove who we are, and to part.
+    /// - Parameter mail: nil to connect, authenticate and disconnect without a mail.
     init(
         _ mail: OutgoingMail?, to server: SMTPServer, configuration: SMTPTransport.Configuration
     ) throws(FetchError) {
@@ -41,7 +41,7 @@ final class SMTPTransfer {
             try easy.set(CURLOPT_CUSTOMREQUEST, "NOOP")
         }
         try authenticate(server)
-        try listen()
+        try installCallbacks()
     }
 
     // MARK: Set-up
@@ -53,11 +53,11 @@ final class SMTPTransfer {
         try easy.isolate()
         let level = server.security == .none ? CURLUSESSL_NONE : CURLUSESSL_ALL
         try easy.set(CURLOPT_USE_SSL, Int(level.rawValue))
-        try easy.requireProof(trusting: configuration.caBundlePath)
+        try easy.verifyPeer(trusting: configuration.caBundlePath)
     }
 
-    /// Of all that a server may ask for, the two that need nothing but the password. By default libcurl would also answer
-    /// with whatever Kerberos ticket or NTLM hash the machine has.
+    /// Allows only the two mechanisms that need nothing but the password. By default libcurl would also authenticate
+    /// with a Kerberos ticket or NTLM hash of the machine.
     private func authenticate(_ server: SMTPServer) throws(FetchError) {
         guard !server.user.isEmpty else { return }
         try easy.set(CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN")
@@ -66,7 +66,7 @@ final class SMTPTransfer {
     }
 
     /// The context is unretained: this object holds the handle that calls back.
-    private func listen() throws(FetchError) {
+    private func installCallbacks() throws(FetchError) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         try unsafe easy.set(CURLOPT_READDATA, context: context)
         try unsafe easy.set(CURLOPT_HEADERDATA, context: context)
@@ -76,7 +76,7 @@ final class SMTPTransfer {
         try unsafe easy.set(CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             unsafe SMTPTransfer.from(context).takeReply(UnsafeRawBufferPointer(start: bytes, count: size * count))
         }
-        // Nothing is received but replies; by default it would go to standard output.
+        // Nothing but replies is received; by default libcurl would write it to standard output.
         try unsafe easy.set(CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
     }
 
@@ -97,19 +97,19 @@ final class SMTPTransfer {
         return slice.count
     }
 
-    /// One line of a reply. A count that differs from what was offered makes libcurl give up.
+    /// One line of a reply. A count that differs from what was offered makes libcurl abort.
     @unsafe
     private func takeReply(_ line: UnsafeRawBufferPointer) -> Int {
         let bytes = unsafe Array(line)
         let text = String(decoding: bytes.dropFirst(4).filter { $0 > 0x20 }, as: UTF8.self)
         switch String(decoding: bytes.prefix(3), as: UTF8.self) {
         case "220":
-            // The greeting, or the word to begin with TLS: what was offered before counts no more (RFC 3207 §4.2).
+            // The greeting, or the reply to STARTTLS: what was offered before no longer counts (RFC 3207 §4.2).
             offersUTF8 = false
         case "250" where text.isEqualWithoutCase(to: "SMTPUTF8"):
             offersUTF8 = true
         case "354" where needsUTF8 && !offersUTF8:
-            // libcurl has sent the address all the same, and this server didn't notice. Nothing is delivered yet.
+            // libcurl has sent the address all the same, and this server accepted it. Nothing is delivered yet.
             refusal = .internationalAddress
             return 0
         default: break
@@ -140,11 +140,11 @@ final class SMTPTransfer {
         case CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM,
             CURLE_SSL_CIPHER, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS:
             return .tls
-        // Said of a refused command of the envelope, and of a connection that is gone. A server that wants to be told
-        // first who sends (RFC 4954 §6) has nothing against the mail.
+        // For a refused command of the envelope, and for a lost connection. A server that requires authentication first
+        // (RFC 4954 §6) does not refuse the mail.
         case CURLE_SEND_ERROR where [530, 534, 535, 538].contains(reply): return .notAuthenticated
         case CURLE_SEND_ERROR where reply >= 400: return reply < 500 ? .postponed : .refused
-        // Said of a refused message, and of a greeting that isn't one.
+        // For a refused message, and for a refused or malformed greeting.
         case CURLE_WEIRD_SERVER_REPLY where reply >= 400:
             guard bytesOffered > 0 else { return .notServed }
             return reply < 500 ? .postponed : .refused
@@ -153,8 +153,8 @@ final class SMTPTransfer {
         }
     }
 
-    /// Ends the connection, if one is left. QUIT is said (RFC 5321 §4.1.1.10), but libcurl would wait two minutes for the
-    /// answer to it: with nothing to be read any more it doesn't.
+    /// Ends the connection, if one is left. QUIT is sent (RFC 5321 §4.1.1.10), but libcurl would wait two minutes for
+    /// the reply to it: shutting the socket down for reading ends that wait.
     func hangUp() {
         if let socket = easy.socket { shutdown(socket, Int32(SHUT_RD)) }
     }

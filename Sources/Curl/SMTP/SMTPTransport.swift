@@ -2,18 +2,18 @@ import CCurl
 import Primitives
 import Synchronization
 
-/// Mail over libcurl, each on a connection and a thread of its own. libcurl waits for the server's verdict on a message,
-/// and for its farewell, inside of one call: in the loop that all requests share, a mail server that takes its time would
-/// hold up every one of them.
+/// Mail over libcurl, each mail on a connection and a thread of its own. libcurl waits for the server's reply to a
+/// message, and to `QUIT`, inside of one call: in the loop that all requests share, a slow mail server would delay
+/// every one of them.
 package final class SMTPTransport: MailTransport {
     package struct Configuration: Sendable {
-        /// For resolving, connecting and the TLS handshake.
+        /// The timeout of resolving, connecting and the TLS handshake.
         package var connectTimeout = Duration.seconds(5)
-        /// For everything. A process that is to end waits for it.
+        /// The timeout of the whole transfer. A process that shuts down waits for it.
         package var timeout = Duration.seconds(20)
-        /// Of one message.
+        /// The most bytes of one message.
         package var maximumBytes = 262_144
-        /// Mails on their way at once; one more is refused as `busy`.
+        /// Mails that are sent at once; one more is refused as `busy`.
         package var maximumInFlight = 16
         /// A PEM file of trusted certificates in place of the system's.
         package var caBundlePath: String?
@@ -30,7 +30,8 @@ package final class SMTPTransport: MailTransport {
         self.configuration = configuration
     }
 
-    /// A cancelled task still waits: a message that is cut off on its way may have been taken, and would be sent again.
+    /// Sends a mail. A cancelled task still waits: an interrupted message may have been accepted, and would be sent
+    /// again.
     package func send(_ mail: OutgoingMail) async throws(MailTransportError) {
         guard [mail.sender, mail.recipient].allSatisfy(Self.isAddress) else {
             throw MailTransportError(.invalidAddress)
@@ -39,20 +40,20 @@ package final class SMTPTransport: MailTransport {
         try await perform(mail)
     }
 
-    /// Greets the server, with TLS and user and password as a mail would be sent, and sends none.
+    /// Connects to the server, with TLS and authentication as for a mail, and sends none.
     package func greet() async throws(MailTransportError) {
         try await perform(nil)
     }
 
     private func perform(_ mail: OutgoingMail?) async throws(MailTransportError) {
         let outcome: SMTPTransfer.Outcome = await withCheckedContinuation { continuation in
-            guard takePlace() else { return continuation.resume(returning: .failure(MailTransportError(.busy))) }
+            guard acquirePermit() else { return continuation.resume(returning: .failure(MailTransportError(.busy))) }
             let isStarted = DedicatedThread.start("smtp") { [self] in
                 transfer(mail, answering: continuation)
-                leavePlace()
+                releasePermit()
             }
             guard !isStarted else { return }
-            leavePlace()
+            releasePermit()
             continuation.resume(returning: .failure(MailTransportError(.other, detail: "pthread_create")))
         }
         try outcome.get()
@@ -70,7 +71,7 @@ package final class SMTPTransport: MailTransport {
         }
     }
 
-    private func takePlace() -> Bool {
+    private func acquirePermit() -> Bool {
         inFlight.withLock { count in
             guard count < configuration.maximumInFlight else { return false }
             count += 1
@@ -78,7 +79,7 @@ package final class SMTPTransport: MailTransport {
         }
     }
 
-    private func leavePlace() {
+    private func releasePermit() {
         inFlight.withLock { $0 -= 1 }
     }
 

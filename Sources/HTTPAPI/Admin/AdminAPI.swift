@@ -2,10 +2,10 @@ package import Accounts
 package import HTTPServer
 package import SignIn
 
-/// What administrators call, on the private listener. Each operation needs one scope of the key that calls it; there is no
-/// way to make a route without saying which.
+/// The admin API, on the private listener. Each operation requires one scope of the calling key; a route can't be built
+/// without naming it.
 package struct AdminAPI: Sendable {
-    /// An operation, and the scope that it needs.
+    /// A route and the scope that it requires.
     package struct Operation: Sendable {
         package let scope: AdminKey.Scope
         package let route: Route
@@ -19,7 +19,7 @@ package struct AdminAPI: Sendable {
         self.administration = administration
     }
 
-    /// All of them; the table from which every operation is tested with every kind of credential.
+    /// The table of all operations. Tests call each one with every kind of credential.
     package var operations: [Operation] {
         accountOperations + identityOperations + revocationOperations + recordOperations
     }
@@ -29,12 +29,13 @@ package struct AdminAPI: Sendable {
     func operation(
         _ method: Route.Method, _ template: String, _ scope: AdminKey.Scope, _ handler: @escaping Handler
     ) -> Operation {
-        // An administrator who changes something mostly takes access away.
+        // Most changes by administrators take access away.
         let priority: Route.Priority = method == .get ? .reading : .revoking
         let route = Route(method, "/admin/v1" + template, priority: priority) { request in
             var presented: [UInt8]?
             if case .token(let token) = request.bearer { presented = token }
-            // Before anything is read of the request: to nobody else there is anything here.
+            // Authenticates before it reads anything of the request, so that other callers learn nothing from its
+            // checks.
             let administrator = try await administration.administrator(
                 presenting: presented, for: scope, client: request.caller(device: nil))
             return try await handler(request, administrator)
@@ -59,7 +60,7 @@ extension AdministrationFailure: ProblemConvertible {
     }
 }
 
-/// Why a change is made: a line of 1 to 1,024 bytes, kept in the audit trail.
+/// The reason of a change, which the audit trail keeps: one line of 1 to 1,024 bytes.
 private func reason(_ text: String) -> String? {
     1...1024 ~= text.utf8.count && !text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? text : nil
 }
@@ -71,7 +72,7 @@ extension RequestFields {
 }
 
 extension Request {
-    /// `?reason=`, of a change that has no body.
+    /// The parameter `reason` of a change without a body.
     var statedReason: String? {
         get throws(Problem) { try query { $0.optionalValue("reason", as: reason) } }
     }

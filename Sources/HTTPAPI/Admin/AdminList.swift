@@ -3,14 +3,14 @@ import HTTPServer
 import JSON
 import Primitives
 
-/// The part of a list that a query asks for.
+/// The page of a list that a query asks for.
 struct ListRange<Cursor: Sendable>: Sendable {
     let limit: Int
     let cursor: Cursor?
 }
 
 extension QueryFields {
-    /// `limit` and `cursor`. A cursor is what an answer said, given back unchanged.
+    /// The parameters `limit` and `cursor`. A cursor is the `nextCursor` of a response, sent back unchanged.
     mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> ListRange<Cursor> {
         ListRange(
             limit: optionalInteger("limit", in: 1...200) ?? 50,
@@ -20,7 +20,7 @@ extension QueryFields {
     }
 }
 
-/// Where a list goes on. On the wire its position is base64url, for nobody to build one.
+/// The position at which a list continues, encoded as base64url so that clients treat the cursor as opaque.
 protocol ListCursor: Sendable {
     static func at(_ position: String) -> Self?
     var position: String { get }
@@ -45,7 +45,7 @@ extension AccountCursor: ListCursor {
 extension AuditCursor: ListCursor {
     static func at(_ position: String) -> AuditCursor? {
         let parts = position.split(separator: " ")
-        // A time that has a form on the wire; PostgreSQL knows it too.
+        // Up to the year 9999, which RFC 3339 can express; PostgreSQL accepts these times too.
         guard parts.count == 2, let microseconds = Int64(parts[0]), 0..<253_402_300_800_000_000 ~= microseconds,
             let id = AuditEventID(String(parts[1]))
         else { return nil }

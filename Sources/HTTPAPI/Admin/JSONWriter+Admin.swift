@@ -1,7 +1,7 @@
 import Accounts
 import JSON
 
-/// The values of the admin API.
+/// Members of the admin API's values.
 extension JSONWriter {
     mutating func members(of record: AccountRecord) {
         members(of: record.account)

@@ -5,8 +5,8 @@ import JSON
 import Logging
 package import SignIn
 
-/// What Apple and Google call when something happens to a person's account there. The token authenticates the sender:
-/// nothing else of the request is believed.
+/// The endpoints that Apple and Google call with events of their accounts. The token authenticates the sender: nothing
+/// else of the request is trusted.
 package struct EventsAPI: Sendable {
     let events: ProviderEvents
 
@@ -26,13 +26,13 @@ package struct EventsAPI: Sendable {
                 }
                 return .empty(.ok)
             },
-            // Whatever its media type says: Google's isn't documented (RFC 8935 §2.1).
+            // The media type (RFC 8935 §2.1) is not checked, because Google doesn't document the one that it sends.
             Route(.post, "/v1/events/google", priority: .revoking) { request in
                 do {
                     try await events.take(request.body, from: .google)
                 } catch SignInFailure.credentialRejected(let rejection, _) {
-                    request.logger.info("an event was refused", metadata: ["reason": "\(rejection.rawValue)"])
-                    return .refusedEvent(rejection)
+                    request.logger.info("provider event rejected", metadata: ["reason": "\(rejection.rawValue)"])
+                    return .rejectedEvent(rejection)
                 }
                 return .empty(.accepted)
             },
@@ -41,8 +41,8 @@ package struct EventsAPI: Sendable {
 }
 
 extension Response {
-    /// RFC 8935 §2.3 and §2.4.
-    fileprivate static func refusedEvent(_ rejection: TokenRejection) -> Response {
+    /// The error response of RFC 8935 §2.3 and §2.4.
+    fileprivate static func rejectedEvent(_ rejection: TokenRejection) -> Response {
         let (code, description) = rejection.deliveryError
         var response = Response.json(.badRequest) { writer in
             writer.member("err", code)
@@ -54,7 +54,7 @@ extension Response {
 }
 
 extension TokenRejection {
-    /// An error code of RFC 8935 §2.4, and a sentence that says no more than it.
+    /// The error code of RFC 8935 §2.4, and a sentence that reveals no more than the code.
     fileprivate var deliveryError: (code: String, description: String) {
         switch self {
         case .keyUnknown, .signatureMismatch, .algorithmRejected:

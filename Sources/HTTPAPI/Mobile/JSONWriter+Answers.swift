@@ -3,7 +3,7 @@ import HTTPServer
 import JSON
 import SignIn
 
-/// The values of the mobile API, as clients read them.
+/// Members of the mobile API's values.
 extension JSONWriter {
     mutating func members(of signedIn: SignedIn) {
         member("status", "signedIn")
@@ -44,7 +44,7 @@ extension JSONWriter {
         member("refreshExpiresAt", session.refreshExpiresAt.rfc3339)
     }
 
-    /// - Parameter isCurrent: whether it is the asking one; `nil` when no session asks.
+    /// - Parameter isCurrent: whether it is the session of the request; `nil` when the caller has none.
     mutating func members(of session: SessionSummary, isCurrent: Bool?) {
         member("sessionId", session.id.description)
         if let isCurrent { member("current", isCurrent) }

@@ -8,7 +8,7 @@ extension MobileAPI {
         [
             Route(.post, "/v1/accounts") { request in
                 let (email, password, displayName) = try request.fields { fields in
-                    // Longer than any password may be, so that the answer is weak_password.
+                    // The limit is above that of passwords, so that a long one is answered weak_password.
                     (fields.string("email"), fields.string("password", maximumBytes: 32 * 1024), fields.displayName())
                 }
                 request.note(email: email)
@@ -69,7 +69,7 @@ extension MobileAPI {
                 return .json(.created) { $0.members(of: identity) }
             },
             Route(.delete, "/v1/account/identities/{identityId}", priority: .revoking) { request in
-                // Who is asking first: to nobody else there is anything here.
+                // Authenticates before it reads the id, so that other callers learn nothing from its checks.
                 let session = try await session(of: request)
                 let identityID = try request.parameter("identityId", as: IdentityID.init)
                 try await service.unlink(identityID, of: session, client: request.caller(device: nil))

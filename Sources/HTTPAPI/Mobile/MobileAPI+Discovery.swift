@@ -3,7 +3,7 @@ import JSON
 import SignIn
 
 extension MobileAPI {
-    /// How long our key set may be cached, in seconds.
+    /// Seconds for which caches may store our key set.
     private static let cachedSeconds = 300
 
     var discoveryRoutes: [Route] {

@@ -9,7 +9,7 @@ extension MobileAPI {
                 let (email, purpose, linkTicket) = try request.fields { fields in
                     let email = fields.string("email")
                     let purpose = try fields.choice("purpose", of: EmailCodePurpose.self)
-                    // Of no other purpose is a ticket a part.
+                    // Only `bind` takes a link ticket.
                     return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
                 }
                 request.note(email: email)

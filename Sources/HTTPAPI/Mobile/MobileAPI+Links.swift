@@ -2,7 +2,7 @@ import Accounts
 import HTTPServer
 import SignIn
 
-/// What *bind* does about another identity of the provider on the account.
+/// The resolution of a conflict in *bind*: the account has another identity of the provider.
 private enum ConflictResolution: String {
     case replace
 }
@@ -41,7 +41,7 @@ extension MobileAPI {
 
     /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body.
     ///
-    /// - Returns: `nil` for a header that holds no token, and where a fault was noted.
+    /// - Returns: `nil` for a header without a token, and after an error recorded in `fields`.
     private func proof(of request: Request, _ fields: inout RequestFields) throws -> BindCredential? {
         switch request.bearer {
         case .token(let token): return .session(token)
@@ -54,8 +54,8 @@ extension MobileAPI {
             switch (password, code) {
             case (let password?, nil): return .password(email: email, password: password)
             case (nil, let code?): return .emailCode(email: email, code: code)
-            case (nil, nil): fields.refuse("password", .required)
-            case (_?, _?): fields.refuse("emailCode", .notAllowed)
+            case (nil, nil): fields.reject("password", .required)
+            case (_?, _?): fields.reject("emailCode", .notAllowed)
             }
             return nil
         }

@@ -21,7 +21,7 @@ extension MobileAPI {
                 }
             },
             Route(.delete, "/v1/sessions/{sessionId}", priority: .revoking) { request in
-                // Who is asking first: to nobody else there is anything here.
+                // Authenticates before it reads the id, so that other callers learn nothing from its checks.
                 let session = try await session(of: request)
                 let sessionID = try request.parameter("sessionId", as: SessionID.init)
                 try await service.end(sessionID, of: session.accountID, client: request.caller(device: nil))

@@ -42,17 +42,17 @@ extension MobileAPI {
 }
 
 extension RequestFields {
-    /// What a provider's SDK gave the phone, by the names that the SDK has for it.
+    /// The credential that the app got from a provider's SDK, under the SDK's names.
     mutating func providerCredential(of provider: Provider) throws -> (ProviderCredential, Device?) {
         let (token, code) =
             switch provider {
             case .apple: ("identityToken", "authorizationCode")
             case .google: ("idToken", "serverAuthCode")
             }
-        // A token of more than this is refused before anything looks at it.
+        // A longer token is rejected before it is parsed.
         let tokenText = optionalString(token, maximumBytes: 16 * 1024)
         let codeText = optionalString(code, maximumBytes: 1024)
-        if tokenText == nil, codeText == nil { refuse(token, .required) }
+        if tokenText == nil, codeText == nil { reject(token, .required) }
         let nonce = optionalString("nonce", maximumBytes: 512)
         let clientID = optionalString("clientId", maximumBytes: 256)
         var redirectURI: String?
@@ -67,7 +67,7 @@ extension RequestFields {
         return (credential, try device())
     }
 
-    /// Apple's `fullName`: handed to the phone once, at first consent.
+    /// Apple's `fullName`, which the app gets once, at first consent.
     fileprivate mutating func fullName() throws -> DisplayName? {
         let name: DisplayName?? = try optionalObject("fullName") { name in
             DisplayName(

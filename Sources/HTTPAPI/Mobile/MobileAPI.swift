@@ -2,10 +2,10 @@ import Accounts
 package import HTTPServer
 package import SignIn
 
-/// What phones call, and the documents that verifiers of our tokens read.
+/// The API for apps, and the documents for verifiers of our tokens.
 package struct MobileAPI: Sendable {
     let service: SignInService
-    /// Where the public listener is reached, without a slash at the end.
+    /// The URL of the public listener, without a final slash.
     let publicURL: String
 
     package init(service: SignInService, publicURL: String) {
@@ -33,7 +33,7 @@ extension Request {
 }
 
 extension RequestFields {
-    /// `device`, of which every member may be absent.
+    /// The object `device`, each member of which may be absent.
     mutating func device() throws -> Device? {
         try optionalObject("device") { device in
             Device(
@@ -42,7 +42,7 @@ extension RequestFields {
         }
     }
 
-    /// `displayName`; one in which nothing is visible counts as absent.
+    /// The `displayName`; one without a visible character counts as absent.
     mutating func displayName() -> DisplayName? {
         optionalString("displayName", maximumBytes: 1024).flatMap(DisplayName.init)
     }

@@ -54,7 +54,8 @@ extension SignInFailure: ProblemConvertible {
 }
 
 extension JSONWriter {
-    /// What stands in the way, without saying more of it than its owner needs to recognise it, and what can be done.
+    /// The conflicting identity, with no more than its owner needs to recognise it, and the ways to resolve the
+    /// conflict.
     fileprivate mutating func conflict(with existing: Identity) {
         name("existing")
         beginObject()

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// What the connections of one listener share: how many requests are being handled, and whether the listener is closing.
+/// The state that the connections of one listener share: how many requests hold a permit, and whether the listener is
+/// draining.
 ///
-/// Each priority may take its share of the places only, all priorities together counted. So what can wait is refused first,
-/// and however many sign in, some places are left for whoever takes access away.
+/// Each priority gets permits up to its share of the capacity, counted over all priorities. So requests that can wait
+/// are rejected first, and however many sign-ins there are, some permits are left for requests that take access away.
 final class AdmissionController: Sendable {
     private let capacity: Int
     fileprivate let metrics: RequestMetrics
@@ -15,7 +16,7 @@ final class AdmissionController: Sendable {
         self.metrics = metrics
     }
 
-    /// A place for one more request, or `nil`.
+    /// A permit for one more request, or `nil`.
     func acquire(_ priority: Route.Priority) -> Permit? {
         guard handled.add(1, ordering: .relaxed).newValue <= priority.share(of: capacity) else {
             release()
@@ -24,32 +25,32 @@ final class AdmissionController: Sendable {
         return Permit(in: self)
     }
 
-    /// Whether one more would get a place, if nobody else took it meanwhile.
+    /// Whether `acquire` would return a permit. Another request may take it in the meantime.
     func hasPermit(for priority: Route.Priority) -> Bool {
         handled.load(ordering: .relaxed) < priority.share(of: capacity)
     }
 
     fileprivate func release() { handled.subtract(1, ordering: .relaxed) }
 
-    /// From here on each answer ends its connection.
+    /// Makes each response from now on close its connection.
     func drain() { draining.store(true, ordering: .relaxed) }
 
     var isDraining: Bool { draining.load(ordering: .relaxed) }
 }
 
-/// One of the requests that are being handled, from its arrival to its answer.
+/// The admission of one request. It counts against the capacity until it is released, at the latest when it is freed.
 final class Permit: Sendable {
     private let admission: AdmissionController
-    private let isTaken = Atomic(true)
+    private let isHeld = Atomic(true)
 
     fileprivate init(in admission: AdmissionController) {
         self.admission = admission
         admission.metrics.requestBegan()
     }
 
-    /// Once is enough, and what is dropped has left: a connection may be lost before anybody handles its request.
+    /// Has an effect once. `deinit` calls it too, because a connection may be lost before its request is handled.
     func release() {
-        guard isTaken.exchange(false, ordering: .relaxed) else { return }
+        guard isHeld.exchange(false, ordering: .relaxed) else { return }
         admission.release()
         admission.metrics.requestEnded()
     }
@@ -57,7 +58,7 @@ final class Permit: Sendable {
     deinit { release() }
 }
 
-/// Why a request is refused before anything is done for it: the reason of its log line, and of the metrics.
+/// The reason for which a request is rejected before it is handled, as the log line and the metrics name it.
 enum Overload: String, CaseIterable {
     case noPermit = "no_place"
     case waitedTooLong = "waited_too_long"
@@ -65,15 +66,15 @@ enum Overload: String, CaseIterable {
     var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue) }
 }
 
-/// Which of the requests that are refused for overload leave a line in the log: one in a second. A log that grows with the
-/// overload would be a part of it; the metrics count them all.
+/// The rate limit of log lines for overload rejections: one line per second. A log that grows with the overload would
+/// add to it; the metrics count every rejection.
 final class OverloadLog: Sendable {
-    private let state = Mutex<(quietUntil: ContinuousClock.Instant, unlogged: Int)>((.now, 0))
+    private let state = Mutex<(nextLine: ContinuousClock.Instant, unlogged: Int)>((.now, 0))
 
-    /// How many have left no line since the last that did; nil for one that leaves none itself.
-    func takeTurn(at now: ContinuousClock.Instant) -> Int? {
+    /// The number of rejections without a line since the last line, if this rejection is to be logged; `nil` if not.
+    func sample(at now: ContinuousClock.Instant) -> Int? {
         state.withLock { state in
-            guard now >= state.quietUntil else {
+            guard now >= state.nextLine else {
                 state.unlogged += 1
                 return nil
             }
@@ -82,10 +83,12 @@ final class OverloadLog: Sendable {
         }
     }
 
-    /// False when the turn is to be taken; else it is counted as one that leaves no line.
-    func passesUnlogged(at now: ContinuousClock.Instant) -> Bool {
+    /// Counts a rejection as one without a line, unless it is to be logged.
+    ///
+    /// - Returns: `false` for a rejection that is to be logged, which has to be passed to `sample`.
+    func skip(at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
-            guard now < state.quietUntil else { return false }
+            guard now < state.nextLine else { return false }
             state.unlogged += 1
             return true
         }
@@ -93,7 +96,7 @@ final class OverloadLog: Sendable {
 }
 
 extension Route.Priority {
-    /// How many requests may be handled for one more of this priority to be let in.
+    /// The number of permits up to which requests of this priority are admitted.
     fileprivate func share(of capacity: Int) -> Int {
         switch self {
         case .reading: max(1, capacity / 2)

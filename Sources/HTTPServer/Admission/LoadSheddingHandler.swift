@@ -1,29 +1,29 @@
 import NIOCore
 
-/// Refuses for overload what can be refused by its bytes, before anything is decoded.
+/// The first handler of a connection: it rejects requests for overload by their bytes, before they are decoded.
 ///
-/// Of three times as many requests as can be answered two thirds are refused, and what a refusal costs is taken from those
-/// that are answered: two fifths of it are the decoder and what stands behind it, whose memory is seldom in the
-/// processor's cache when so many connections are open. The gate knows a request that comes in one piece, and the next one
-/// behind a body in pieces. Whatever it is not sure of goes on to the decoder, and is refused behind it.
+/// At three times the capacity two thirds of the requests are rejected, and the CPU time of each rejection is lost to
+/// the requests that are admitted. Two fifths of that time are the decoder and the handlers behind it, whose memory is
+/// seldom in the processor's cache when so many connections are open. This handler recognises a request that arrives in
+/// one piece, and the next one after a body in pieces. Everything else goes to the decoder, and is rejected behind it.
 final class LoadSheddingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// Where the decoder is, as far as the bytes tell.
+    /// The position in the stream of requests, as far as the bytes show it.
     private enum Position {
         case betweenRequests
         case inBody(missingBytes: Int)
-        /// Something was not plain. What follows can't be told from its bytes, as long as the connection lasts.
+        /// A request was not plain. Where the next one begins can't be seen for the rest of the connection.
         case unknown
     }
 
-    private let refusals: PrebuiltRejections
+    private let rejections: PrebuiltRejections
     private let connection: ConnectionHandler
     private var position = Position.betweenRequests
 
-    init(refusals: PrebuiltRejections, connection: ConnectionHandler) {
-        self.refusals = refusals
+    init(rejections: PrebuiltRejections, connection: ConnectionHandler) {
+        self.rejections = rejections
         self.connection = connection
     }
 
@@ -31,16 +31,16 @@ final class LoadSheddingHandler: ChannelInboundHandler {
         let bytes = unwrapInboundIn(data)
         switch position {
         case .betweenRequests:
-            guard let request = RequestPeek(bytes.readableBytesUInt8Span, limits: refusals.limits) else {
+            guard let request = RequestPeek(bytes.readableBytesUInt8Span, limits: rejections.limits) else {
                 position = .unknown
                 break
             }
             if request.missingBytes > 0 {
                 position = .inBody(missingBytes: request.missingBytes)
             } else if connection.isIdle,
-                let reply = refusals.refusal(of: request, in: bytes.readableBytesUInt8Span)
+                let response = rejections.rejection(of: request, in: bytes.readableBytesUInt8Span)
             {
-                connection.reject(with: reply)
+                connection.reject(with: response)
                 return
             }
         case .inBody(let missingBytes):

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The refusals of plain requests for want of a place: the same answer and the same figures that `Responder` gives, of which
-/// all is made beforehand that is the same each time. One for all connections of a listener.
+/// The rejections of plain requests for which there is no permit: the same responses and metrics as `Responder`'s,
+/// rendered beforehand except for what varies. All connections of a listener share one instance.
 final class PrebuiltRejections: Sendable {
     private struct Operation {
         let requestLine: [UInt8]
@@ -15,13 +15,12 @@ final class PrebuiltRejections: Sendable {
     private let metrics: RequestMetrics
     private let log: OverloadLog
     private let date: HTTPDate
-    private let open = PrebuiltRejection(closes: false)
-    private let last = PrebuiltRejection(closes: true)
+    private let keepAlive = PrebuiltRejection(closes: false)
+    private let closing = PrebuiltRejection(closes: true)
 
     init(
         of routes: [Route], limits: ServerLimits, admission: AdmissionController, metrics: RequestMetrics,
-        log: OverloadLog,
-        date: HTTPDate
+        log: OverloadLog, date: HTTPDate
     ) {
         operations = routes.filter { $0.priority != .observing && !$0.template.contains("{") }.map { route in
             Operation(
@@ -36,25 +35,26 @@ final class PrebuiltRejections: Sendable {
         self.date = date
     }
 
-    /// The answer, which has been counted and has to be sent; `nil` when there is a place, when the route is none of those
-    /// that are known by their request line, or when the refusal is the one that leaves a line in the log.
-    func refusal(of request: RequestPeek, in bytes: Span<UInt8>) -> EncodedResponse? {
-        // What can wait the longest is refused first.
+    /// The response, already counted, which the caller has to send; `nil` when there is a permit, when the request line
+    /// is not that of a route without parameters, or when `Responder` has to log the rejection.
+    func rejection(of request: RequestPeek, in bytes: Span<UInt8>) -> EncodedResponse? {
+        // `reading` has the smallest share: while it gets permits, every priority does.
         guard !admission.hasPermit(for: .reading),
             let operation = operations.first(where: { Self.equals($0.requestLine, bytes, request.line) }),
             !admission.hasPermit(for: operation.priority)
         else { return nil }
-        let arrival = ContinuousClock.now
-        guard log.passesUnlogged(at: arrival) else { return nil }
+        let start = ContinuousClock.now
+        guard log.skip(at: start) else { return nil }
         var generator = SystemRandomNumberGenerator()
         let random: UInt64 = generator.next()
         let closes = admission.isDraining || limits.pipelinedRequests <= 1
-        let reply = (closes ? last : open).reply(
+        let seconds = Problem.Code.shortRetryAfter
+        let response = (closes ? closing : keepAlive).encoded(
             requestID: requestID(request, bytes) ?? RequestID.fresh(random: random), date: date.text(),
-            retryAfter: Problem.Code.soon.lowerBound + Int(random % UInt64(Problem.Code.soon.count)))
-        operation.series.record(Status.serviceUnavailable.rawValue, after: .now - arrival)
-        metrics.refused(for: .noPermit)
-        return reply
+            retryAfter: seconds.lowerBound + Int(random % UInt64(seconds.count)))
+        operation.series.record(Status.serviceUnavailable.rawValue, after: .now - start)
+        metrics.requestShed(for: .noPermit)
+        return response
     }
 
     private static func equals(_ text: [UInt8], _ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
@@ -67,30 +67,31 @@ final class PrebuiltRejections: Sendable {
     }
 }
 
-/// The answer to whom there is no place for, in the pieces between what differs from one to the next.
+/// The encoded 503 for want of a permit, as the constant pieces between the values that vary.
 struct PrebuiltRejection: Sendable {
     private let closes: Bool
-    /// The first five end before the date, the id, the length of the body, the seconds, and the id in the body.
+    /// The first five end where these follow: the date, the id, the length of the body, the seconds, the id in the
+    /// body.
     private let pieces: [ByteBuffer]
-    /// Of the body, without the id.
+    /// Bytes of the body without the id.
     private let length: Int
 
-    /// Made before a port is bound, from nothing but source text: no request can meet its precondition.
+    /// Runs before a port is bound, on constants alone: no request can reach its `preconditionFailure`.
     init(closes: Bool) {
-        // Marks that the rest of the answer doesn't hold.
+        // Placeholders, which the rest of the response doesn't contain.
         let (date, id, seconds) = ("<date>", "<id>", 98_765)
         var problem = Overload.noPermit.problem
         problem.retryAfter = seconds
         let response = problem.response(requestID: id)
-        let reply = response.reply(.init(requestID: id, date: date, closes: closes, omitsBody: false))
-        var rest = String(buffer: reply.bytes)[...]
+        let encoded = response.encoded(.init(requestID: id, date: date, closes: closes, omitsBody: false))
+        var rest = String(buffer: encoded.bytes)[...]
         var pieces: [ByteBuffer] = []
-        for (name, mark) in [
+        for (name, placeholder) in [
             ("Date: ", date), ("X-Request-Id: ", id), ("Content-Length: ", String(response.body.count)),
             ("Retry-After: ", String(seconds)), ("\"requestId\":\"", id),
         ] {
-            guard let range = rest.firstRange(of: name + mark) else {
-                preconditionFailure("There is no \(name)\(mark).")
+            guard let range = rest.firstRange(of: name + placeholder) else {
+                preconditionFailure("The response has no \(name)\(placeholder).")
             }
             pieces.append(ByteBuffer(string: rest[..<range.lowerBound] + name))
             rest = rest[range.upperBound...]
@@ -100,8 +101,8 @@ struct PrebuiltRejection: Sendable {
         length = response.body.count - id.utf8.count
     }
 
-    /// - Parameter requestID: one that `RequestID` has made or accepted.
-    func reply(requestID: String, date: String, retryAfter: Int) -> EncodedResponse {
+    /// - Parameter requestID: one that `RequestID` has generated or accepted.
+    func encoded(requestID: String, date: String, retryAfter: Int) -> EncodedResponse {
         var buffer = ByteBufferAllocator().buffer(capacity: 768)
         let length = length + requestID.utf8.count
         for (piece, value) in zip(pieces, [date, requestID, String(length), String(retryAfter), requestID]) {

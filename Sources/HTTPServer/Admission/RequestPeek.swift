@@ -1,16 +1,16 @@
 import Primitives
 
-/// A request whose extent can be seen without an HTTP parser.
+/// A *plain* request, whose end can be seen without an HTTP parser.
 ///
-/// It is one of HTTP/1.1 that has a body of a told length or none, keeps its connection, and waits for no interim answer; the
-/// bytes begin with it and hold nothing behind it. What is not of this kind goes to the decoder, which alone decides what is
-/// well-formed: nothing is accepted for what is found here.
+/// It is HTTP/1.1, states the length of its body or has none, keeps its connection, and expects no interim response;
+/// the bytes begin with it and hold nothing after it. Every other request goes to the decoder, which alone decides what
+/// is well-formed: nothing is accepted because of what is found here.
 struct RequestPeek {
-    /// Method, target and version, from the first byte.
+    /// The range of the request line, from the first byte.
     let line: Range<Int>
-    /// The value of `X-Request-Id`.
+    /// The range of the value of `X-Request-Id`.
     private(set) var requestID: Range<Int>?
-    /// How much of the body is still to come.
+    /// Bytes of the body that are still to come.
     private(set) var missingBytes = 0
 
     /// - Parameter limits: a request beyond them isn't plain.
@@ -48,8 +48,8 @@ struct RequestPeek {
         return nil
     }
 
-    /// What stands from there to the next CR LF; `nil` when there is none, or something else than visible characters, blanks
-    /// and tabs before it.
+    /// The range from `start` to the next CR LF; `nil` without one, or if a byte before it is no visible ASCII
+    /// character, space or tab.
     private static func line(in bytes: Span<UInt8>, from start: Int) -> Range<Int>? {
         var end = start
         while end < bytes.count, 0x20..<0x7F ~= bytes[end] || bytes[end] == 0x09 { end += 1 }
@@ -62,7 +62,7 @@ struct RequestPeek {
         return version.count == 9 && equals(bytes, version, " http/1.1")
     }
 
-    /// Whether so many bytes are this text, which is in lower case, but for the case of letters.
+    /// Case-insensitive ASCII comparison; `text` must be lower-case.
     private static func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
         guard range.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { text in
@@ -82,7 +82,7 @@ struct RequestPeek {
         }
 
         private let name: Range<Int>
-        /// From its first byte that is no blank.
+        /// The range of the value, without leading spaces and tabs.
         let value: Range<Int>
 
         init?(_ bytes: Span<UInt8>, _ line: Range<Int>) {
@@ -91,7 +91,7 @@ struct RequestPeek {
             else { return nil }
             name = line.lowerBound..<colon
             var value = colon + 1..<line.upperBound
-            while let first = value.first, Self.isBlank(bytes[first]) { value = value.dropFirst() }
+            while let first = value.first, Self.isSpace(bytes[first]) { value = value.dropFirst() }
             self.value = value
         }
 
@@ -103,14 +103,14 @@ struct RequestPeek {
             case 10 where equals(bytes, name, "connection"): .connection
             case 12 where equals(bytes, name, "x-request-id"): .requestID
             case 14 where equals(bytes, name, "content-length"): .contentLength
-            // The decoder takes it for `Connection`.
+            // The decoder treats it as `Connection`.
             case 16 where equals(bytes, name, "proxy-connection"): .other
             case 17 where equals(bytes, name, "transfer-encoding"): .other
             default: nil
             }
         }
 
-        /// Up to nine digits.
+        /// The value as a decimal number of up to nine digits.
         func number(_ bytes: Span<UInt8>) -> Int? {
             guard 1...9 ~= value.count else { return nil }
             var number = 0
@@ -122,9 +122,9 @@ struct RequestPeek {
             return number
         }
 
-        private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-        /// Of the `tchar` of RFC 9110 §5.6.2 those that names are made of.
+        /// The subset of `tchar` (RFC 9110 §5.6.2) that field names in use are made of.
         private static func isToken(_ byte: UInt8) -> Bool {
             byte.isASCIIAlphanumeric || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
         }

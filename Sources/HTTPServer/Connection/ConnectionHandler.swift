@@ -2,17 +2,17 @@ import NIOCore
 import NIOExtras
 import NIOHTTP1
 
-/// One connection, between the HTTP decoder and the task that answers it.
+/// The handler of one connection, between the HTTP decoder and the task that answers its requests.
 ///
-/// It hands up whole requests, writes the answers, keeps every deadline and ends the connection. Nobody else closes it,
-/// except when the task is cancelled.
+/// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. Only
+/// cancellation of the task closes it from outside.
 ///
 /// ```
 ///            first byte        end of header            end of body
 ///   waiting ───────────▶ header ───────────▶ body ───────────▶ answering ─┐
-///      ▲  10 s, then 60 s        10 s                30 s                 │ answer written: 30 s
+///      ▲  10 s, then 60 s        10 s                30 s                 │ response written: 30 s
 ///      └──────────────────────────────────────────────────────────────────┤
-///                                       last answer: lingering ◀──────────┘
+///                                       last response: lingering ◀────────┘
 /// ```
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
@@ -22,9 +22,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private enum Stage {
         case open
-        /// The last arrival has been handed up. Nothing is read until it is answered, and what comes in is dropped.
+        /// The last event has been dispatched. Nothing is read until it is answered, and bytes that still come in are
+        /// dropped.
         case draining
-        /// The last answer is out and our side is closed; the peer may read it in peace.
+        /// The last response is written and the output side is closed; the peer has time to read it.
         case lingering(until: NIODeadline)
     }
 
@@ -32,15 +33,15 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let admit: (ReceivedRequest, any Channel) -> Responder.Admission
     private var assembly: RequestAssembly
     private var stage = Stage.open
-    /// Arrivals that have not been answered.
+    /// Events without a response.
     private var unanswered = 0
-    /// The answer to a request that was not let in. It goes out when the burst of bytes that the request came in has been
-    /// read.
-    private var refused: EncodedResponse?
-    /// Answers that have not left the process.
+    /// The response to a request that was not admitted. It is written when the burst of bytes that the request came in
+    /// has been read.
+    private var rejection: EncodedResponse?
+    /// Responses that have not left the process.
     private var unflushed = 0
     private var discardedBytes = 0
-    /// The first bytes of a header section have come.
+    /// Whether the first bytes of a header section have come.
     private var isReceivingHeader = false
     private var peerHasFinished = false
     private var isQuiescing = false
@@ -49,14 +50,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var writeDeadline: NIODeadline?
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
 
-    /// - Parameter admit: is asked about each request that nothing else of the connection stands before.
+    /// - Parameter admit: decides on each request with no unanswered one before it on the connection.
     init(limits: ServerLimits, admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission) {
         self.limits = limits
         self.admit = admit
         self.assembly = RequestAssembly(limits: limits)
     }
 
-    // MARK: What comes in
+    // MARK: Inbound
 
     func channelActive(context: ChannelHandlerContext) {
         readDeadline = .now() + TimeAmount(limits.headerDeadline)
@@ -80,14 +81,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch step {
         case .incomplete: break
         case .awaitingContinue:
-            // An interim answer would overtake those that are owed to earlier requests; the client goes on without it.
+            // An interim response would overtake the responses to earlier requests; the client goes on without it.
             guard unanswered == 0 else { break }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
         case .complete(var request):
             if unanswered + 1 >= limits.pipelinedRequests { request.closes = true }
             receive(request, context)
-        case .refused(let problem, let requestID):
-            dispatch(.refusal(problem, requestID: requestID), isLast: true, context)
+        case .rejected(let problem, let requestID):
+            dispatch(.rejection(problem, requestID: requestID), isLast: true, context)
         }
         if case .head = part, assembly.isReceivingBody {
             readDeadline = .now() + TimeAmount(limits.bodyDeadline)
@@ -97,36 +98,37 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func receive(_ request: ReceivedRequest, _ context: ChannelHandlerContext) {
         var request = request
-        // Behind another request of its connection it looks for a place when its turn comes: a connection has one. Behind an
-        // answer that the peer has not taken it waits as all do, or whoever never reads would be sent refusals without end.
+        // A request behind another one of its connection acquires its permit when that one is answered: a connection
+        // holds one at a time. It also waits behind a response that the peer has not read: otherwise a client that
+        // never reads would be sent rejections without end.
         if isIdle {
             switch admit(request, context.channel) {
             case .admitted(let route, let permit): request.admitted = (route, permit)
-            case .refused(let reply):
-                reject(with: reply)
+            case .rejected(let response):
+                reject(with: response)
                 return
             }
         }
         dispatch(.request(request), isLast: request.closes, context)
     }
 
-    /// Nothing is unanswered or on its way out, and no body is half received. Whether a header section has begun, only the
-    /// gate knows.
+    /// Whether every request is answered, every response is written, and no body is half received. Only
+    /// `LoadSheddingHandler` knows whether a header section has begun.
     var isIdle: Bool {
         guard case .open = stage else { return false }
         return unanswered == 0 && unflushed == 0 && !assembly.isReceivingBody
     }
 
-    /// Answers a request with its refusal when this burst of bytes has been read.
+    /// Writes the rejection of a request when this burst of bytes has been read.
     /// - Precondition: `isIdle`.
-    func reject(with reply: EncodedResponse) {
-        begin(isLast: reply.closes)
-        refused = reply
+    func reject(with response: EncodedResponse) {
+        begin(isLast: response.closes)
+        rejection = response
     }
 
-    private func dispatch(_ arrival: InboundEvent, isLast: Bool, _ context: ChannelHandlerContext) {
+    private func dispatch(_ event: InboundEvent, isLast: Bool, _ context: ChannelHandlerContext) {
         begin(isLast: isLast)
-        context.fireChannelRead(wrapInboundOut(arrival))
+        context.fireChannelRead(wrapInboundOut(event))
     }
 
     private func begin(isLast: Bool) {
@@ -135,8 +137,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isLast { stage = .draining }
     }
 
-    /// Every burst of bytes ends here, also one in which the decoder found no whole header section: so this is where the
-    /// first byte of a request is seen.
+    /// Called at the end of every burst of bytes, even if the decoder found no whole header section in it: so this is
+    /// where the first byte of a request is noticed.
     func channelReadComplete(context: ChannelHandlerContext) {
         switch stage {
         case .open where unanswered > 0: readDeadline = nil
@@ -147,8 +149,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .draining: readDeadline = nil
         case .lingering: context.read()
         }
-        if let reply = refused.take() {
-            answer(with: reply, nil, context)
+        if let response = rejection.take() {
+            send(response, nil, context)
             context.flush()
         }
         arm(context)
@@ -173,16 +175,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case ByteToMessageDecoderError.dataReceivedInErrorState(_, let bytes): discard(bytes.readableBytes, context)
         case HTTPParserError.invalidEOFState: break
         case HTTPParserError.headerOverflow:
-            refuse(.malformedRequest("The header section is too large."), context)
+            rejectMalformed(.malformedRequest("The header section is too large."), context)
         case is HTTPParserError, is ByteToMessageDecoderError.PayloadTooLargeError:
-            refuse(.malformedRequest("This is not HTTP/1.1."), context)
+            rejectMalformed(.malformedRequest("This is not HTTP/1.1."), context)
         default: context.close(promise: nil)
         }
     }
 
-    private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
+    private func rejectMalformed(_ problem: Problem, _ context: ChannelHandlerContext) {
         guard case .open = stage else { return }
-        dispatch(.refusal(problem, requestID: nil), isLast: true, context)
+        dispatch(.rejection(problem, requestID: nil), isLast: true, context)
     }
 
     private func discard(_ count: Int, _ context: ChannelHandlerContext) {
@@ -201,25 +203,25 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    // MARK: What goes out
+    // MARK: Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        answer(with: unwrapOutboundIn(data), promise, context)
+        send(unwrapOutboundIn(data), promise, context)
     }
 
-    private func answer(
-        with reply: EncodedResponse, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    private func send(
+        _ response: EncodedResponse, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) {
         unanswered -= 1
         unflushed += 1
-        if reply.closes { stage = .draining }
+        if response.closes { stage = .draining }
         if unflushed == 1 { writeDeadline = .now() + TimeAmount(limits.writeDeadline) }
         let flushed = context.eventLoop.makePromise(of: Void.self)
         flushed.futureResult.assumeIsolated().whenComplete { result in
-            self.flushed(isLast: reply.closes, result, context)
+            self.flushed(isLast: response.closes, result, context)
         }
         flushed.futureResult.cascade(to: promise)
-        context.write(wrapOutboundOut(reply.bytes), promise: flushed)
+        context.write(wrapOutboundOut(response.bytes), promise: flushed)
         arm(context)
     }
 
@@ -239,20 +241,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func awaitNextRequest(_ context: ChannelHandlerContext) {
-        // A next request may have begun to come in while this one was answered. Its time starts now.
+        // The next request may have begun to come in while this one was answered. Its deadline starts now.
         readDeadline = .now() + TimeAmount(assembly.isReceivingBody ? limits.bodyDeadline : limits.idleDeadline)
         closeIfDone(context)
     }
 
-    /// Closes our side only, and reads on for a while. To close both while bytes of the peer are on their way would make the
-    /// kernel reset the connection, and the peer lose an answer that it has not yet read (RFC 9112 §9.6).
-    /// When the peer closes its side as well, the channel is closed.
+    /// Closes the output side only, and reads on for a while. Closing both sides while bytes of the peer are in flight
+    /// would make the kernel reset the connection, and the peer lose a response that it has not read yet (RFC 9112
+    /// §9.6). When the peer closes its side as well, the channel is closed.
     private func linger(_ context: ChannelHandlerContext) {
         let now = NIODeadline.now()
         stage = .lingering(until: now + TimeAmount(limits.bodyDeadline))
         readDeadline = now + TimeAmount(limits.lingerDeadline)
         context.close(mode: .output, promise: nil)
-        // The task that answers takes no more requests, and reading may have stopped with it.
+        // The task reads no more requests, so back-pressure may have stopped the channel's reading.
         context.read()
     }
 
@@ -269,19 +271,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
         return min(readDeadline, writeDeadline)
     }
 
-    /// Keeps one timer for whichever deadline is nearer. A deadline that moves away leaves the timer as it is, so that a
-    /// busy connection sets none at all.
+    /// Keeps one timer for the nearer deadline. A deadline that moves later leaves the timer as it is, so that a busy
+    /// connection schedules none at all.
     private func arm(_ context: ChannelHandlerContext) {
         guard context.channel.isActive, let next = nextDeadline else { return }
         if let timer {
             guard next < timer.deadline else { return }
             timer.task.cancel()
         }
-        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: next) { self.timeIsUp(context) }
+        let task = context.eventLoop.assumeIsolated().scheduleTask(deadline: next) { self.timerFired(context) }
         timer = (task, next)
     }
 
-    private func timeIsUp(_ context: ChannelHandlerContext) {
+    private func timerFired(_ context: ChannelHandlerContext) {
         timer = nil
         let now = NIODeadline.now()
         if let nextDeadline, nextDeadline <= now {

@@ -3,16 +3,18 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// How a listener sets up each connection that it accepts, and answers what comes from it.
+/// The set-up of the connections that a listener accepts: the channel pipeline of each, and the task that answers its
+/// requests.
 struct Connections: ServerChildChannel {
     typealias Value = NIOAsyncChannel<InboundEvent, EncodedResponse>
 
     let limits: ServerLimits
     let responder: Responder
 
-    /// bytes → `LoadSheddingHandler` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task of `handle`;
-    /// the answers are written as bytes by the handler. What there is no place for comes as far as the gate when it is plain,
-    /// and as far as the handler when it isn't. There is no encoder and no upgrade: HTTP/1.1 and nothing else.
+    /// bytes → `LoadSheddingHandler` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task
+    /// of `handle`; `ConnectionHandler` writes the responses as bytes. A request without a permit gets as far as
+    /// `LoadSheddingHandler` if it is plain, and as far as `ConnectionHandler` if not. There is no encoder and no
+    /// upgrade: HTTP/1.1 only.
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
             var decoding = NIOHTTPDecoderLimitConfiguration()
@@ -22,7 +24,7 @@ struct Connections: ServerChildChannel {
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
             let connection = ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) }
             let pipeline = channel.pipeline.syncOperations
-            try pipeline.addHandler(LoadSheddingHandler(refusals: responder.refusals, connection: connection))
+            try pipeline.addHandler(LoadSheddingHandler(rejections: responder.rejections, connection: connection))
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
             try pipeline.addHandler(connection)
@@ -39,15 +41,15 @@ struct Connections: ServerChildChannel {
         let peer = Self.peer(of: channel)
         await withTaskCancellationHandler {
             do {
-                try await connection.executeThenClose { arrivals, replies in
-                    var turn = ContinuousClock.now
-                    for try await arrival in arrivals {
-                        let reply = await responder.reply(to: arrival, peer: peer, turn: turn)
-                        try await replies.write(reply)
-                        turn = .now
-                        if reply.closes { break }
+                try await connection.executeThenClose { inbound, outbound in
+                    var lastResponse = ContinuousClock.now
+                    for try await event in inbound {
+                        let response = await responder.respond(to: event, peer: peer, after: lastResponse)
+                        try await outbound.write(response)
+                        lastResponse = .now
+                        if response.closes { break }
                     }
-                    // The handler ends the connection, when the last answer has been taken.
+                    // `ConnectionHandler` closes the channel when the peer has the last response.
                     try await channel.closeFuture.get()
                 }
             } catch {

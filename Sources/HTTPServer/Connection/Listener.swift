@@ -6,17 +6,17 @@ package import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// One port with its own routes: no path of one listener answers on another.
+/// A service on one port with its own routes: no path of one listener answers on another.
 ///
-/// On graceful shutdown it goes on answering for `drain`, each answer ending its connection, while load balancers notice
-/// that `/health/ready` says 503. Then it stops accepting, lets the requests in flight finish within `finish`, and `run`
-/// returns.
+/// On graceful shutdown it goes on answering for `drain`, each response closing its connection, while load balancers
+/// notice that `/health/ready` says 503. Then it stops accepting, lets the requests in flight finish within `finish`,
+/// and `run` returns.
 package struct Listener: Service {
     package struct Configuration: Sendable {
-        /// For log lines and errors: `public`, `private`, `health`.
+        /// The name in log lines, metrics and errors: `public`, `private`, `health`.
         package var name: String
         package var host: String
-        /// 0 lets the kernel choose; `onListening` tells.
+        /// 0 lets the kernel choose; `onListening` gets the choice.
         package var port: Int
         package var limits = ServerLimits()
         package var trustedProxies = TrustedProxies.none
@@ -30,7 +30,7 @@ package struct Listener: Service {
         }
     }
 
-    /// The address can't be listened on. Tells the operator which and why.
+    /// The failure to listen on an address; the description names the address and the reason for the operator.
     package struct BindError: Error, CustomStringConvertible {
         package let description: String
 
@@ -49,8 +49,8 @@ package struct Listener: Service {
     private let onShutdown: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - metrics: where the answers are counted.
-    ///   - onListening: is told the port that is bound.
+    ///   - metrics: creates the metrics of requests and connections.
+    ///   - onListening: is called with the port that is bound.
     ///   - onShutdown: is called as soon as graceful shutdown begins, before the drain.
     package init(
         _ configuration: Configuration, routes: [Route],
@@ -75,8 +75,8 @@ package struct Listener: Service {
 
     package func run() async throws {
         let server = server()
-        // Detached, because Hummingbird's server would stop accepting as soon as it saw the shutdown of its task; ours
-        // tells it when the drain is over.
+        // Detached, because Hummingbird's server would stop accepting as soon as the graceful shutdown of its task
+        // began; `shutDown` stops it when the drain is over.
         let serving = Task.detached { try await server.run() }
         try await withTaskCancellationHandler {
             let result = await withTaskGroup(of: Void.self) { group in
@@ -85,7 +85,7 @@ package struct Listener: Service {
                 group.cancelAll()
                 return result
             }
-            // A shutdown that begins before the port is bound makes the server give up with an error of its own.
+            // A shutdown that begins before the port is bound makes the server fail with an error of its own.
             if case .failure(let error) = result, !connections.responder.admission.isDraining {
                 throw BindError(configuration, error)
             }
@@ -114,7 +114,8 @@ package struct Listener: Service {
             try await Task.sleep(for: configuration.drain)
             async let quiesced: Void = server.shutdownGracefully()
             try await Task.sleep(for: configuration.finish)
-            logger.warning("connections cut off", metadata: ["listener": .string(configuration.name)])
+            logger.warning(
+                "shutdown timed out, open connections closed", metadata: ["listener": .string(configuration.name)])
             serving.cancel()
             try await quiesced
         } catch {

@@ -2,40 +2,40 @@ import NIOCore
 import NIOHTTP1
 import Primitives
 
-/// A request as the connection hands it up: whole.
+/// A whole request, as the connection dispatches it.
 struct ReceivedRequest: Sendable {
     let head: HTTPRequestHead
     var body: ByteBuffer
-    /// No other request can follow on this connection.
+    /// Whether no other request can follow on this connection.
     var closes: Bool
-    /// When its last byte was seen.
+    /// The time at which its last byte was seen.
     var arrival = ContinuousClock.now
-    /// The route that it was admitted for on arrival, with the permit that it got; else both are looked for when the
-    /// requests before it on its connection have been answered.
+    /// The route that it was admitted for on arrival, with the permit that it got. `nil` behind other requests of its
+    /// connection: then both are determined when those have been answered.
     var admitted: (route: RouteTable.Resolution, permit: Permit?)?
 }
 
-/// What comes up from a connection. Each is answered, in order.
+/// An event that a connection dispatches to its task. Each one is answered, in order.
 enum InboundEvent: Sendable {
     case request(ReceivedRequest)
-    /// Something that is no request, or none that may go on. The connection ends with the answer.
-    case refusal(Problem, requestID: String?)
+    /// Input that is no request, or a request that may not go on. The connection closes after the response.
+    case rejection(Problem, requestID: String?)
 }
 
-/// Puts the parts of a request together and refuses what may not go on. Knows no channel and no time.
+/// The assembly of a request from its parts, which rejects what may not go on. It knows no channel and no deadline.
 ///
-/// The decoder is llhttp in its strict mode: it refuses bare LF and CR, folded lines, white space before a colon, control
-/// characters, a second `Content-Length` and one beside `Transfer-Encoding`, every malformed chunk, and every version but
-/// 1.0 and 1.1. What it lets pass and we do not is checked here.
+/// The decoder is llhttp in its strict mode: it rejects bare LF and CR, folded lines, white space before a colon,
+/// control characters, a second `Content-Length` and one beside `Transfer-Encoding`, every malformed chunk, and every
+/// version but 1.0 and 1.1. What it accepts and this service does not is checked here.
 struct RequestAssembly {
     enum Step {
         /// More parts are to come.
         case incomplete
-        /// More parts are to come as soon as the client has been told to go on (RFC 9110 §10.1.1).
+        /// More parts are to come once the client has received 100 Continue (RFC 9110 §10.1.1).
         case awaitingContinue
         case complete(ReceivedRequest)
-        /// Nothing that comes after this makes sense.
-        case refused(Problem, requestID: String?)
+        /// Nothing after this can be read as a request.
+        case rejected(Problem, requestID: String?)
     }
 
     private let limits: ServerLimits
@@ -43,7 +43,7 @@ struct RequestAssembly {
 
     init(limits: ServerLimits) { self.limits = limits }
 
-    /// A header section has come and its body has not, or not all of it.
+    /// Whether a header section has come, and its body not yet or not all of it.
     var isReceivingBody: Bool { partial != nil }
 
     mutating func receive(_ part: HTTPServerRequestPart) -> Step {
@@ -59,7 +59,7 @@ struct RequestAssembly {
 
     private mutating func begin(_ head: HTTPRequestHead) -> Step {
         if let fault = Self.fault(in: head, limits: limits) {
-            return .refused(fault, requestID: head.headers.first(name: "X-Request-Id"))
+            return .rejected(fault, requestID: head.headers.first(name: "X-Request-Id"))
         }
         partial = ReceivedRequest(head: head, body: ByteBuffer(), closes: Self.endsConnection(head))
         if head.version.minor == 1, head.headers.contains(name: "Expect"),
@@ -73,7 +73,7 @@ struct RequestAssembly {
     private mutating func append(_ bytes: ByteBuffer) -> Step {
         guard var request = partial.take() else { return .incomplete }
         guard request.body.readableBytes + bytes.readableBytes <= limits.bodyBytes else {
-            return .refused(.bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"))
+            return .rejected(.bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"))
         }
         if request.body.readableBytes == 0 {
             request.body = bytes
@@ -124,7 +124,8 @@ struct RequestAssembly {
 }
 
 extension Problem {
-    /// What can't be read as HTTP/1.1, or not within the limits. One code for all of it: no client of ours gets here.
+    /// The problem of input that is not HTTP/1.1 or exceeds the limits. One code for all of it: no client of this API
+    /// gets here.
     static func malformedRequest(_ detail: String) -> Problem {
         var problem = Problem(.invalidRequest, detail: detail)
         problem.endsConnection = true

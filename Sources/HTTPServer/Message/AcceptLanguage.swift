@@ -2,7 +2,8 @@
 package enum AcceptLanguage {
     private static let maximumTags = 16
 
-    /// The language tags by falling weight, in lower case; what isn't a tag, has no weight or is `*` is passed over.
+    /// The language tags by descending weight, in lower case. Ranges that are no tag, have weight 0 or are `*` are
+    /// skipped.
     package static func tags(_ field: String?) -> [String] {
         guard let field, field.utf8.count <= 512 else { return [] }
         let ranges = field.split(separator: ",").prefix(maximumTags).compactMap {
@@ -22,7 +23,7 @@ package enum AcceptLanguage {
             && text.utf8.allSatisfy { 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || $0 == UInt8(ascii: "-") }
     }
 
-    /// In thousandths: `q=0.8`, `q=1`, nothing.
+    /// The weight in thousandths of `q=0.8`, `q=1` or no parameter; `nil` if malformed.
     private static func weight(_ parameters: ArraySlice<String>) -> Int? {
         guard let parameter = parameters.first else { return 1000 }
         guard parameters.count == 1, let match = parameter.lowercased().wholeMatch(of: /q=(0|1)(?:\.([0-9]{0,3}))?/),

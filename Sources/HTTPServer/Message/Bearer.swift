@@ -3,11 +3,11 @@ import Primitives
 /// The credential of `Authorization: Bearer` (RFC 6750 §2.1).
 package enum Bearer: Equatable, Sendable {
     case absent
-    /// Another scheme, two fields, an empty or overlong token, or characters that no token has.
+    /// Another scheme, two fields, an empty or overlong token, or characters that no token contains.
     case malformed
     case token([UInt8])
 
-    /// As long as a header section may be.
+    /// The limit of a whole header section.
     static let maximumBytes = 16 * 1024
 
     init(_ fields: [String]) {

@@ -1,7 +1,7 @@
 import Glibc
 
-/// An IP address, with IPv4 as the IPv4-mapped part of IPv6 (RFC 4291 §2.5.5.2), so that one address has one value however
-/// it is written.
+/// An IP address, with IPv4 as the IPv4-mapped part of IPv6 (RFC 4291 §2.5.5.2), so that one address has one value
+/// however it is written.
 package struct ClientAddress: Hashable, Sendable {
     let bits: UInt128
 
@@ -28,7 +28,7 @@ package struct ClientAddress: Hashable, Sendable {
 
     var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
-    /// The network that one party usually has to itself: `198.51.100.0/24`, `2001:db8:1:2::/64`.
+    /// The network that is usually assigned to one party: `198.51.100.0/24`, `2001:db8:1:2::/64`.
     package var network: String {
         let hostBits = isIPv4 ? 8 : 64
         let prefix = ClientAddress(bits: (bits >> hostBits) << hostBits)

@@ -1,6 +1,6 @@
-/// One member of a request that can't be taken as it is: an entry of `errors` in a problem.
+/// An invalid member of a request: an entry of `errors` in a problem.
 package struct FieldError: Equatable, Sendable {
-    /// What is wrong with it. Clients may switch on these words; a test pins them.
+    /// The kind of error. Clients may switch on these values; a test pins them.
     package enum Reason: String, CaseIterable, Sendable {
         case required
         case unknown

@@ -6,7 +6,7 @@ import Synchronization
 final class HTTPDate: Sendable {
     private let cache = Mutex<(second: Int, text: String)>((-1, ""))
 
-    /// The text for now.
+    /// The text of the current second.
     func text() -> String {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

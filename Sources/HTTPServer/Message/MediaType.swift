@@ -2,8 +2,8 @@
 enum MediaType {
     static let json = "application/json"
 
-    /// Whether a `Content-Type` is this type. The only parameter that is accepted is `charset=utf-8`, as every other would
-    /// ask us to read the bytes in another way than we do.
+    /// Whether a `Content-Type` is this type. The only parameter that is accepted is `charset=utf-8`, as every other
+    /// would ask us to read the bytes in another way than we do.
     static func matches(_ contentType: String, _ expected: String) -> Bool {
         if contentType == expected { return true }
         let parts = contentType.lowercased().split(separator: ";", omittingEmptySubsequences: false).map(trimmed)

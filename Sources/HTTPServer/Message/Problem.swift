@@ -1,6 +1,6 @@
 package import JSON
 
-/// A refusal as the client sees it: `application/problem+json` (RFC 9457).
+/// An error response, `application/problem+json` (RFC 9457).
 package struct Problem: Error, Sendable {
     /// Every code that this service puts on the wire. Clients switch on them; a test pins them.
     package enum Code: String, CaseIterable, Sendable {
@@ -33,15 +33,15 @@ package struct Problem: Error, Sendable {
     /// A fixed sentence for developers. Never anything that the client sent.
     package var detail: String?
     package var errors: [FieldError]
-    /// Seconds. 429 and 503 carry `Retry-After` always, other answers when this is set.
+    /// Seconds. 429 and 503 carry `Retry-After` always, other responses when this is set.
     package var retryAfter: Int?
-    /// Why, for the log line alone: the client can't tell refusals of one code apart.
+    /// The cause, for the log line alone: the client can't distinguish problems of one code.
     package var reason: String?
     /// Writes the members that RFC 9457 §3.2 calls extensions.
     package var members: (@Sendable (inout JSONWriter) -> Void)?
     /// The value of `Allow`, which 405 carries.
     var allow: String?
-    /// The connection can't be used for another request.
+    /// Whether the connection can't be used for another request.
     var endsConnection = false
 
     package init(
@@ -105,19 +105,19 @@ extension Problem.Code {
         }
     }
 
-    /// Seconds. Who is sent away together is not to come back together.
-    static let soon = 1...3
+    /// Seconds. Jitter, so that rejected clients don't retry in lockstep.
+    static let shortRetryAfter = 1...3
 
-    /// What `Retry-After` says when nobody knows better; nil where the header is not owed.
-    private var usualRetryAfter: Int? {
+    /// The `Retry-After` of a problem without one of its own; `nil` for a status that doesn't need the header.
+    private var defaultRetryAfter: Int? {
         switch status {
         case .tooManyRequests: 60
-        case .serviceUnavailable: self == .providerUnavailable ? 5 : Int.random(in: Self.soon)
+        case .serviceUnavailable: self == .providerUnavailable ? 5 : Int.random(in: Self.shortRetryAfter)
         default: nil
         }
     }
 
-    func retryAfter(_ seconds: Int?) -> Int? { seconds ?? usualRetryAfter }
+    func retryAfter(_ seconds: Int?) -> Int? { seconds ?? defaultRetryAfter }
 }
 
 extension Problem: CustomStringConvertible, CustomDebugStringConvertible {
@@ -127,7 +127,7 @@ extension Problem: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension Problem {
-    /// The answer that says so.
+    /// The response with the problem's members as JSON.
     func response(requestID: String) -> Response {
         let body = JSONWriter.object { writer in
             writer.member("type", "/problems/" + code.rawValue)
@@ -159,14 +159,14 @@ extension Problem {
     }
 }
 
-/// An error of another layer that clients are told about. The map is an exhaustive switch, so that a new failure can't
-/// become a 500 unseen.
+/// An error of another layer that has a problem of its own. The mapping is an exhaustive switch, so that a new failure
+/// can't become a 500 unnoticed.
 package protocol ProblemConvertible: Error {
     var problem: Problem { get }
 }
 
 extension Problem {
-    /// The problem that an error of a route is; nil when nobody foresaw the error.
+    /// The problem of an error that a route has thrown; `nil` for an unexpected error.
     init?(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem

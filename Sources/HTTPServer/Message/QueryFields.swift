@@ -3,7 +3,7 @@ import Primitives
 extension Request {
     /// Reads the query through `read`, which takes from it each parameter that the operation knows.
     ///
-    /// - Throws: 400 with every fault, unknown and repeated parameters included.
+    /// - Throws: 400 with every invalid parameter, unknown and repeated ones included.
     package func query<Value>(_ read: (inout QueryFields) -> Value) throws(Problem) -> Value {
         guard var fields = QueryFields(queryText) else {
             throw Problem(.invalidRequest, detail: "The query is not well-formed.")
@@ -17,13 +17,13 @@ extension Request {
 
 /// The parameters of a query, `name=value` joined by `&`, both percent-encoded UTF-8.
 ///
-/// `+` is a plus sign, as RFC 3986 has it: the query that carries an email address must not turn it into a space.
+/// `+` is a plus sign, as in RFC 3986: in an email address it must not become a space.
 package struct QueryFields {
     private var pairs: [(name: String, value: String)] = []
     private var known: [String] = []
     private var errors: [FieldError] = []
 
-    /// Fails on what is not percent-encoded UTF-8 or decodes to a control character.
+    /// - Returns: `nil` for text that is not percent-encoded UTF-8 or decodes to a control character.
     init?(_ text: Substring?) {
         guard let text, !text.isEmpty else { return }
         for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
@@ -62,7 +62,7 @@ package struct QueryFields {
         return errors + unknown.map { FieldError(field: String($0.name.prefix(64)), reason: .unknown) }
     }
 
-    private mutating func refuse(_ name: String, _ reason: FieldError.Reason) {
+    private mutating func reject(_ name: String, _ reason: FieldError.Reason) {
         errors.append(FieldError(field: name, reason: reason))
     }
 
@@ -70,17 +70,17 @@ package struct QueryFields {
         known.append(name)
         guard let text = pairs.first(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value else { return nil }
         guard text.utf8.count <= maximumBytes else {
-            refuse(name, .tooLong)
+            reject(name, .tooLong)
             return nil
         }
         return text
     }
 
-    /// What `parse` makes of the text.
+    /// The result of `parse` for a parameter that may be absent.
     package mutating func optionalValue<Value>(_ name: String, as parse: (String) -> Value?) -> Value? {
         guard let text = optionalString(name) else { return nil }
         guard let value = parse(text) else {
-            refuse(name, .invalid)
+            reject(name, .invalid)
             return nil
         }
         return value
@@ -91,7 +91,7 @@ package struct QueryFields {
     ) -> Choice? {
         guard let text = optionalString(name) else { return nil }
         guard let value = Choice(rawValue: text), value.rawValue.utf8.elementsEqual(text.utf8) else {
-            refuse(name, .notAllowed)
+            reject(name, .notAllowed)
             return nil
         }
         return value
@@ -101,7 +101,7 @@ package struct QueryFields {
     package mutating func optionalInteger(_ name: String, in range: ClosedRange<Int>) -> Int? {
         guard let value = optionalValue(name, as: Self.integer) else { return nil }
         guard range.contains(value) else {
-            refuse(name, .outOfRange)
+            reject(name, .outOfRange)
             return nil
         }
         return value

@@ -4,11 +4,12 @@ import NIOHTTP1
 
 /// A request that has arrived whole and has been matched to its route.
 package struct Request: Sendable {
-    /// The answer carries it as `X-Request-Id`; whatever is logged or audited about the request carries it too.
+    /// The request id. The response carries it as `X-Request-Id`, and so do all log lines and audit events of the
+    /// request.
     package var id: String { context.requestID }
-    /// Whoever sent the request, as far as the proxies that we trust can tell.
+    /// The address of the client, as trusted proxies report it.
     package let client: ClientAddress
-    /// For what a handler has to say about this request.
+    /// The logger for handlers of this request.
     package let logger: Logger
     private let context: RequestContext
     private let head: HTTPRequestHead
@@ -35,9 +36,9 @@ package struct Request: Sendable {
         head.headers.first(name: name)
     }
 
-    /// What stands in the path in place of a parameter of the template.
+    /// The value of a path parameter of the template.
     ///
-    /// - Throws: 404 when it is not of the form that `parse` reads; for a client, an id that can't be is one that isn't.
+    /// - Throws: 404 when `parse` returns `nil`: to a client, a malformed id is one that does not exist.
     package func parameter<Value>(_ name: String, as parse: (String) -> Value?) throws(Problem) -> Value {
         guard let text = parameters.first(where: { $0.name == name })?.value, let value = parse(text) else {
             throw Problem(.notFound)
@@ -45,7 +46,7 @@ package struct Request: Sendable {
         return value
     }
 
-    /// The bytes of the body, whatever they are.
+    /// The bytes of the body, of any media type.
     package var body: [UInt8] { Array(content.readableBytesView) }
 
     /// The bytes of a body of this media type.
@@ -61,9 +62,9 @@ package struct Request: Sendable {
         return body
     }
 
-    /// Notes whom the request is about, for its log line; see ``PersonalText``.
+    /// Records the email of the person that the request is about, for its log line; see ``PersonalText``.
     package func note(email: String?) { context.email = email }
 
-    /// What `Authorization` says.
+    /// The credential of `Authorization`.
     package var bearer: Bearer { Bearer(head.headers["Authorization"]) }
 }

@@ -3,8 +3,8 @@ import JSON
 extension Request {
     /// Reads the JSON object of the body through `read`, which takes from it each member that the operation knows.
     ///
-    /// - Throws: 400 with every fault of the object's members, unknown ones included; 400 and 415 for a body that is no JSON
-    ///   object; what `read` throws by itself.
+    /// - Throws: 400 with every invalid member, unknown ones included; 400 and 415 for a body that is no JSON object;
+    ///   errors that `read` throws itself.
     package func fields<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value {
         let bytes = try body(as: MediaType.json)
         let object: JSONValue
@@ -22,15 +22,16 @@ extension Request {
 
 /// The members of one JSON object of a request, read by type.
 ///
-/// Faults are collected rather than thrown, so that one answer names them all: a required string that isn't there reads as
-/// `""`, and the value built of it is thrown away. `null` is a type of its own and never stands for an absent member.
+/// Errors are collected rather than thrown, so that one response names them all: a required string that is missing
+/// reads as `""`, and the value built from it is discarded. `null` is a type of its own and never stands for an absent
+/// member.
 package struct RequestFields {
-    /// Thrown where there is no stand-in to go on with. The fault itself has been noted.
-    private struct Fault: Error {}
+    /// Thrown where no placeholder exists to continue with. The field error has been recorded.
+    private struct Unreadable: Error {}
 
     private let object: JSONValue
     private let members: [(name: String, value: JSONValue)]
-    /// What stands before a name in `errors`: nothing, or the path of this object and a dot.
+    /// The prefix of names in `errors`: empty, or the path of this object and a dot.
     private let path: String
     private var known: [String] = []
     private var errors: [FieldError] = []
@@ -42,29 +43,30 @@ package struct RequestFields {
         self.path = path
     }
 
-    /// Reads everything, then refuses what nobody asked for: a member that has no meaning here must not seem to count.
+    /// Reads all members, then rejects those that were not read: a member without a meaning must not appear to have
+    /// one.
     fileprivate mutating func complete<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value {
         let value: Value
         do {
             value = try read(&self)
-        } catch is Fault {
+        } catch is Unreadable {
             throw problem
         }
-        noteUnknown()
+        rejectUnknown()
         guard errors.isEmpty else { throw problem }
         return value
     }
 
     private var problem: Problem { Problem(.invalidRequest, errors: Array(errors.prefix(16))) }
 
-    private mutating func noteUnknown() {
+    private mutating func rejectUnknown() {
         for (name, _) in members where !known.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
             errors.append(FieldError(field: path + name.prefix(64), reason: .unknown))
         }
     }
 
-    /// Notes a fault that only the operation can see, such as neither of two members being there.
-    package mutating func refuse(_ name: String, _ reason: FieldError.Reason) {
+    /// Records an error that only the operation can detect, such as both of two members being absent.
+    package mutating func reject(_ name: String, _ reason: FieldError.Reason) {
         errors.append(FieldError(field: path + name, reason: reason))
     }
 
@@ -77,69 +79,75 @@ package struct RequestFields {
 
     /// A string that may be absent.
     ///
-    /// - Parameter maximumBytes: of UTF-8.
+    /// - Parameter maximumBytes: length limit in UTF-8.
     package mutating func optionalString(_ name: String, maximumBytes: Int = 1024) -> String? {
         guard let value = member(name) else { return nil }
         guard let text = value.string else {
-            refuse(name, .wrongType)
+            reject(name, .wrongType)
             return nil
         }
         guard text.utf8.count <= maximumBytes else {
-            refuse(name, .tooLong)
+            reject(name, .tooLong)
             return nil
         }
         return text
     }
 
-    /// A string that has to be there.
+    /// A required string.
     package mutating func string(_ name: String, maximumBytes: Int = 1024) -> String {
         required(name) { fields in fields.optionalString(name, maximumBytes: maximumBytes) } ?? ""
     }
 
-    // MARK: Values of a form
+    // MARK: Parsed values
 
-    /// What `parse` makes of a string that may be absent.
+    /// The result of `parse` for a string that may be absent.
     package mutating func optionalValue<Value>(
         _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
     ) -> Value? {
         guard let text = optionalString(name, maximumBytes: maximumBytes) else { return nil }
         guard let value = parse(text) else {
-            refuse(name, .invalid)
+            reject(name, .invalid)
             return nil
         }
         return value
     }
 
-    /// What `parse` makes of a string that has to be there. Without it reading stops here.
+    /// The result of `parse` for a required string.
+    ///
+    /// - Throws: when there is none, which ends the reading.
     package mutating func value<Value>(
         _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
     ) throws -> Value {
         let value = required(name) { fields in
             fields.optionalValue(name, maximumBytes: maximumBytes, as: parse)
         }
-        guard let value else { throw Fault() }
+        guard let value else { throw Unreadable() }
         return value
     }
 
     // MARK: Choices
 
-    /// One of the cases of `Choice`, or nothing.
+    /// One of the cases of `Choice`, which may be absent.
     package mutating func optionalChoice<Choice: RawRepresentable<String>>(
         _ name: String, of choice: Choice.Type
     ) -> Choice? {
         guard let text = optionalString(name) else { return nil }
         guard let value = Choice(rawValue: text), value.rawValue.utf8.elementsEqual(text.utf8) else {
-            refuse(name, .notAllowed)
+            reject(name, .notAllowed)
             return nil
         }
         return value
     }
 
-    /// One of the cases of `Choice`. Without it reading stops here.
+    /// One of the cases of `Choice`.
+    ///
+    /// - Throws: when there is none, which ends the reading.
     package mutating func choice<Choice: RawRepresentable<String>>(
         _ name: String, of choice: Choice.Type
     ) throws -> Choice {
-        guard let value = required(name, { fields in fields.optionalChoice(name, of: choice) }) else { throw Fault() }
+        guard let value = required(name, { fields in fields.optionalChoice(name, of: choice) }) else {
+            throw Unreadable()
+        }
         return value
     }
 
@@ -148,7 +156,7 @@ package struct RequestFields {
     package mutating func optionalBool(_ name: String) -> Bool? {
         guard let value = member(name) else { return nil }
         guard let bool = value.bool else {
-            refuse(name, .wrongType)
+            reject(name, .wrongType)
             return nil
         }
         return bool
@@ -160,22 +168,22 @@ package struct RequestFields {
     ) throws -> Value? {
         guard let value = member(name) else { return nil }
         guard var fields = RequestFields(value, path: path + name + ".") else {
-            refuse(name, .wrongType)
+            reject(name, .wrongType)
             return nil
         }
         defer { errors += fields.errors }
         let result = try read(&fields)
-        fields.noteUnknown()
+        fields.rejectUnknown()
         return result
     }
 
-    /// Notes that a member is missing, unless reading it has noted another fault already.
+    /// Records that a member is missing, unless reading it has recorded another error already.
     private mutating func required<Value>(
         _ name: String, _ read: (inout RequestFields) -> Value?
     ) -> Value? {
-        let faults = errors.count
+        let count = errors.count
         let value = read(&self)
-        if value == nil, errors.count == faults { refuse(name, .required) }
+        if value == nil, errors.count == count { reject(name, .required) }
         return value
     }
 }

@@ -1,11 +1,11 @@
 import Glibc
 import Primitives
 
-/// The id under which one request is answered and logged.
+/// The id of one request, in its response and its log lines.
 enum RequestID {
     static let maximumLength = 128
 
-    /// The client's own id when it is one that may be repeated in a header and a log line: 1 to 128 of `A-Za-z0-9._-`.
+    /// The client's own id, if it is safe to repeat in a header and a log line: 1 to 128 of `A-Za-z0-9._-`.
     static func accepted(_ text: String) -> String? {
         let bytes = text.utf8
         guard 1...maximumLength ~= bytes.count, bytes.allSatisfy({ $0.isURLUnreserved && $0 != UInt8(ascii: "~") })
@@ -22,7 +22,7 @@ enum RequestID {
         return fresh(random: generator.next())
     }
 
-    /// - Parameter random: of which two bits are not used.
+    /// - Parameter random: random bits, two of which are not used.
     static func fresh(random: UInt64) -> String {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

@@ -1,24 +1,24 @@
 import NIOCore
 
-/// An answer in the form in which it goes to the connection.
+/// A response as the bytes that go to the connection.
 struct EncodedResponse: Sendable {
     var bytes: ByteBuffer
-    /// The connection ends with this answer.
+    /// Whether the connection closes after this response.
     var closes: Bool
 }
 
 extension Response {
-    /// Everything but the answer itself that its bytes depend on.
+    /// The values besides the response itself that its bytes depend on.
     struct Framing {
         let requestID: String
         let date: String
         let closes: Bool
-        /// The answer to HEAD: the header section alone, with the length that the body would have had.
+        /// Whether it answers HEAD: the header section alone, with the length that the body would have.
         let omitsBody: Bool
     }
 
     /// The message of RFC 9112 in one buffer, so that it goes out in one write.
-    func reply(_ framing: Framing) -> EncodedResponse {
+    func encoded(_ framing: Framing) -> EncodedResponse {
         var buffer = ByteBufferAllocator().buffer(capacity: 384 + body.count)
         buffer.writeString("HTTP/1.1 ")
         buffer.writeString(String(status.rawValue))
@@ -53,8 +53,8 @@ extension Response {
         return EncodedResponse(bytes: buffer, closes: framing.closes)
     }
 
-    /// A value may carry text that came from outside (a redirect, say). Filtering bytes, not characters, is what keeps
-    /// CR LF, which is one Swift `Character`, from ending the field.
+    /// A value may contain text from outside (a redirect, for example). Filtering bytes, not characters, keeps CR LF,
+    /// which is one Swift `Character`, from ending the field.
     private static func fieldByte(_ byte: UInt8) -> UInt8 {
         byte == 0x09 || 0x20..<0x7F ~= byte ? byte : UInt8(ascii: "?")
     }

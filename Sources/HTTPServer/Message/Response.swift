@@ -1,11 +1,11 @@
 package import JSON
 
-/// What a route answers. The headers that every answer carries are added when it is written.
+/// The response of a route. Headers that every response carries are added when it is encoded.
 package struct Response: Sendable {
-    /// Whether an answer may be stored by a cache on its way.
+    /// Whether caches may store a response.
     package enum Caching: Sendable, Equatable {
         case noStore
-        /// `public, max-age=…`, in seconds: for what is the same for everybody.
+        /// `public, max-age=…`, in seconds: for documents that are the same for every client.
         case shared(seconds: Int)
     }
 
@@ -13,7 +13,7 @@ package struct Response: Sendable {
     package var contentType: String?
     package var body: [UInt8]
     package var caching: Caching
-    /// Further header fields; their names are never those that the writer adds by itself.
+    /// Further header fields, never those that every response carries.
     package var headers: [(name: String, value: String)] = []
 
     package init(_ status: Status, contentType: String? = nil, body: [UInt8] = [], caching: Caching = .noStore) {
@@ -30,7 +30,7 @@ package struct Response: Sendable {
         Response(status, contentType: "application/json", body: JSONWriter.object(write), caching: caching)
     }
 
-    /// An answer that is nothing but its status.
+    /// A response without a body.
     package static func empty(_ status: Status = .noContent) -> Response {
         Response(status)
     }

@@ -1,4 +1,4 @@
-/// The `traceparent` field of a request (W3C Trace Context): of which trace it is a part, and of whose call.
+/// The `traceparent` field of a request (W3C Trace Context): the trace that it is part of, and the caller's span.
 ///
 /// ```
 /// 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
@@ -10,14 +10,14 @@ struct TraceParent: Hashable, Sendable {
     /// 16 hexadecimal digits, lower case: the caller's span.
     let parentID: String
 
-    /// Of several fields none counts: nobody can say which of them is the caller's.
+    /// Several fields are ignored, as it is unknown which of them is the caller's.
     init?(fields: [String]) {
         guard fields.count == 1 else { return nil }
         self.init(fields[0])
     }
 
-    /// - Returns: nil for what is not of the form. A version that we don't know is read as §3.2.4 says: its first four
-    ///   parts are those of version 00, and more may follow after a further `-`.
+    /// - Returns: `nil` if malformed. An unknown version is read as §3.2.4 says: its first four parts are those of
+    ///   version 00, and more may follow after a further `-`.
     init?(_ text: String) {
         let bytes = Array(text.utf8)
         guard bytes.count >= 55, [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),

@@ -1,4 +1,4 @@
-/// The networks whose `X-Forwarded-For` is believed.
+/// The networks whose `X-Forwarded-For` is trusted.
 package struct TrustedProxies: Equatable, Sendable {
     private struct Network: Equatable, Sendable {
         let prefix: UInt128
@@ -9,7 +9,7 @@ package struct TrustedProxies: Equatable, Sendable {
 
     private let networks: [Network]
 
-    /// Nobody is believed.
+    /// No proxy is trusted.
     package static let none = TrustedProxies(networks: [])
 
     private init(networks: [Network]) { self.networks = networks }
@@ -33,9 +33,9 @@ package struct TrustedProxies: Equatable, Sendable {
         networks.contains { $0.contains(address) }
     }
 
-    /// The address of the client: that of the peer, unless the peer is a trusted proxy. Then the list of `X-Forwarded-For`
-    /// is walked from its end, where the trusted proxies write, to the first address that is none of theirs. What stands
-    /// further left was written by the client itself.
+    /// The address of the client: that of the peer, unless the peer is a trusted proxy. Then the list of
+    /// `X-Forwarded-For` is read from its end, where the trusted proxies append, to the first address that is none of
+    /// theirs. Everything further left was written by the client itself.
     func client(of peer: ClientAddress, forwardedFor fields: [String]) -> ClientAddress {
         var client = peer
         for hop in fields.joined(separator: ",").split(separator: ",").reversed() {
@@ -45,7 +45,7 @@ package struct TrustedProxies: Equatable, Sendable {
         return client
     }
 
-    /// One entry of the list; some proxies write the port too, and IPv6 then stands in brackets.
+    /// The address in one entry of the list. Some proxies write the port too, and then IPv6 in brackets.
     private static func address(_ entry: Substring) -> ClientAddress? {
         let text = String(entry.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
         if let address = ClientAddress(text) { return address }

@@ -1,4 +1,4 @@
-/// What monitoring reads: the figures of this process in the Prometheus text format, written anew for each request.
+/// The `/metrics` page: the metrics of this process in the Prometheus text format, rendered for each request.
 package struct MetricsPage: Sendable {
     private let render: @Sendable () async -> String
 

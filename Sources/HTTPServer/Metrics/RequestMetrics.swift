@@ -1,9 +1,10 @@
 import Metrics
 
-/// Counts what a listener answers and how long it takes, by route, and what it is busy with.
+/// The metrics of a listener: responses and their duration by route, requests in flight, open connections, shed
+/// requests.
 ///
-/// Every series is made with the routes: none can come into being by what a client sends, a request costs one look-up, and a
-/// first refusal is a step from 0 that a rate can see. What was matched to no route has `-` for route and method.
+/// Every series is created with the routes: no client can create one, a request costs one look-up, and the first
+/// rejection is a step from 0 that `rate` can see. Requests that match no route have `-` for route and method.
 struct RequestMetrics: Sendable {
     fileprivate struct Operation: Hashable {
         var method = "-"
@@ -14,12 +15,12 @@ struct RequestMetrics: Sendable {
         private static let classes = 2...5
         private let time: Timer
         /// One for each class of status.
-        private let answers: [Counter]
+        private let responses: [Counter]
 
         fileprivate init(_ operation: Operation, _ factory: any MetricsFactory) {
             let dimensions = [("method", operation.method), ("route", operation.route)]
             time = Timer(label: "countersign_http_request_seconds", dimensions: dimensions, factory: factory)
-            answers = Self.classes.map {
+            responses = Self.classes.map {
                 Counter(
                     label: "countersign_http_requests_total", dimensions: dimensions + [("status", "\($0)xx")],
                     factory: factory)
@@ -29,7 +30,7 @@ struct RequestMetrics: Sendable {
         func record(_ status: Int, after duration: Duration) {
             time.record(duration: duration)
             let status = status / 100
-            if Self.classes.contains(status) { answers[status - Self.classes.lowerBound].increment() }
+            if Self.classes.contains(status) { responses[status - Self.classes.lowerBound].increment() }
         }
     }
 
@@ -61,10 +62,10 @@ struct RequestMetrics: Sendable {
     func requestBegan() { inFlight.increment() }
     func requestEnded() { inFlight.decrement() }
 
-    func refused(for overload: Overload) { shed[overload]?.increment() }
+    func requestShed(for overload: Overload) { shed[overload]?.increment() }
 
     func record(_ record: RequestRecord) {
-        // HEAD is answered by the route of GET, and counts as one.
+        // HEAD is answered by the route of GET, and counted as GET.
         let method = record.method == "HEAD" ? Route.Method.get.rawValue : record.method
         let series = operations[Operation(method: method, route: record.route)] ?? unmatched
         series.record(record.status, after: record.duration)

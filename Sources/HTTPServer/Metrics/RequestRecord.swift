@@ -1,20 +1,20 @@
 import Logging
 import Primitives
 
-/// A request and its answer, as the log and the metrics tell of them. Of what a client chose it holds what is personal and
-/// marked as that, and nothing else: no path, query, body or header.
+/// A request and its response, as the log and the metrics record them. Of the client's input it holds personal data
+/// marked as such, and nothing else: no path, query, body or header.
 struct RequestRecord: Sendable {
     let method: String
-    /// The template of the route; `-` when the request was matched to none.
+    /// The template of the route; `-` if the request matched none.
     let route: String
     let status: Int
     let duration: Duration
     let code: Problem.Code?
     let reason: String?
-    /// `nil` when nobody looked: the request was refused before.
+    /// `nil` if the request was rejected before the address was determined.
     let client: ClientAddress?
     let email: String?
-    /// Requests refused for overload that left no line, since the last that did.
+    /// Requests rejected for overload without a line, since the last one with a line.
     var unlogged = 0
 
     /// Writes the one line of the request, in its context.

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that is replaced as a whole while others read it. Whoever has read it keeps what it has read.
+/// A value that is replaced as a whole while others read it. A reader keeps the value that it has read.
 package final class Reloadable<Value: Sendable>: Sendable {
     private let stored: Mutex<Value>
 
@@ -15,9 +15,10 @@ package final class Reloadable<Value: Sendable>: Sendable {
 }
 
 extension Reloadable<[Route]> {
-    /// The same operations for a listener, each carried out by the handler that is there when the request comes, to its end.
+    /// The same operations for a listener. Each request is handled, to its end, by the handler that is current when it
+    /// comes.
     ///
-    /// - Precondition: only handlers are replaced: the tables that follow have the same operations in the same order.
+    /// - Precondition: only handlers are replaced: later tables have the same operations in the same order.
     package var routes: [Route] {
         value.enumerated().map { index, route in
             route.handled { [self] request in try await value[index].handler(request) }

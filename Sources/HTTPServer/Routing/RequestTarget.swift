@@ -1,10 +1,10 @@
 /// The path and the query of a request target (RFC 9112 §3.2).
 ///
-/// Nothing is decoded, joined or normalised: every path that we serve has one spelling, and any other, with `%2F`, `//`,
-/// `..` or a final slash in it, is simply not found. So no proxy in front of us can see another path than we do.
+/// Nothing is decoded, joined or normalised: every path that we serve has one spelling, and any other, with `%2F`,
+/// `//`, `..` or a final slash in it, is not found. So no proxy in front of us can see another path than we do.
 struct RequestTarget: Equatable {
     let path: Substring
-    /// What follows the first `?`; nil without one.
+    /// The part after the first `?`; `nil` without one.
     let query: Substring?
 
     init(_ target: String) {

@@ -1,7 +1,8 @@
 import Logging
 import NIOHTTP1
 
-/// Answers what comes up from a connection: request id, route, admission, handler, map of errors, headers, log line, figures.
+/// The processing of an event to its response: request id, route, admission, handler, error mapping, headers, log line,
+/// metrics.
 struct Responder: Sendable {
     let routes: RouteTable
     let admission: AdmissionController
@@ -11,13 +12,12 @@ struct Responder: Sendable {
     let metrics: RequestMetrics
     private let date = HTTPDate()
     private let overloadLog = OverloadLog()
-    /// For requests that are refused undecoded.
-    let refusals: PrebuiltRejections
+    /// For requests that are rejected undecoded.
+    let rejections: PrebuiltRejections
 
     init(
         routes: [Route], limits: ServerLimits, admission: AdmissionController, trustedProxies: TrustedProxies,
-        logger: Logger,
-        metrics: RequestMetrics
+        logger: Logger, metrics: RequestMetrics
     ) {
         self.routes = RouteTable(routes)
         self.admission = admission
@@ -25,7 +25,7 @@ struct Responder: Sendable {
         self.trustedProxies = trustedProxies
         self.logger = logger
         self.metrics = metrics
-        self.refusals = PrebuiltRejections(
+        self.rejections = PrebuiltRejections(
             of: routes, limits: limits, admission: admission, metrics: metrics, log: overloadLog, date: date)
     }
 
@@ -37,15 +37,15 @@ struct Responder: Sendable {
         var overload: Overload?
     }
 
-    /// What becomes of a request that nothing else of its connection stands before.
+    /// The decision on a request with no unanswered one before it on its connection.
     enum Admission {
         /// It is dispatched, with its permit when it needs one.
         case admitted(RouteTable.Resolution, Permit?)
-        case refused(EncodedResponse)
+        case rejected(EncodedResponse)
     }
 
-    /// Decided by whoever has read the request, without a task: of three times what can be done two thirds are refused, so
-    /// that a refusal has to cost next to nothing.
+    /// Decides on the event loop that has read the request, without a task: at three times the capacity two thirds of
+    /// the requests are rejected, so a rejection has to cost next to nothing.
     func admit(_ received: ReceivedRequest, peer: @autoclosure () -> ClientAddress) -> Admission {
         let method = Route.Method(received.head.method)
         let path = RequestTarget(received.head.uri).path
@@ -55,22 +55,24 @@ struct Responder: Sendable {
         let context = Self.context(of: received)
         let client = client(peer(), received.head.headers)
         return RequestContext.$current.withValue(context) {
-            let outcome = refusal(for: .noPermit, route: route.template, client: client, in: context)
-            return .refused(finish(outcome, of: received, in: context, since: received.arrival))
+            let outcome = rejection(for: .noPermit, route: route.template, client: client, in: context)
+            return .rejected(finish(outcome, of: received, in: context, since: received.arrival))
         }
     }
 
-    /// - Parameter turn: since when nothing else of the same connection is being answered.
-    func reply(to arrival: InboundEvent, peer: ClientAddress, turn: ContinuousClock.Instant) async -> EncodedResponse {
-        switch arrival {
+    /// - Parameter lastResponse: the time of the previous response on the connection, or of its opening.
+    func respond(
+        to event: InboundEvent, peer: ClientAddress, after lastResponse: ContinuousClock.Instant
+    ) async -> EncodedResponse {
+        switch event {
         case .request(let received):
-            let start = max(turn, received.arrival)
+            let start = max(lastResponse, received.arrival)
             let context = Self.context(of: received)
             return await RequestContext.$current.withValue(context) {
                 let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
                 return finish(outcome, of: received, in: context, since: start)
             }
-        case .refusal(let problem, let requestID):
+        case .rejection(let problem, let requestID):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
             return RequestContext.$current.withValue(context) {
                 let response = problem.response(requestID: context.requestID)
@@ -85,14 +87,14 @@ struct Responder: Sendable {
             requestID: id(headers.first(name: "X-Request-Id")), trace: TraceParent(fields: headers["traceparent"]))
     }
 
-    /// - Parameter received: `nil` for what was no request; the connection ends with the answer.
+    /// - Parameter received: `nil` for input that was no request; the connection closes after the response.
     private func finish(
         _ outcome: Outcome, of received: ReceivedRequest?, in context: RequestContext,
         since start: ContinuousClock.Instant
     ) -> EncodedResponse {
         let method = received?.head.method.rawValue ?? "-"
         let closes = received?.closes ?? true || admission.isDraining || outcome.problem?.endsConnection == true
-        let reply = outcome.response.reply(
+        let encoded = outcome.response.encoded(
             Response.Framing(
                 requestID: context.requestID, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
         let now = ContinuousClock.now
@@ -101,12 +103,12 @@ struct Responder: Sendable {
             code: outcome.problem?.code, reason: outcome.problem?.reason, client: outcome.client, email: context.email)
         metrics.record(record)
         if let overload = outcome.overload {
-            metrics.refused(for: overload)
-            guard let unlogged = overloadLog.takeTurn(at: now) else { return reply }
+            metrics.requestShed(for: overload)
+            guard let unlogged = overloadLog.sample(at: now) else { return encoded }
             record.unlogged = unlogged
         }
         record.log(to: logger)
-        return reply
+        return encoded
     }
 
     private static func id(_ incoming: String?) -> String {
@@ -131,12 +133,12 @@ struct Responder: Sendable {
             case .found(let match, let parameters):
                 route = match.template
                 guard waited <= queueTimeout || match.priority == .observing else {
-                    return refusal(for: .waitedTooLong, route: route, client: client, in: context)
+                    return rejection(for: .waitedTooLong, route: route, client: client, in: context)
                 }
-                // One behind another of its connection has none yet.
+                // A request behind another one of its connection has no permit yet.
                 permit = permit ?? admission.acquire(match.priority)
                 guard permit != nil else {
-                    return refusal(for: .noPermit, route: route, client: client, in: context)
+                    return rejection(for: .noPermit, route: route, client: client, in: context)
                 }
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
@@ -144,13 +146,13 @@ struct Responder: Sendable {
                 return Outcome(response: try await match.handler(request), route: route, client: client)
             }
         } catch {
-            let problem = Problem(error) ?? unforeseen(error, route: route)
+            let problem = Problem(error) ?? unexpected(error, route: route)
             return Outcome(
                 response: problem.response(requestID: id), route: route, problem: problem, client: client)
         }
     }
 
-    private func refusal(
+    private func rejection(
         for overload: Overload, route: String, client: ClientAddress, in context: RequestContext
     ) -> Outcome {
         let problem = overload.problem
@@ -164,12 +166,12 @@ struct Responder: Sendable {
         return trustedProxies.client(of: peer, forwardedFor: headers["X-Forwarded-For"])
     }
 
-    /// Clients learn the request id and nothing else. The log gets what the error says for debugging, which for the errors
-    /// of this project never holds what a client sent; control characters of any other don't reach the line.
-    private func unforeseen(_ error: any Error, route: String) -> Problem {
+    /// Clients get the request id and nothing else. The log gets the error's debug description, which for the errors of
+    /// this project never contains input of a client; control characters of any other error don't reach the line.
+    private func unexpected(_ error: any Error, route: String) -> Problem {
         let text = String(
             String(reflecting: error).unicodeScalars.prefix(1000).map { $0.value < 0x20 ? " " : Character($0) })
-        logger.error("unforeseen error", metadata: ["error": .string(text), "route": .string(route)])
+        logger.error("request failed unexpectedly", metadata: ["error": .string(text), "route": .string(route)])
         return Problem(.internalError)
     }
 }

@@ -1,4 +1,4 @@
-/// One operation: a method, a path and what answers it.
+/// One operation: a method, a path and the handler that answers it.
 ///
 /// The template is a path of literal segments and parameters: `/v1/sessions/{sessionId}`.
 package struct Route: Sendable {
@@ -10,15 +10,15 @@ package struct Route: Sendable {
         case delete = "DELETE"
     }
 
-    /// What is refused first when not everything can be answered.
+    /// The order in which requests are rejected under overload, the first to be rejected first.
     package enum Priority: Sendable {
-        /// Shows something that can be looked at later.
+        /// Reads something that can be read later.
         case reading
-        /// Lets somebody in, or on.
+        /// Signs in, or continues a session.
         case signingIn
-        /// Takes access away, or tells that it is to be taken away.
+        /// Takes access away, or announces that it has to be, as a provider's event does.
         case revoking
-        /// Health, metrics and our key set, which are never refused.
+        /// Health, metrics and our key set, which are never rejected.
         case observing
     }
 

@@ -2,12 +2,12 @@ import Primitives
 
 /// The operations of one listener, found by method and path.
 ///
-/// A tree of path segments. A literal segment wins over a parameter, and there is no going back: `/sessions/revoke` is
-/// never tried as `/sessions/{sessionId}`, whatever the method.
+/// A tree of path segments. A literal segment wins over a parameter, without backtracking: `/sessions/revoke` is never
+/// tried as `/sessions/{sessionId}`, whatever the method.
 struct RouteTable: Sendable {
     enum Resolution {
         case found(Route, parameters: [(name: String, value: String)])
-        /// The path exists; `allow` lists the methods that it knows.
+        /// The path exists; `allow` lists its methods.
         case methodNotAllowed(allow: String)
         case notFound
     }
@@ -20,14 +20,14 @@ struct RouteTable: Sendable {
 
     private struct Operation: Sendable {
         let route: Route
-        /// In the order in which they stand in the template.
+        /// In the order of the template.
         let parameterNames: [String]
     }
 
     private var nodes = [Node()]
 
-    /// - Precondition: each template is well-formed and no two routes are one operation. The tables are written in source
-    ///   and built before a port is bound, so no request can meet this.
+    /// - Precondition: each template is well-formed and no two routes are one operation. The tables are written in
+    ///   source and built before a port is bound, so no request can violate it.
     init(_ routes: [Route]) {
         for route in routes { add(route) }
     }

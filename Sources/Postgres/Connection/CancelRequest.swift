@@ -2,10 +2,10 @@ import CPostgres
 import Primitives
 import Synchronization
 
-/// Asks the server, over a second short connection, to stop what a connection is doing.
+/// A request to the server, over a second short connection, to stop what a connection is executing.
 ///
-/// `PQcancel` blocks until the server has signalled the backend and has no timeout, so it gets a thread for itself; there
-/// is at most one request at a time for a connection. Once it has returned, the signal is with the backend, and a
+/// `PQcancel` blocks until the server has signalled the backend and has no timeout, so it gets a thread for itself;
+/// there is at most one request at a time for a connection. Once it has returned, the signal is with the backend, and a
 /// statement sent later cannot be hit: a backend forgets a cancel that finds it reading its next command.
 ///
 /// Sendable because `key` is an immutable copy of what a request needs, made for use from other threads (libpq,
@@ -25,7 +25,7 @@ final class CancelRequest: @unchecked Sendable {
 
     var isDelivered: Bool { hasReturned.load(ordering: .acquiring) }
 
-    /// `signal` is raised when the request has been dealt with, well or not.
+    /// Sends the request on a thread of its own, and raises `signal` when it is done, whether or not it succeeded.
     func send(thenRaise signal: WakeSignal) {
         let isStarted = DedicatedThread.start("postgres-cancel", stackBytes: Pool.threadStackBytes) { [self] in
             var reason = [CChar](repeating: 0, count: 256)

@@ -1,4 +1,5 @@
-/// The stopping of one statement: a request, and another one when the first came before the statement had begun.
+/// The cancellation of one statement: a cancel request, and another one when the first arrived before the statement had
+/// begun.
 ///
 ///     request ──delivered──▶ pause 50 ms ──still running──▶ request … until 5 s are over: give the connection up
 ///         └──────────── statement answered and no request under way ────▶ over
@@ -11,8 +12,9 @@ struct Cancellation {
     }
 
     private static let pause = Duration.milliseconds(50)
-    /// A server that does not answer a cancel for so long is out of reach, and so are those waiting behind it.
-    private static let acquireTimeout = Duration.seconds(5)
+    /// How long a cancelled statement may go on. After that the server counts as out of reach, and the connection is
+    /// given up, because other statements wait behind.
+    private static let timeout = Duration.seconds(5)
 
     private var target: Statement
     private var retryAt: ContinuousClock.Instant
@@ -22,15 +24,15 @@ struct Cancellation {
     init(of statement: Statement, at now: ContinuousClock.Instant) {
         target = statement
         retryAt = now
-        giveUpAt = now + Self.acquireTimeout
+        giveUpAt = now + Self.timeout
     }
 
-    /// When to look again; a request under way raises the signal when it is done.
+    /// When the next step is due; a request under way raises the signal when it is done.
     var deadline: ContinuousClock.Instant { isRequestUnderWay ? giveUpAt : min(retryAt, giveUpAt) }
 
     /// - Parameters:
     ///   - current: The statement that is to be stopped now, nil when none is.
-    ///   - isDelivered: The last request has done what it could.
+    ///   - isDelivered: Whether the last request is over: it reached the server, or failed.
     mutating func step(towards current: Statement?, isDelivered: Bool, at now: ContinuousClock.Instant) -> Step {
         if isRequestUnderWay {
             guard isDelivered else { return now >= giveUpAt ? .giveUp : .wait }
@@ -41,7 +43,7 @@ struct Cancellation {
         if current !== target {
             target = current
             retryAt = now
-            giveUpAt = now + Self.acquireTimeout
+            giveUpAt = now + Self.timeout
         }
         if now >= giveUpAt { return .giveUp }
         guard now >= retryAt else { return .wait }

@@ -1,22 +1,22 @@
 import CPostgres
 
-/// What libpq is told when it connects: our defaults, over them what the URL says, over that what must not differ.
+/// The parameters that libpq connects with: our defaults, overridden by the URL, overridden by what must not differ.
 struct ConnectionParameters: Sendable {
     typealias Pairs = [(key: String, value: String)]
 
-    /// For each host of the URL, in its order. libpq would try them all in one attempt, but only by its blocking calls does
-    /// it turn from one that never answers to the next.
+    /// The parameters for each host of the URL, in its order. libpq would try all hosts in one attempt, but only its
+    /// blocking calls move on from one that never answers.
     let hosts: [Pairs]
 
     /// nil when libpq cannot read the URL. Its message is not kept, for it may quote the password.
     init?(_ configuration: Database.Configuration) {
         guard let given = Self.parse(configuration.url) else { return nil }
-        // A peer that vanished without a word is noticed within half a minute, idle or not.
+        // A peer that vanished without closing the connection is noticed within half a minute, idle or not.
         var merged = [
             "tcp_user_timeout": "30000", "keepalives_idle": "20", "keepalives_interval": "5", "keepalives_count": "3",
             "application_name": configuration.applicationName,
         ]
-        merged.merge(given) { _, theirs in theirs }
+        merged.merge(given) { _, fromURL in fromURL }
         let options = Self.options(configuration, given["options"])
         if !options.isEmpty { merged["options"] = options }
         merged["client_encoding"] = "UTF8"
@@ -42,8 +42,8 @@ struct ConnectionParameters: Sendable {
         }
     }
 
-    /// The time-outs are settings of the start-up packet and not statements, so that they are not state which a pooler in
-    /// transaction mode would have to carry. The operator's own options come last and win.
+    /// The time-outs are settings of the start-up packet and not statements, so that they are not state which a pooler
+    /// in transaction mode would have to carry. The operator's own options come last and win.
     private static func options(_ configuration: Database.Configuration, _ given: String?) -> String {
         let limits = [
             ("statement_timeout", configuration.statementTimeout),
@@ -62,6 +62,7 @@ struct ConnectionParameters: Sendable {
         return options.joined(separator: " ")
     }
 
+    /// The options that the URL sets, by keyword; nil when libpq cannot read it.
     static func parse(_ url: String) -> [String: String]? {
         guard !url.utf8.contains(0) else { return nil }
         var problem: UnsafeMutablePointer<CChar>?

@@ -1,8 +1,9 @@
 import Glibc
 import Logging
 
-/// The thread that owns one connection: connects when it is wanted, takes what is queued, sends it all, sleeps until the
-/// socket or the pool has something, and connects again when the connection is lost.
+/// The thread that owns one connection: it connects when requests wait, takes the statements that are assigned to its
+/// slot, sends them all, sleeps until the socket or the pool has something, and connects again when the connection is
+/// lost.
 struct ConnectionThread: Sendable {
     let pool: Pool
     let slot: Int
@@ -24,7 +25,7 @@ struct ConnectionThread: Sendable {
                     switch serve(pipeline) {
                     case .closed: return
                     case .retired: backoff.reset()
-                    // Whoever takes connections and drops them at once is as good as down.
+                    // A server that accepts connections and drops them at once counts as down.
                     case .lost(let hasServed): if hasServed { backoff.reset() } else { pause(backoff.next()) }
                     }
                 } catch {
@@ -68,25 +69,25 @@ struct ConnectionThread: Sendable {
 
     private func serve(_ connected: consuming Pipeline) -> Ending {
         var pipeline = connected
-        var outbox: [Statement] = []
+        var batch: [Statement] = []
         do throws(PostgresError) {
             while true {
                 let command = pool.advance(
-                    slot, answered: &pipeline.finished, again: &pipeline.again,
-                    isCancelling: pipeline.cancellation != nil, retires: pipeline.retires, outbox: &outbox)
+                    slot, answered: &pipeline.finished, requeued: &pipeline.requeued,
+                    isCancelling: pipeline.cancellation != nil, retires: pipeline.retires, batch: &batch)
                 switch command {
                 case .close: return .closed
                 case .reconnect: return .retired
                 case .proceed: break
                 }
-                pipeline.enqueue(outbox)
-                outbox.removeAll(keepingCapacity: true)
+                pipeline.enqueue(batch)
+                batch.removeAll(keepingCapacity: true)
                 try pipeline.send()
                 try wait(&pipeline)
             }
         } catch {
             if error.code == .protocolViolation || !pipeline.hasServed {
-                pool.logger.warning("A connection was given up.", metadata: ["error": "\(error.debugDescription)"])
+                pool.logger.warning("database connection lost", metadata: ["error": "\(error.debugDescription)"])
             }
             let unsent = pipeline.abandon(because: error)
             pool.lost(slot, unsent: unsent)
@@ -97,8 +98,8 @@ struct ConnectionThread: Sendable {
 
     private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
         let wasCancelling = pipeline.cancellation != nil
-        try pipeline.pursueCancellation(signal: signal)
-        // The pool holds statements back during a cancel, so it must hear of the end at once.
+        try pipeline.advanceCancellation(signal: signal)
+        // The pool holds statements back during a cancel, so the end is reported to it at once.
         if wasCancelling && pipeline.cancellation == nil { return }
         guard let hasBacklog = pipeline.connection.flush() else { return try pipeline.receive() }
         let events = Int32(hasBacklog ? POLLIN | POLLOUT : POLLIN)
@@ -107,8 +108,8 @@ struct ConnectionThread: Sendable {
     }
 }
 
-/// The pause before the next attempt to connect: doubled up to 2 s, and never the same for all connections of all
-/// processes, which would come back in one blow.
+/// The pause before the next attempt to connect: doubled up to 2 s, with jitter, which avoids a reconnect stampede of
+/// all connections of all processes.
 struct Backoff {
     private static let shortest = 0.05
     private static let longest = 2.0

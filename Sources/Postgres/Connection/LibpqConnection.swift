@@ -2,7 +2,7 @@ import CPostgres
 import Glibc
 import Logging
 
-/// One connection of libpq, non-blocking, used by one thread. The calls, and nothing of what they mean together.
+/// One connection of libpq, non-blocking, used by one thread. It wraps the single calls; `Pipeline` puts them in order.
 @safe
 struct LibpqConnection: ~Copyable {
     private let handle: OpaquePointer
@@ -98,7 +98,7 @@ struct LibpqConnection: ~Copyable {
     var isBroken: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
     var backendID: Int32 { unsafe PQbackendPID(handle) }
 
-    /// libpq's own words: about the connection, not about a value.
+    /// libpq's last message: about the connection, not about a value.
     var lastMessage: String {
         guard let text = unsafe PQerrorMessage(handle) else { return "" }
         var message = unsafe String(cString: text)
@@ -114,14 +114,14 @@ struct LibpqConnection: ~Copyable {
         return unsafe CancelRequest(adopting: key)
     }
 
-    // MARK: - Sending; false means that the connection is of no more use
+    // MARK: - Sending; false means that the connection is unusable
 
     func sendText(_ text: String) -> Bool {
         unsafe PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1
     }
 
     func sendQuery(_ sql: SQL) -> Bool {
-        unsafe withParameters(sql.parameters) { count, values, lengths, formats in
+        unsafe withParameterPointers(sql.parameters) { count, values, lengths, formats in
             unsafe PQsendQueryParams(handle, sql.text, count, sql.parameters.types, values, lengths, formats, 1) == 1
         }
     }
@@ -132,12 +132,12 @@ struct LibpqConnection: ~Copyable {
     }
 
     func sendPrepared(_ name: String, _ sql: SQL) -> Bool {
-        unsafe withParameters(sql.parameters) { count, values, lengths, formats in
+        unsafe withParameterPointers(sql.parameters) { count, values, lengths, formats in
             unsafe PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) == 1
         }
     }
 
-    /// Closes the implicit transaction of what was sent since the last one, and sends it on its way.
+    /// Ends the implicit transaction of what was sent since the last Sync, and flushes the send buffer.
     func sendSync() -> Bool { unsafe PQpipelineSync(handle) == 1 }
 
     func sendScript(_ text: String) -> Bool { unsafe PQsendQuery(handle, text) == 1 }
@@ -169,7 +169,8 @@ struct LibpqConnection: ~Copyable {
     }
 }
 
-/// Notices of the server go to the log; they are for whoever develops, and their text is not under our control.
+/// The receiver of the server's notices, which go to the log at debug level: they are for developers, and their text is
+/// not under our control.
 private final class NoticeLog: Sendable {
     private let logger: Logger
 
@@ -177,28 +178,28 @@ private final class NoticeLog: Sendable {
 
     func write(severity: String, sqlState: String, message: String) {
         logger.debug(
-            "The database gave a notice.",
+            "database notice received",
             metadata: ["severity": "\(severity)", "sqlState": "\(sqlState)", "notice": "\(message)"])
     }
 }
 
-/// Lends the parameters as the parallel arrays that libpq takes, all of them in binary.
-private func withParameters<R>(
+/// Calls `body` with the parameters as the parallel arrays that libpq takes, all of them in binary.
+private func withParameterPointers<R>(
     _ parameters: PostgresEncoder,
     _ body: (
         Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
     ) -> R
 ) -> R {
-    let count = parameters.places.count
+    let count = parameters.ranges.count
     // One octet more than the values, since a NULL pointer would turn an empty text into NULL.
     let bytes = parameters.bytes.isEmpty ? [0] : parameters.bytes
     return unsafe bytes.withUnsafeBytes { bytes in
         unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: count) { values in
             unsafe withUnsafeTemporaryAllocation(of: Int32.self, capacity: count * 2) { numbers in
-                for (index, place) in parameters.places.enumerated() {
-                    let start = unsafe place.flatMap { unsafe bytes.baseAddress?.advanced(by: $0.lowerBound) }
+                for (index, range) in parameters.ranges.enumerated() {
+                    let start = unsafe range.flatMap { unsafe bytes.baseAddress?.advanced(by: $0.lowerBound) }
                     unsafe values.initializeElement(at: index, to: start?.assumingMemoryBound(to: CChar.self))
-                    unsafe numbers.initializeElement(at: index, to: Int32(clamping: place?.count ?? 0))
+                    unsafe numbers.initializeElement(at: index, to: Int32(clamping: range?.count ?? 0))
                     unsafe numbers.initializeElement(at: count + index, to: 1)
                 }
                 let lengths = unsafe UnsafePointer(numbers.baseAddress)
@@ -209,17 +210,17 @@ private func withParameters<R>(
     }
 }
 
-/// Lends strings as a NULL-terminated array of C strings.
+/// Calls `body` with the strings as a NULL-terminated array of C strings.
 private func withCStrings<R>(
     _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> R
 ) -> R {
-    func withParameterPointers(_ rest: ArraySlice<String>, _ pointers: [UnsafePointer<CChar>?]) -> R {
+    func withPointers(_ rest: ArraySlice<String>, _ pointers: [UnsafePointer<CChar>?]) -> R {
         guard let first = rest.first else {
             var pointers = unsafe pointers
             unsafe pointers.append(nil)
             return unsafe body(pointers)
         }
-        return unsafe first.withCString { unsafe withParameterPointers(rest.dropFirst(), pointers + [$0]) }
+        return unsafe first.withCString { unsafe withPointers(rest.dropFirst(), pointers + [$0]) }
     }
-    return unsafe withParameterPointers(strings[...], [])
+    return unsafe withPointers(strings[...], [])
 }

@@ -1,11 +1,11 @@
 import Logging
 
-/// What is on its way over one connection, oldest first, and what comes back.
+/// The statements in flight on one connection, oldest first, and the reading of their results.
 ///
 /// Every statement ends with a Sync of its own: it is an implicit transaction by itself, and its failure does not touch
 /// those behind it. Used by one thread.
 struct Pipeline: ~Copyable {
-    /// A statement in flight. In front of it may go a BEGIN and a PREPARE, which share its fate.
+    /// A statement in flight. A BEGIN and a PREPARE may go in front of it, under the same Sync.
     struct Segment {
         enum Step {
             case begin
@@ -17,34 +17,36 @@ struct Pipeline: ~Copyable {
         var steps: [Step] = []
         var step = 0
         var key: PreparedKey?
-        /// The current command has answered something.
+        /// Whether the current command has returned a result.
         var hasResult = false
         var failure: PostgresError?
         var isStale = false
 
         var hasFailedToBegin = false
-        /// What the next result belongs to. One after the last command comes from the commit at the Sync.
+        /// The step that the next result belongs to. A result after the last command comes from the commit at the Sync.
         var current: Step { step < steps.count ? steps[step] : .run }
     }
 
     let connection: LibpqConnection
     private let preparesStatements: Bool
     private let silenceLimit: Duration?
-    /// Since when the server has had something to answer and has said nothing.
+    /// The start of the current silence: since then the server owes an answer and has sent nothing.
     private var silentSince = ContinuousClock.now
     private var prepared = PreparedStatements()
-    private var flight: [Segment] = []
-    /// Taken from the pool and held back: behind a script, which needs the connection for itself, or during a cancel.
+    private var inFlight: [Segment] = []
+    /// Statements taken from the pool and held back: behind a script, which needs the connection for itself, or during
+    /// a cancel.
     private var unsent: [Statement] = []
     private(set) var cancellation: Cancellation?
     private var cancelRequest: CancelRequest?
-    /// The server refuses writes: it became a standby, and a new connection may find the new primary.
+    /// Whether the connection is to be replaced: the server refuses writes, so it became a standby, and a new
+    /// connection may reach the new primary.
     private(set) var retires = false
-    /// Something was answered; the connection works.
+    /// Whether the server has answered anything on this connection.
     private(set) var hasServed = false
     var finished: [Statement] = []
-    /// Rolled back by the server for no fault of theirs, to be sent again.
-    var again: [Statement] = []
+    /// Statements that the server rolled back for no fault of theirs, to be sent again.
+    var requeued: [Statement] = []
 
     init(_ connection: consuming LibpqConnection, configuration: Database.Configuration) {
         self.connection = connection
@@ -58,31 +60,31 @@ struct Pipeline: ~Copyable {
         unsent += statements
     }
 
-    /// Sends what can be sent. A lost connection leaves the rest in `unsent`.
+    /// Sends what may be sent now. A lost connection leaves the rest in `unsent`.
     mutating func send() throws(PostgresError) {
         var sent = 0
         defer { unsent.removeFirst(sent) }
-        while sent < unsent.count, cancellation == nil, flight.last?.statement.isScript != true {
+        while sent < unsent.count, cancellation == nil, inFlight.last?.statement.isScript != true {
             let statement = unsent[sent]
-            if statement.isScript && !flight.isEmpty { break }
+            if statement.isScript && !inFlight.isEmpty { break }
             sent += 1
-            if flight.isEmpty { silentSince = .now }
+            if inFlight.isEmpty { silentSince = .now }
             // From here on it counts as sent, whatever becomes of it.
-            flight.append(Segment(statement: statement))
+            inFlight.append(Segment(statement: statement))
             let isSent = statement.isScript ? sendScript(statement) : send(statement)
             guard isSent else { throw lost() }
         }
     }
 
     private func sendScript(_ statement: Statement) -> Bool {
-        let begin = statement.opening.map { $0.beginStatement + ";\n" } ?? ""
+        let begin = statement.beginIsolation.map { $0.beginStatement + ";\n" } ?? ""
         return connection.exitPipeline() && connection.sendScript(begin + statement.sql.text)
     }
 
     private mutating func send(_ statement: Statement) -> Bool {
         var segment = Segment(statement: statement)
         var isSent = true
-        if let isolation = statement.opening {
+        if let isolation = statement.beginIsolation {
             segment.steps.append(.begin)
             isSent = connection.sendText(isolation.beginStatement)
         }
@@ -105,37 +107,37 @@ struct Pipeline: ~Copyable {
             isSent = isSent && connection.sendPrepared(name, statement.sql)
         }
         segment.steps.append(.run)
-        flight[flight.count - 1] = segment
+        inFlight[inFlight.count - 1] = segment
         return isSent && connection.sendSync()
     }
 
     // MARK: - Receiving
 
-    /// Takes in what the socket has.
+    /// Reads what the socket has.
     mutating func receive() throws(PostgresError) {
         guard connection.consumeInput() else { throw lost() }
         silentSince = .now
-        var silences = 0
+        var consecutiveNulls = 0
         var answered = 0
-        defer { flight.removeFirst(answered) }
-        while !connection.isBusy, answered < flight.count {
+        defer { inFlight.removeFirst(answered) }
+        while !connection.isBusy, answered < inFlight.count {
             guard let result = connection.nextResult() else {
                 // A NULL ends each command. Several without anything between would mean that we and libpq do not agree
                 // on what is in flight, and answers would reach the wrong task.
-                silences += 1
-                guard silences < 4 else { throw lost(.protocolViolation, "results are out of step") }
-                if flight[answered].statement.isScript {
-                    try finishScript(flight[answered])
+                consecutiveNulls += 1
+                guard consecutiveNulls < 4 else { throw lost(.protocolViolation, "results are out of step") }
+                if inFlight[answered].statement.isScript {
+                    try finishScript(inFlight[answered])
                     answered += 1
-                } else if flight[answered].hasResult {
-                    flight[answered].hasResult = false
-                    flight[answered].step += 1
+                } else if inFlight[answered].hasResult {
+                    inFlight[answered].hasResult = false
+                    inFlight[answered].step += 1
                 }
                 continue
             }
-            silences = 0
+            consecutiveNulls = 0
             if result.status == .pipelineSync {
-                let segment = flight[answered]
+                let segment = inFlight[answered]
                 answered += 1
                 finish(segment)
                 if segment.hasFailedToBegin { throw lost(.connectionLost, "the transaction could not be opened") }
@@ -153,9 +155,9 @@ struct Pipeline: ~Copyable {
     }
 
     private mutating func take(_ result: ServerResult, at index: Int) throws(PostgresError) {
-        let statement = flight[index].statement
-        let step = flight[index].current
-        flight[index].hasResult = true
+        let statement = inFlight[index].statement
+        let step = inFlight[index].current
+        inFlight[index].hasResult = true
         switch result.status {
         case .commandOK, .tuplesOK, .emptyQuery:
             switch step {
@@ -166,16 +168,16 @@ struct Pipeline: ~Copyable {
         case .error:
             let error = result.error(statement.operation, at: statement.location)
             if result.isFatal { throw lost(.connectionLost, error.message, sqlState: error.sqlState) }
-            flight[index].failure = flight[index].failure ?? error
-            flight[index].isStale = result.isStalePreparation
+            inFlight[index].failure = inFlight[index].failure ?? error
+            inFlight[index].isStale = result.isStalePreparation
             switch step {
-            case .begin: flight[index].hasFailedToBegin = true
+            case .begin: inFlight[index].hasFailedToBegin = true
             case .prepare(let key, _): prepared.forget(key)
             case .run: break
             }
-            if result.isStalePreparation, let key = flight[index].key { prepared.forget(key) }
+            if result.isStalePreparation, let key = inFlight[index].key { prepared.forget(key) }
         case .pipelineAborted: break
-        case .pipelineSync, .unsupported: throw lost(.protocolViolation, "COPY is not spoken here")
+        case .pipelineSync, .unsupported: throw lost(.protocolViolation, "COPY is not supported")
         }
     }
 
@@ -192,7 +194,7 @@ struct Pipeline: ~Copyable {
                 statement.refusesPreparation = isStale
                 statement.isExposedToCancel = false
                 statement.reset()
-                return again.append(statement)
+                return requeued.append(statement)
             }
         }
         statement.fail(isHit && isCancelled ? statement.error(.cancelled, sqlState: failure.sqlState) : failure)
@@ -209,27 +211,27 @@ struct Pipeline: ~Copyable {
 
     // MARK: - Cancelling
 
-    /// When something is to be done although nothing has come.
+    /// When to act although nothing has arrived: the end of a silence, or the next step of a cancellation.
     var deadline: ContinuousClock.Instant? {
         guard let silenceEnd else { return cancellation?.deadline }
         return cancellation.map { min($0.deadline, silenceEnd) } ?? silenceEnd
     }
 
     private var silenceEnd: ContinuousClock.Instant? {
-        guard !flight.isEmpty, let silenceLimit else { return nil }
+        guard !inFlight.isEmpty, let silenceLimit else { return nil }
         return silentSince + silenceLimit
     }
 
-    /// Gives the connection up when the server should have said something: it, or something on the way to it, is gone
-    /// without a word.
+    /// Throws when the server has owed an answer for longer than the silence limit: it, or a device on the way to it,
+    /// is gone without closing the connection.
     func checkSilenceTimeout() throws(PostgresError) {
         if let silenceEnd, ContinuousClock.now >= silenceEnd { throw lost(.connectionLost, "the server is silent") }
     }
 
-    /// Stops the statement at the head when its task was cancelled. One further behind waits for its turn, since the
-    /// server would stop whatever it works on.
-    mutating func pursueCancellation(signal: WakeSignal) throws(PostgresError) {
-        let head = flight.first?.statement
+    /// Cancels the statement at the head when its task was cancelled. One further behind waits until it is the head,
+    /// since a cancel request stops whatever the server is executing.
+    mutating func advanceCancellation(signal: WakeSignal) throws(PostgresError) {
+        let head = inFlight.first?.statement
         let target = head?.isCancelled == true ? head : nil
         if cancellation == nil {
             guard let target else { return }
@@ -243,7 +245,7 @@ struct Pipeline: ~Copyable {
         case .over: break
         case .giveUp: throw lost(.connectionLost, "a cancelled statement did not end")
         case .request:
-            for segment in flight where segment.statement !== target { segment.statement.isExposedToCancel = true }
+            for segment in inFlight where segment.statement !== target { segment.statement.isExposedToCancel = true }
             guard let request = connection.cancelRequest() else { throw lost() }
             cancelRequest = request
             cancellation = current
@@ -260,15 +262,15 @@ struct Pipeline: ~Copyable {
             code, operation: .connect, location: "", sqlState: sqlState, message: message ?? connection.lastMessage)
     }
 
-    /// Everything in flight failed with the connection. Returns what was not sent.
+    /// Fails everything in flight with the connection. Returns the statements that were not sent.
     mutating func abandon(because error: PostgresError) -> [Statement] {
-        for segment in flight {
+        for segment in inFlight {
             let statement = segment.statement
             statement.fail(statement.error(error.code, sqlState: error.sqlState, message: error.message))
             finished.append(statement)
         }
-        flight = []
+        inFlight = []
         defer { unsent = [] }
-        return again + unsent
+        return requeued + unsent
     }
 }

@@ -1,8 +1,8 @@
 /// The prepared statements of one connection, by text and types.
 ///
-/// A statement is prepared when it comes the second time: what comes once, such as the DDL of a migration, would only
-/// fill the server's memory. Our statements are literals, so their number is that of the source; should texts be made
-/// without end, those over the limit are simply not prepared.
+/// A statement is prepared when it comes for the second time: what comes once, such as the DDL of a migration, would
+/// only fill the server's memory. Our statements are literals, so their number is that of the source; should texts be
+/// generated without bound, those over the limit are not prepared.
 struct PreparedStatements {
     enum Plan {
         case unprepared
@@ -44,7 +44,7 @@ struct PreparedStatements {
         states[key] = .prepared(name)
     }
 
-    /// The server has it not, or has it no more; the next one prepares it under a new name.
+    /// The server does not have it, or has it no more; the next use prepares it under a new name.
     mutating func forget(_ key: PreparedKey) {
         states[key] = .seen
     }

@@ -1,5 +1,5 @@
-/// The settings in a connection's `options`, which are words of the server's command line: `-c name=value`, `-cname=value` or
-/// `--name=value`, with a backslash before what doesn't end a word (`pg_split_opts`).
+/// The settings in a connection's `options`, which are words of the server's command line: `-c name=value`,
+/// `-cname=value` or `--name=value`, with a backslash before what doesn't end a word (`pg_split_opts`).
 struct ServerOptions: Sendable {
     private var settings: [String: String] = [:]
 
@@ -24,8 +24,8 @@ struct ServerOptions: Sendable {
 
     subscript(name: String) -> String? { settings[name] }
 
-    /// A time-out as PostgreSQL reads one, in milliseconds where there is no unit; nil for 0, which is no limit, and for what
-    /// the server refuses.
+    /// A time-out as PostgreSQL reads one, in milliseconds where there is no unit; nil for 0, which is no limit, and
+    /// for what the server refuses.
     static func duration(_ text: String) -> Duration? {
         let digits = text.drop(while: \.isWhitespace).prefix { $0.isNumber || "+-.".contains($0) }
         let unit = text[digits.endIndex...].filter { !$0.isWhitespace }

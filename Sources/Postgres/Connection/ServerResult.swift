@@ -1,6 +1,6 @@
 import CPostgres
 
-/// One `PGresult`: the answer to one command. It frees it at the end, and rows and values keep it alive.
+/// One `PGresult`, the answer to one command. Rows and values keep it alive; it is freed with the last of them.
 @safe
 final class ServerResult {
     private let handle: OpaquePointer
@@ -16,7 +16,7 @@ final class ServerResult {
         /// A command behind a failed one of the same implicit transaction; it did nothing.
         case pipelineAborted
         case pipelineSync
-        /// COPY and what else no statement of ours does.
+        /// COPY and other modes that no statement of ours uses.
         case unsupported
 
         init(_ status: ExecStatusType) {
@@ -43,7 +43,8 @@ final class ServerResult {
         unsafe PQclear(handle)
     }
 
-    /// The row and column must exist: libpq answers NULL pointers otherwise, which would read as a NULL value.
+    /// The value in a row and column; nil where there is none, for which libpq would return a NULL pointer that reads
+    /// as a NULL value.
     func value(row: Int, column: Int) -> PostgresValue? {
         guard (0..<rowCount).contains(row), (0..<columnCount).contains(column) else { return nil }
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
@@ -60,13 +61,13 @@ final class ServerResult {
         return (unsafe String(cString: name), unsafe PQftable(handle, column))
     }
 
-    /// The rows that a command touched or returned; 0 where its tag counts none.
+    /// The number of rows that a command affected or returned; 0 where its tag counts none.
     var affectedRows: Int {
         guard let count = unsafe PQcmdTuples(handle) else { return 0 }
         return Int(unsafe String(cString: count)) ?? 0
     }
 
-    /// What was done, such as `COMMIT`, or `ROLLBACK` for the `COMMIT` of a failed transaction.
+    /// The command tag, such as `COMMIT`, or `ROLLBACK` for the `COMMIT` of a failed transaction.
     var commandTag: String {
         guard let tag = unsafe PQcmdStatus(handle) else { return "" }
         return unsafe String(cString: tag)
@@ -81,11 +82,11 @@ final class ServerResult {
     var severity: String { field(countersign_diag_severity) ?? "" }
     var primaryMessage: String { field(countersign_diag_message_primary) ?? "" }
 
-    /// The server ends the connection after an error of this severity.
+    /// Whether the server ends the connection after this error.
     var isFatal: Bool { severity == "FATAL" || severity == "PANIC" }
 
-    /// The plan or the name of a prepared statement is no more: a migration changed a result type, or somebody between us
-    /// and the server forgot the statement. Nothing was done.
+    /// Whether the plan or the name of a prepared statement is no longer valid: a migration changed a result type, or a
+    /// pooler on the way dropped the statement. Nothing was done.
     var isStalePreparation: Bool {
         let state = sqlState
         return state == "26000"

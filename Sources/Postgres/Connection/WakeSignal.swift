@@ -2,7 +2,7 @@ import CPostgres
 import Glibc
 import Synchronization
 
-/// Wakes one thread out of `poll`, by an `eventfd` that is written only when the thread sleeps.
+/// A signal that wakes one thread out of `poll`, by an `eventfd` that is written only when the thread sleeps.
 ///
 /// A raise is never lost: between two waits it makes the next one return at once.
 final class WakeSignal: Sendable {
@@ -17,7 +17,7 @@ final class WakeSignal: Sendable {
 
     init() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
-        if descriptor < 0 { fatalError("No file descriptor is left to start with.") }
+        if descriptor < 0 { fatalError("no file descriptor left for an eventfd") }
     }
 
     deinit {
@@ -30,17 +30,17 @@ final class WakeSignal: Sendable {
         _ = unsafe write(descriptor, &one, 8)
     }
 
-    /// Sleeps until the signal is raised, the socket has one of `events`, or the time is over.
-    /// Returns the events of the socket.
+    /// Sleeps until the signal is raised, the socket has one of `events`, or the deadline has passed. Returns the
+    /// events of the socket.
     func wait(socket: Int32 = -1, events: Int32 = 0, until deadline: ContinuousClock.Instant? = nil) -> Int32 {
-        let (isQuiet, _) = state.compareExchange(
+        let (isAsleep, _) = state.compareExchange(
             expected: State.awake, desired: State.asleep, ordering: .acquiringAndReleasing)
         var descriptors = (
             pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(truncatingIfNeeded: events), revents: 0)
         )
-        // Raised already, it only looks at the socket.
-        let timeout = isQuiet ? deadline.map { Self.milliseconds(until: $0) } ?? -1 : 0
+        // A signal that was raised before only polls the socket.
+        let timeout = isAsleep ? deadline.map { Self.milliseconds(until: $0) } ?? -1 : 0
         let ready = unsafe withUnsafeMutablePointer(to: &descriptors) { both in
             unsafe both.withMemoryRebound(to: pollfd.self, capacity: 2) { unsafe poll($0, 2, timeout) }
         }

@@ -6,7 +6,8 @@ final class Lease: @unchecked Sendable {
     let opensTransaction: Bool
     /// The BEGIN that has not been sent; it travels with the first statement and costs no round trip of its own.
     var pendingBegin: IsolationLevel?
-    /// COMMIT or ROLLBACK is on its way, and whatever came later would run outside of the transaction.
+    /// Whether COMMIT or ROLLBACK was submitted, or the lease released: a later statement would run outside of the
+    /// transaction.
     var isOver = false
 
     init(slot: Int, isolation: IsolationLevel?) {

@@ -2,9 +2,10 @@ import Logging
 import Primitives
 import Synchronization
 
-/// The connections of one database: a lock around `PoolStateMachine`, one thread for each seat, and a clock while somebody waits.
+/// The connections of one database: a lock around `PoolStateMachine`, one thread for each slot, and a timer while
+/// requests wait.
 final class Pool: Sendable {
-    /// libpq, its resolver and TLS need little; the usual 8 MB would only be reserved.
+    /// The stack of each thread. libpq, its resolver and TLS need little; the usual 8 MB would only be reserved.
     static let threadStackBytes = 512 * 1024
 
     private struct State {
@@ -18,7 +19,7 @@ final class Pool: Sendable {
     let signals: [WakeSignal]
     private let metrics = PoolMetrics()
     private let state: Mutex<State>
-    /// Ends the waits that last too long.
+    /// The clock of the wait queue and the reservations: it calls `expire`.
     private let timer = DeadlineTimer()
 
     init(_ configuration: Database.Configuration, logger: Logger) {
@@ -35,16 +36,16 @@ final class Pool: Sendable {
             let thread = ConnectionThread(pool: self, slot: slot, parameters: parameters)
             let name = "pg\(slot)-\(configuration.applicationName)"
             if !DedicatedThread.start(name, stackBytes: Pool.threadStackBytes, thread.run) {
-                fatalError("No thread is left to start with.")
+                fatalError("no thread left for a connection")
             }
         }
     }
 
     // MARK: - Tasks
 
-    /// Sends a request on its way and waits for its answer.
+    /// Submits a request and waits for its answer.
     ///
-    /// - Parameter isShielded: The end of a transaction is not cancelled with its task.
+    /// - Parameter isShielded: Whether the request outlives the cancellation of its task, as COMMIT and ROLLBACK do.
     func perform<R: Answering>(
         _ request: R, isShielded: Bool = false, submit: (R) -> Void
     ) async throws(PostgresError) -> R.Output {
@@ -83,14 +84,14 @@ final class Pool: Sendable {
 
     var statistics: Database.Statistics { state.withLock { $0.machine.statistics } }
 
-    // MARK: - The end
+    // MARK: - Shutdown
 
-    /// Refuses what comes, and closes every connection once everything before has been answered.
+    /// Refuses new requests, and closes every connection once all earlier ones have been answered.
     func close() {
         update { state in
             var effects = PoolStateMachine.Effects()
             state.machine.isClosing = true
-            state.machine.closeIfQuiet(&effects)
+            state.machine.closeIfIdle(&effects)
             return effects
         }
     }
@@ -110,7 +111,7 @@ final class Pool: Sendable {
     func connectCommand(_ slot: Int) -> PoolStateMachine.ConnectCommand {
         let (command, closing) = state.withLock { state in
             let command = state.machine.connectCommand(slot)
-            return (command, command == .close ? threadEnds(&state) : [])
+            return (command, command == .close ? threadEnded(&state) : [])
         }
         for continuation in closing { continuation.resume() }
         return command
@@ -118,39 +119,39 @@ final class Pool: Sendable {
 
     func connected(_ slot: Int) {
         let wasDown = state.withLock { $0.machine.outage != nil }
-        if wasDown { logger.notice("The database is connected again.") }
+        if wasDown { logger.notice("database connected again") }
         update { $0.machine.connected(slot) }
     }
 
     /// Whether an attempt to connect still makes sense.
-    var isWanted: Bool { state.withLock { !($0.machine.isClosing && $0.machine.isQuiet) } }
+    var isWanted: Bool { state.withLock { !($0.machine.isClosing && $0.machine.isIdle) } }
 
     func connectFailed(_ slot: Int, _ error: PostgresError) {
-        let isNews = state.withLock { state in
+        let isFirstFailure = state.withLock { state in
             defer { state.machine.connectFailed(slot, error) }
             return state.machine.outage == nil
         }
-        if isNews {
-            logger.warning("The database cannot be connected.", metadata: ["error": "\(error.debugDescription)"])
+        if isFirstFailure {
+            logger.warning("database connection failed", metadata: ["error": "\(error.debugDescription)"])
         }
     }
 
     /// See `PoolStateMachine.advance`. The tasks of `answered` are resumed once the connection counts as free again.
     func advance(
-        _ slot: Int, answered: inout [Statement], again: inout [Statement], isCancelling: Bool, retires: Bool,
-        outbox: inout [Statement]
+        _ slot: Int, answered: inout [Statement], requeued: inout [Statement], isCancelling: Bool, retires: Bool,
+        batch: inout [Statement]
     ) -> PoolStateMachine.ThreadCommand {
         var effects = PoolStateMachine.Effects()
         let (command, hasWaiting, closing) = state.withLock { state in
             let command = state.machine.advance(
-                slot, answered: answered.count, again: again, isCancelling: isCancelling, retires: retires,
-                outbox: &outbox, &effects)
-            return (command, state.machine.hasWaiting, command == .close ? threadEnds(&state) : [])
+                slot, answered: answered.count, requeued: requeued, isCancelling: isCancelling, retires: retires,
+                batch: &batch, &effects)
+            return (command, state.machine.hasWaiting, command == .close ? threadEnded(&state) : [])
         }
-        metrics.sent(outbox)
+        metrics.sent(batch)
         for statement in answered { statement.answer() }
         answered.removeAll(keepingCapacity: true)
-        again.removeAll(keepingCapacity: true)
+        requeued.removeAll(keepingCapacity: true)
         carryOut(effects, hasWaiting: hasWaiting)
         for continuation in closing { continuation.resume() }
         return command
@@ -160,14 +161,14 @@ final class Pool: Sendable {
         update { $0.machine.lost(slot, unsent: unsent) }
     }
 
-    private func threadEnds(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
+    private func threadEnded(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
         state.openThreads -= 1
         guard state.openThreads == 0 else { return [] }
         defer { state.closing = [] }
         return state.closing
     }
 
-    // MARK: - Effects and time
+    // MARK: - Effects and timeouts
 
     private func update(_ body: (inout sending State) -> PoolStateMachine.Effects) {
         let (effects, hasWaiting) = state.withLock { state in
@@ -186,7 +187,7 @@ final class Pool: Sendable {
         if hasWaiting { timer.start { [self] in expire() } }
     }
 
-    /// Answers requests that waited too long. Returns the next deadline, nil when none waits.
+    /// Fails requests that waited longer than the acquire timeout. Returns the next deadline, nil when none waits.
     private func expire() -> ContinuousClock.Instant? {
         var effects = PoolStateMachine.Effects()
         let next = state.withLock { $0.machine.expire(.now, &effects) }

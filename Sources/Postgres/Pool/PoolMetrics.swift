@@ -1,6 +1,6 @@
 import Metrics
 
-/// How long requests wait for a connection, and how many wait in vain.
+/// The metrics of the wait for a connection: how long requests wait, and how many get none.
 struct PoolMetrics: Sendable {
     private let waits = Timer(label: "countersign_postgres_wait_seconds")
     private let timedOut = PoolMetrics.refusals("timed_out")
@@ -11,14 +11,16 @@ struct PoolMetrics: Sendable {
         Counter(label: "countersign_postgres_refused_total", dimensions: [("reason", reason)])
     }
 
-    /// Statements that a connection's thread has just taken. Those of a transaction waited for their lease, and with it.
+    /// Records the wait of statements that a connection's thread has just taken. Those of a transaction have waited as
+    /// part of their lease.
     func sent(_ statements: [Statement]) {
         guard !statements.isEmpty else { return }
         let now = ContinuousClock.now
         for statement in statements where statement.lease == nil { waits.record(duration: now - statement.since) }
     }
 
-    /// What is answered without a connection's thread: a lease that was granted, or a refusal.
+    /// Records the wait of a granted lease. Refused requests, which are answered by the pool as well, are left to
+    /// `count`.
     func answered(_ request: PoolRequest) {
         guard let lease = request as? LeaseRequest, case .success = lease.outcome else { return }
         waits.record(duration: .now - lease.since)

@@ -1,16 +1,16 @@
 import Synchronization
 
-/// What a task waits for: a statement's answer, or a connection for itself.
+/// A request of a task: a statement to be answered, or a connection to be leased.
 ///
 /// Sendable because `phase`, `since` and `lease` are touched only under the pool's lock, and everything else only by
-/// whoever moved the phase to `taken` (the connection's thread) or to `answered`, which each happen once.
+/// the thread that moved the phase to `taken` (the connection's) or to `answered`; each happens once.
 class PoolRequest: @unchecked Sendable {
     enum Phase {
         case new
         case waiting
-        /// A lease that gets this connection as soon as what is on its way has been answered.
+        /// A lease that gets the connection in this slot as soon as its statements have been answered.
         case reserved(slot: Int)
-        /// In the inbox of a connection, not sent.
+        /// Among the pending statements of a slot, not sent.
         case assigned(slot: Int)
         /// With the connection's thread, which will answer it.
         case taken(slot: Int)
@@ -20,7 +20,7 @@ class PoolRequest: @unchecked Sendable {
     let operation: PostgresError.Operation
     let location: CodeLocation
     var phase = Phase.new
-    /// Since when it waits.
+    /// When it began to wait.
     var since = ContinuousClock.Instant.now
     private let cancelled = Atomic(false)
 
@@ -29,7 +29,7 @@ class PoolRequest: @unchecked Sendable {
         self.location = location
     }
 
-    /// Set when the task was cancelled, at any time; read by the connection's thread.
+    /// Whether the task was cancelled: set at any time, read by the connection's thread.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
 
     func markCancelled() { cancelled.store(true, ordering: .relaxed) }
@@ -44,20 +44,20 @@ class PoolRequest: @unchecked Sendable {
     func answer() {}
 }
 
-/// A statement on its way to one connection and back.
+/// A statement to be run on one connection.
 ///
-/// Sendable because its fields are touched as those of ``Request`` are.
+/// Sendable because its fields are touched as those of ``PoolRequest`` are.
 class Statement: PoolRequest, @unchecked Sendable {
     let sql: SQL
-    /// It belongs to a transaction or a leased connection, and must not run anywhere else.
+    /// The lease of its transaction or leased connection, outside of which it must not run; nil for a lone statement.
     var lease: Lease?
-    /// Text of several statements by the simple protocol, which binds nothing.
+    /// Whether the text holds several statements, sent by the simple protocol, which binds nothing.
     let isScript: Bool
-    /// The transaction that this statement opens: its BEGIN travels in front of it.
-    var opening: IsolationLevel?
-    /// It was in flight behind a cancelled statement, so that the cancel may have hit it instead.
+    /// The isolation level of the transaction that this statement opens; its BEGIN travels in front of it.
+    var beginIsolation: IsolationLevel?
+    /// Whether it was in flight behind a cancelled statement, so that the cancel may have hit it instead.
     var isExposedToCancel = false
-    /// It ran on a stale preparation once already, and is sent without one.
+    /// Whether it failed on a stale preparation before, and is now sent unprepared.
     var refusesPreparation = false
 
     init(_ sql: SQL, isScript: Bool = false, _ operation: PostgresError.Operation, _ location: CodeLocation) {
@@ -66,20 +66,21 @@ class Statement: PoolRequest, @unchecked Sendable {
         super.init(operation, location)
     }
 
-    /// Takes the result of the statement itself; runs on the connection's thread.
+    /// Decodes the result of the statement itself, on the connection's thread.
     func receive(_ result: ServerResult) {}
     var hasOutcome: Bool { false }
-    /// Forgets an answer that the server rolled back, before the statement is sent again.
+    /// Drops an outcome that the server rolled back, before the statement is sent again.
     func reset() {}
 }
 
-/// A request with its waiting task.
+/// A request whose task waits for its outcome.
 protocol Answering<Output>: PoolRequest {
     associatedtype Output: Sendable
     var continuation: CheckedContinuation<Result<Output, PostgresError>, Never>? { get set }
 }
 
-/// Sendable because its fields are touched as those of ``Request`` are: the outcome by the connection's thread alone.
+/// Sendable because its fields are touched as those of ``PoolRequest`` are: the outcome by the connection's thread
+/// alone.
 final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
     private let decode: @Sendable (ServerResult) throws(PostgresError) -> Output
     private var outcome: Result<Output, PostgresError>?
@@ -99,7 +100,7 @@ final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
         do throws(PostgresError) {
             outcome = .success(try decode(result))
         } catch {
-            // What failed was reading; the place that asked is known here alone.
+            // A decoding error has no location of its own: only the statement knows its call site.
             var located = error
             if located.location.isEmpty { (located.operation, located.location) = (operation, location.description) }
             outcome = .failure(located)
@@ -116,7 +117,7 @@ final class Query<Output: Sendable>: Statement, Answering, @unchecked Sendable {
     }
 }
 
-/// Sendable because its fields are touched as those of ``Request`` are.
+/// Sendable because its fields are touched as those of ``PoolRequest`` are.
 final class LeaseRequest: PoolRequest, Answering, @unchecked Sendable {
     /// The transaction to open before the first statement; nil for a connection without one.
     let isolation: IsolationLevel?

@@ -1,4 +1,4 @@
-/// What the thread of a connection reports and asks.
+/// The calls of a connection's thread: what it reports, and the commands that it gets.
 extension PoolStateMachine {
     enum ConnectCommand {
         case none
@@ -6,16 +6,17 @@ extension PoolStateMachine {
         case close
     }
 
-    /// What the thread of an unconnected seat is to do.
+    /// The command for the thread of an unconnected slot.
     mutating func connectCommand(_ slot: Int) -> ConnectCommand {
-        if isClosing && isQuiet {
+        if isClosing && isIdle {
             slots[slot].condition = .closed
             return .close
         }
         return slots[slot].condition == .connecting ? .connect : .none
     }
 
-    /// Nobody waiting any more is reason to rest: the next request connects anew.
+    /// Records a failed attempt. When no request waits any more the slot goes dormant, and the next request connects
+    /// again.
     mutating func connectFailed(_ slot: Int, _ error: PostgresError) {
         outage = error
         if queue.count == 0 { slots[slot].condition = .dormant }
@@ -29,26 +30,27 @@ extension PoolStateMachine {
         return effects
     }
 
-    /// One turn of a connection's thread: it tells what it did since the last one and takes what is to do.
+    /// One iteration of a connection's thread: it reports what it did since the last one and takes the statements to
+    /// send.
     ///
     /// - Parameters:
-    ///   - again: Statements that the server rolled back for no fault of theirs.
-    ///   - outbox: Empty; gets the statements to send.
+    ///   - requeued: Statements that the server rolled back for no fault of theirs.
+    ///   - batch: Empty; gets the statements to send.
     mutating func advance(
-        _ slot: Int, answered: Int, again: [Statement], isCancelling: Bool, retires: Bool,
-        outbox: inout [Statement], _ effects: inout Effects
+        _ slot: Int, answered: Int, requeued: [Statement], isCancelling: Bool, retires: Bool,
+        batch: inout [Statement], _ effects: inout Effects
     ) -> ThreadCommand {
-        slots[slot].load -= answered + again.count
-        for statement in again { statement.since = .now }
+        slots[slot].load -= answered + requeued.count
+        for statement in requeued { statement.since = .now }
         slots[slot].isCancelling = isCancelling
         if retires { slots[slot].isRetiring = true }
-        putBack(again, &effects)
+        putBack(requeued, &effects)
         if slots[slot].lease == nil && (isCancelling || slots[slot].isRetiring) { returnPending(slot, &effects) }
-        if answered > 0 || !again.isEmpty || queue.count > 0 || isClosing || slots[slot].reservation != nil {
+        if answered > 0 || !requeued.isEmpty || queue.count > 0 || isClosing || slots[slot].reservation != nil {
             settle(slot, &effects)
         }
-        if slots[slot].isQuiet || slots[slot].isRetiring && slots[slot].load == 0 && slots[slot].lease == nil {
-            if isClosing && isQuiet {
+        if slots[slot].isIdle || slots[slot].isRetiring && slots[slot].load == 0 && slots[slot].lease == nil {
+            if isClosing && isIdle {
                 slots[slot].condition = .closed
                 return .close
             }
@@ -58,18 +60,18 @@ extension PoolStateMachine {
             }
         }
         if !isCancelling {
-            swap(&slots[slot].pending, &outbox)
-            for statement in outbox { statement.phase = .taken(slot: slot) }
-            if let lease = slots[slot].lease, let first = outbox.first {
-                first.opening = lease.pendingBegin
+            swap(&slots[slot].pending, &batch)
+            for statement in batch { statement.phase = .taken(slot: slot) }
+            if let lease = slots[slot].lease, let first = batch.first {
+                first.beginIsolation = lease.pendingBegin
                 lease.pendingBegin = nil
             }
         }
         return .proceed
     }
 
-    /// The connection is gone. Statements that were never sent go to other connections, unless they belonged to a
-    /// transaction, which is gone with it.
+    /// Handles the loss of a connection. Statements that were never sent go to other connections, unless they belong to
+    /// a transaction, which ended with it.
     mutating func lost(_ slot: Int, unsent: [Statement]) -> Effects {
         var effects = Effects()
         returnPending(slot, &effects)
@@ -78,11 +80,11 @@ extension PoolStateMachine {
         slots[slot].load = 0
         resetSlot(slot, &effects)
         if queue.count > 0 { dispatch(&effects) }
-        closeIfQuiet(&effects)
+        closeIfIdle(&effects)
         return effects
     }
 
-    /// No connection is here any more; whoever was promised it waits with the others again.
+    /// Marks a slot as unconnected. A reservation of it goes back to the wait queue.
     private mutating func resetSlot(_ slot: Int, _ effects: inout Effects) {
         if let reservation = slots[slot].reservation {
             slots[slot].reservation = nil
@@ -100,7 +102,8 @@ extension PoolStateMachine {
         putBack(unsent, &effects)
     }
 
-    /// In their order to the front of the line, except for those whose task no longer waits or whose transaction is gone.
+    /// Returns statements to the front of the wait queue in their order, except for those whose task was cancelled or
+    /// whose transaction is gone.
     private mutating func putBack(_ statements: [Statement], _ effects: inout Effects) {
         for statement in statements.reversed() {
             if statement.isCancelled {

@@ -1,10 +1,11 @@
-/// Which connection works for whom: the pool's state, without its lock, threads and clock.
+/// The state of the pool, without its lock, threads and timer: which connection serves which requests.
 ///
-/// Every method says in `Effects` what is to be done once the lock is free.
+/// Every method returns or adds to the `Effects` that are to be carried out once the lock is released.
 struct PoolStateMachine {
+    /// A slot of the pool for one connection, connected or not.
     struct ConnectionSlot {
         enum Condition {
-            /// Not connected; nobody asked yet, or nobody asks any more.
+            /// Not connected: no request has needed it yet, or none waits any more.
             case dormant
             case connecting
             case ready
@@ -12,33 +13,35 @@ struct PoolStateMachine {
         }
 
         var condition = Condition.dormant
-        /// Assigned and not yet taken by the connection's thread.
+        /// The statements assigned and not yet taken by the connection's thread.
         var pending: [Statement] = []
-        /// Assigned and not yet answered.
+        /// The number of statements assigned and not yet answered.
         var load = 0
         var lease: Lease?
-        /// Gets the connection once its load is 0; until then the connection takes nothing new.
+        /// The request that gets the connection once its load is 0; until then the connection takes nothing new.
         var reservation: LeaseRequest?
-        /// A cancel request is under way and would hit whatever is sent.
+        /// Whether a cancel request is under way, which would hit whatever is sent.
         var isCancelling = false
-        /// To be closed as soon as it is idle.
+        /// Whether the connection is to be closed as soon as it is idle.
         var isRetiring = false
 
         var isOpen: Bool {
             condition == .ready && lease == nil && reservation == nil && !isCancelling && !isRetiring
         }
 
-        var isQuiet: Bool { load == 0 && lease == nil && reservation == nil }
+        var isIdle: Bool { load == 0 && lease == nil && reservation == nil }
     }
 
     struct Effects {
+        /// The slots whose threads are to be woken.
         var wakes: [Int] = []
+        /// The requests whose tasks are to be resumed.
         var answers: [PoolRequest] = []
     }
 
     enum ThreadCommand {
         case proceed
-        /// The connection has done its duty; another one may take its place.
+        /// The connection is to be closed, and replaced when requests need one.
         case reconnect
         case close
     }
@@ -46,12 +49,12 @@ struct PoolStateMachine {
     var slots: [ConnectionSlot]
     var queue = WaitQueue()
     var isClosing = false
-    /// Why the last attempt to connect failed; nil once one succeeded.
+    /// The error of the last attempt to connect; nil once one succeeded.
     var outage: PostgresError?
-    /// How many statements a connection has on their way.
+    /// The number of statements that may be in flight on one connection.
     let pipelineDepth: Int
     let maximumWaiting: Int
-    /// How long a request waits.
+    /// How long a request may wait for a connection.
     let acquireTimeout: Duration
 
     init(_ configuration: Database.Configuration) {
@@ -63,7 +66,7 @@ struct PoolStateMachine {
 
     var hasWaiting: Bool { queue.count > 0 || slots.contains { $0.reservation != nil } }
 
-    var isQuiet: Bool { queue.count == 0 && slots.allSatisfy(\.isQuiet) }
+    var isIdle: Bool { queue.count == 0 && slots.allSatisfy(\.isIdle) }
 
     // MARK: - Requests
 
@@ -101,7 +104,7 @@ struct PoolStateMachine {
         return effects
     }
 
-    /// Gives a connection back; `isSpent` closes it because its session is not as new.
+    /// Ends a lease. `isSpent` closes the connection, because its session state is no longer that of a new one.
     mutating func release(_ lease: Lease, isSpent: Bool) -> Effects {
         var effects = Effects()
         lease.isOver = true
@@ -115,14 +118,14 @@ struct PoolStateMachine {
         return effects
     }
 
-    /// The task of a request was cancelled.
+    /// Handles the cancellation of a request's task.
     mutating func cancel(_ request: PoolRequest) -> Effects {
         var effects = Effects()
         request.markCancelled()
         switch request.phase {
         case .new, .answered: break
         case .waiting:
-            queue.leave(request)
+            queue.markAnswered(request)
             refuse(request, request.error(.cancelled), &effects)
         case .reserved(let slot):
             slots[slot].reservation = nil
@@ -138,7 +141,7 @@ struct PoolStateMachine {
         return effects
     }
 
-    /// Answers whoever waited long enough. Returns when to look again, nil when nobody waits.
+    /// Fails the requests that waited longer than the acquire timeout. Returns the next deadline, nil when none waits.
     mutating func expire(_ now: ContinuousClock.Instant, _ effects: inout Effects) -> ContinuousClock.Instant? {
         var (expired, oldest) = queue.removeAll(waitingSince: now - acquireTimeout)
         for index in slots.indices {
@@ -150,13 +153,13 @@ struct PoolStateMachine {
                 oldest = min(oldest ?? request.since, request.since)
             }
         }
-        for request in expired { refuse(request, expiry(of: request), &effects) }
+        for request in expired { refuse(request, timeoutError(of: request), &effects) }
         dispatch(&effects)
-        closeIfQuiet(&effects)
+        closeIfIdle(&effects)
         return oldest.map { $0 + acquireTimeout }
     }
 
-    private func expiry(of request: PoolRequest) -> PostgresError {
+    private func timeoutError(of request: PoolRequest) -> PostgresError {
         guard let outage, !slots.contains(where: { $0.condition == .ready }) else {
             return request.error(.acquireTimedOut)
         }
@@ -188,8 +191,8 @@ struct PoolStateMachine {
         return best
     }
 
-    /// First come, first served. A lease takes an idle connection, or is promised the one that will be idle first: else
-    /// statements would keep all of them busy for ever.
+    /// Serves the wait queue: first come, first served. A lease takes an idle connection, or reserves the one that will
+    /// be idle first: otherwise statements would keep all of them busy for ever.
     mutating func dispatch(_ effects: inout Effects) {
         while let request = queue.first(), let slot = leastLoaded() ?? reservable(for: request) {
             queue.removeFirst()
@@ -206,7 +209,7 @@ struct PoolStateMachine {
         if queue.count > connecting { wakeDormant(&effects) }
     }
 
-    /// A connection at full depth takes no statement, but can be promised.
+    /// The connection for a lease to reserve. One at full depth takes no statement, but can be reserved.
     private func reservable(for request: PoolRequest) -> Int? {
         guard request is LeaseRequest else { return nil }
         return slots.indices.filter { slots[$0].isOpen }.min { slots[$0].load < slots[$1].load }
@@ -220,7 +223,8 @@ struct PoolStateMachine {
         effects.answers.append(request)
     }
 
-    /// After a load or a tenant went: keeps a promise, gives out what waits, ends what is to end.
+    /// Acts on a smaller load or a released lease: grants the reservation, serves the wait queue, closes after
+    /// `isClosing`.
     mutating func settle(_ slot: Int, _ effects: inout Effects) {
         if slots[slot].load == 0, slots[slot].lease == nil, !slots[slot].isRetiring, !slots[slot].isCancelling,
             let reservation = slots[slot].reservation
@@ -229,7 +233,7 @@ struct PoolStateMachine {
             grant(reservation, slot, &effects)
         }
         if queue.count > 0 { dispatch(&effects) }
-        closeIfQuiet(&effects)
+        closeIfIdle(&effects)
     }
 
     // MARK: - Waking
@@ -240,8 +244,8 @@ struct PoolStateMachine {
         effects.wakes.append(slot)
     }
 
-    mutating func closeIfQuiet(_ effects: inout Effects) {
-        guard isClosing, isQuiet else { return }
+    mutating func closeIfIdle(_ effects: inout Effects) {
+        guard isClosing, isIdle else { return }
         effects.wakes += slots.indices
     }
 }

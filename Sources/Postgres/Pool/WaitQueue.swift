@@ -1,13 +1,13 @@
-/// Requests that no connection could take yet, first come first served.
+/// The requests that no connection could take yet, first come, first served.
 ///
-/// A request that was answered meanwhile (its task was cancelled) stays in place and is skipped when its turn comes, so
-/// that leaving costs nothing.
+/// A request that was answered meanwhile (its task was cancelled) stays in place and is skipped at the head, so that no
+/// element has to be moved.
 struct WaitQueue {
-    /// Returned to the front, last one first.
+    /// Requests put back in front of all others, the last one first.
     private var returned: [PoolRequest] = []
     private var arrived: [PoolRequest?] = []
     private var head = 0
-    /// How many of them still wait.
+    /// The number of requests that still wait.
     private(set) var count = 0
 
     mutating func append(_ request: PoolRequest) {
@@ -16,7 +16,7 @@ struct WaitQueue {
         count += 1
     }
 
-    /// For statements that were given to a connection and not sent.
+    /// Puts a request in front: a statement that was assigned and not sent, or a reservation whose connection was lost.
     mutating func putBack(_ request: PoolRequest) {
         request.phase = .waiting
         returned.append(request)
@@ -38,21 +38,22 @@ struct WaitQueue {
         count -= 1
     }
 
-    /// The request, which stays where it is, waits no more.
-    mutating func leave(_ request: PoolRequest) {
+    /// Ends the wait of a request, which stays where it is.
+    mutating func markAnswered(_ request: PoolRequest) {
         request.phase = .answered
         count -= 1
     }
 
-    /// Takes out whoever has waited since `limit` or longer. Returns them, and since when the oldest other one waits.
+    /// Ends the wait of all requests that began to wait at `limit` or before. Returns them, and when the oldest of the
+    /// others began.
     mutating func removeAll(
         waitingSince limit: ContinuousClock.Instant
     ) -> (expired: [PoolRequest], oldest: ContinuousClock.Instant?) {
         var expired: [PoolRequest] = []
-        // Those put back stand in no order of time, the others came one after the other.
+        // The ones put back are in no order of time; the others are in the order of their arrival.
         for request in returned where request.since <= limit {
             guard case .waiting = request.phase else { continue }
-            leave(request)
+            markAnswered(request)
             expired.append(request)
         }
         var oldest: ContinuousClock.Instant?
@@ -66,7 +67,7 @@ struct WaitQueue {
                     oldest = min(oldest ?? request.since, request.since)
                     break
                 }
-                leave(request)
+                markAnswered(request)
                 expired.append(request)
             }
             dropArrived()

@@ -2,7 +2,7 @@
 @safe
 package struct PostgresValue {
     private let result: ServerResult
-    /// Points into `result`, which is why it is kept here.
+    /// Points into `result`, which is kept alive for it.
     private let start: UnsafeRawPointer?
     private let count: Int
     /// The object identifier of its type.
@@ -18,7 +18,7 @@ package struct PostgresValue {
 
     package var isNull: Bool { unsafe start == nil }
 
-    /// Lends the octets; throws for NULL.
+    /// Calls `body` with the octets; throws for NULL.
     package func withBytes<R>(
         _ body: (RawSpan) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
@@ -72,7 +72,7 @@ package struct PostgresValue {
         }
     }
 
-    /// `PostgresRow` and the statement add where it happened; the value itself is never told.
+    /// A decoding error. `PostgresRow` and the statement add where it happened; the value itself is never part of it.
     package static func mismatch(_ reason: String) -> PostgresError {
         PostgresError(.decoding, operation: .query, location: "", message: reason)
     }

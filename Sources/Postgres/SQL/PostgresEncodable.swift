@@ -80,7 +80,7 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 
 // MARK: - Arrays
 
-/// What an array must know of its elements. `[UInt8]` is bytea and not an array of anything, which is why `Array` asks
+/// An element of a bound or decoded array. `[UInt8]` is bytea and not an array of anything, which is why `Array` asks
 /// its element for the type and the form of the whole.
 package protocol PostgresArrayElement: Sendable {
     static var postgresArrayType: PostgresType { get }
@@ -101,8 +101,8 @@ extension UInt8: PostgresArrayElement {
 extension PostgresArrayElement where Self: PostgresEncodable {
     package static var postgresArrayType: PostgresType { PostgresType(oid: postgresType.arrayOID) }
 
-    /// The binary form of an array (`array_send`): dimensions, whether NULLs occur, the element's type, then for the one
-    /// dimension its length and lower bound, then every element behind its length, −1 for NULL. An empty one has no
+    /// The binary form of an array (`array_send`): dimensions, whether NULLs occur, the element's type, then for the
+    /// one dimension its length and lower bound, then every element behind its length, −1 for NULL. An empty one has no
     /// dimension.
     package static func encode(_ array: [Self], into encoder: inout PostgresEncoder) {
         guard let count = Int32(exactly: array.count) else { return encoder.refuse("an array is too long") }

@@ -1,14 +1,15 @@
 /// The parameters of one statement in PostgreSQL's binary format, one after the other in a single buffer.
 package struct PostgresEncoder: Sendable {
-    /// The place of one parameter in the buffer; nil stands for NULL.
-    private(set) var places: [Range<Int>?] = []
+    /// The range of each parameter in `bytes`; nil stands for NULL.
+    private(set) var ranges: [Range<Int>?] = []
     private(set) var types: [UInt32] = []
     private(set) var bytes: [UInt8] = []
-    /// Set once a value turned out to have no binary form; the statement is then refused before anything is sent.
+    /// The reason why a value has no binary form, if one has none; the statement is then refused before anything is
+    /// sent.
     private(set) var fault: String?
 
     init(parameters: Int = 0) {
-        places.reserveCapacity(parameters)
+        ranges.reserveCapacity(parameters)
         types.reserveCapacity(parameters)
         if parameters > 0 { bytes.reserveCapacity(parameters * 24) }
     }
@@ -17,14 +18,14 @@ package struct PostgresEncoder: Sendable {
         let start = bytes.count
         let isNull = value.isNull
         if !isNull { value.encode(into: &self) }
-        places.append(isNull ? nil : start..<bytes.count)
+        ranges.append(isNull ? nil : start..<bytes.count)
         types.append(type(of: value).postgresType.oid)
     }
 
     mutating func append(contentsOf other: PostgresEncoder) {
         let shift = bytes.count
-        for place in other.places {
-            places.append(place.map { $0.lowerBound + shift..<$0.upperBound + shift })
+        for range in other.ranges {
+            ranges.append(range.map { $0.lowerBound + shift..<$0.upperBound + shift })
         }
         types += other.types
         bytes += other.bytes
@@ -43,15 +44,15 @@ package struct PostgresEncoder: Sendable {
         bytes += value
     }
 
-    /// PostgreSQL's text cannot hold U+0000. It is refused here, where the whole value is still known, for whoever cut it
-    /// at the NUL would let "victim\0evil" pass for "victim".
+    /// PostgreSQL's text cannot hold U+0000. It is refused here, where the whole value is still known: cut at the NUL,
+    /// "victim\0evil" would pass for "victim".
     package mutating func append(text: String) {
         let start = bytes.count
         bytes.append(contentsOf: text.utf8)
         if bytes[start...].contains(0) { refuse("a text holds U+0000") }
     }
 
-    /// Appends a four-octet length and then what it is the length of.
+    /// Appends what `body` encodes, behind its four-octet length.
     mutating func appendCounted(_ body: (inout PostgresEncoder) -> Void) {
         let mark = bytes.count
         append(Int32(0))

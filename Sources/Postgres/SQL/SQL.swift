@@ -3,23 +3,23 @@
 ///     let sql: SQL = "SELECT id FROM accounts WHERE email = \(email) AND state = ANY(\(states))"
 ///
 /// is sent as `… email = $1 AND state = ANY($2)` with the values beside it, so that no value can become syntax. Another
-/// `SQL` is spliced in with its own values. The raw door is called `unsafeSQL:` and is for text that no user wrote.
+/// `SQL` is spliced in with its own values. Raw text is spliced in by `unsafeSQL:`, for text that no user wrote.
 package struct SQL: Sendable {
     private(set) var text: String
     private(set) var parameters: PostgresEncoder
-    /// Where in the UTF-8 of `text` each placeholder begins, for the renumbering of a spliced statement.
-    private var marks: [Int]
+    /// The offset of each placeholder in the UTF-8 of `text`, for the renumbering of a spliced statement.
+    private var placeholderOffsets: [Int]
 
     package init(unsafeSQL text: String) {
         self.text = text
         parameters = PostgresEncoder()
-        marks = []
+        placeholderOffsets = []
     }
 
-    private init(_ text: String, _ parameters: PostgresEncoder, _ marks: [Int]) {
+    private init(_ text: String, _ parameters: PostgresEncoder, _ placeholderOffsets: [Int]) {
         self.text = text
         self.parameters = parameters
-        self.marks = marks
+        self.placeholderOffsets = placeholderOffsets
     }
 }
 
@@ -29,20 +29,20 @@ extension SQL: ExpressibleByStringInterpolation {
     }
 
     package init(stringInterpolation: Interpolation) {
-        self.init(stringInterpolation.text, stringInterpolation.parameters, stringInterpolation.marks)
+        self.init(stringInterpolation.text, stringInterpolation.parameters, stringInterpolation.placeholderOffsets)
     }
 
     package struct Interpolation: StringInterpolationProtocol {
         fileprivate var text: String
         fileprivate var parameters: PostgresEncoder
-        fileprivate var marks: [Int]
+        fileprivate var placeholderOffsets: [Int]
 
         package init(literalCapacity: Int, interpolationCount: Int) {
             text = ""
             text.reserveCapacity(literalCapacity + 3 * interpolationCount)
             parameters = PostgresEncoder(parameters: interpolationCount)
-            marks = []
-            marks.reserveCapacity(interpolationCount)
+            placeholderOffsets = []
+            placeholderOffsets.reserveCapacity(interpolationCount)
         }
 
         package mutating func appendLiteral(_ literal: StaticString) {
@@ -54,7 +54,7 @@ extension SQL: ExpressibleByStringInterpolation {
             appendPlaceholder()
         }
 
-        /// By itself the compiler takes an optional for one that was forgotten to be unwrapped.
+        /// Without this overload the compiler warns of an optional that was not unwrapped.
         package mutating func appendInterpolation(_ value: (some PostgresEncodable)?) {
             parameters.bind(value)
             appendPlaceholder()
@@ -63,8 +63,8 @@ extension SQL: ExpressibleByStringInterpolation {
         package mutating func appendInterpolation(_ statement: SQL) {
             let bytes = statement.text.utf8
             var position = bytes.startIndex
-            for (index, mark) in statement.marks.enumerated() {
-                let start = bytes.index(bytes.startIndex, offsetBy: mark)
+            for (index, offset) in statement.placeholderOffsets.enumerated() {
+                let start = bytes.index(bytes.startIndex, offsetBy: offset)
                 text += statement.text[position..<start]
                 appendPlaceholder()
                 position = bytes.index(start, offsetBy: "$\(index + 1)".utf8.count)
@@ -78,25 +78,25 @@ extension SQL: ExpressibleByStringInterpolation {
         }
 
         private mutating func appendPlaceholder() {
-            marks.append(text.utf8.count)
+            placeholderOffsets.append(text.utf8.count)
             text += "$"
-            text += String(marks.count)
+            text += String(placeholderOffsets.count)
         }
     }
 }
 
 extension SQL {
-    /// Why the statement cannot be sent, nil when it can. `PQsendQueryParams` counts parameters in 16 bits and takes the
-    /// text up to its first NUL.
+    /// The reason why the statement cannot be sent, nil when it can. `PQsendQueryParams` counts parameters in 16 bits
+    /// and takes the text up to its first NUL.
     var fault: String? {
         if let fault = parameters.fault { return fault }
-        if parameters.places.count > 65_535 { return "more than 65,535 values are bound" }
+        if parameters.ranges.count > 65_535 { return "more than 65,535 values are bound" }
         if text.utf8.contains(0) { return "the statement holds U+0000" }
         return nil
     }
 }
 
-/// Text and bound types together name a prepared statement: PostgreSQL resolves operators by the types.
+/// The key of a prepared statement: its text and its bound types, by which PostgreSQL resolves operators.
 struct PreparedKey: Hashable {
     let text: String
     let types: [UInt32]

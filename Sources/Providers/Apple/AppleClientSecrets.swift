@@ -3,19 +3,19 @@ import JOSE
 import JSON
 import Synchronization
 
-/// The client secrets of one team, each made when it is needed and kept while it is young.
+/// The client secrets of one team, each made when it is needed and reused while it is recent.
 ///
-/// Apple has no fixed ones: a secret is a token of ours that names team and client and is signed with the team's key.
-/// They are never stored and never logged.
+/// Apple has no fixed secrets: each is a token of ours that names team and client and is signed with the team's key. They
+/// are never stored and never logged.
 final class AppleClientSecrets: Sendable {
-    /// Seconds from `iat` to `exp`. Apple takes half a year; a stolen one is to be of no use tomorrow.
+    /// Seconds from `iat` to `exp`. Apple accepts half a year; a stolen secret is to be useless the next day.
     static let lifetime: Int64 = 3_600
-    /// Seconds by which `iat` lies back, for our clock may run ahead of Apple's.
+    /// Seconds by which `iat` is set back, since our clock may run ahead of Apple's.
     static let backdating: Int64 = 60
-    /// Seconds for which a secret is handed out. It then has half of its lifetime to go, more than any clock that keeps
-    /// time at all is wrong by.
+    /// Seconds for which a secret is reused. It then has half of its lifetime left, more than the error of any clock that
+    /// works.
     static let renewal: Int64 = 1_800
-    /// Whatever address the requests go to.
+    /// The audience of the secrets, whatever URL the requests go to.
     static let audience = "https://appleid.apple.com"
 
     private struct Secret {
@@ -25,7 +25,7 @@ final class AppleClientSecrets: Sendable {
 
     private let teamID: String
     private let signer: TokenSigner
-    /// By the bytes of the client ID.
+    /// The secrets in use, by the bytes of the client ID.
     private let secrets = Mutex<[[UInt8]: Secret]>([:])
 
     init(team: AppleTokenEndpoint.Configuration.Team) {
@@ -36,9 +36,9 @@ final class AppleClientSecrets: Sendable {
     /// - Parameter clientID: one of the team's, so that there are no more secrets than those.
     func secret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
         let now = now.seconds
-        // Signing takes less time than finding out that somebody else is at it.
+        // Under the lock: signing takes less time than letting other callers wait for the one that signs.
         return try secrets.withLock { secrets throws(EndpointRefusal) in
-            // One from the future was made before the clock was set back: by now's time it isn't valid yet.
+            // A secret from the future was made before the clock was set back: it isn't valid yet.
             if let known = secrets[Array(clientID.utf8)], known.madeAt <= now, now - known.madeAt < Self.renewal {
                 return known.text
             }
@@ -48,7 +48,7 @@ final class AppleClientSecrets: Sendable {
         }
     }
 
-    /// Seconds since the oldest one in use was made; nil when there is none.
+    /// Seconds since the oldest secret in use was made; `nil` when there is none.
     func age(at now: Timestamp) -> Int64? {
         let now = now.seconds
         return secrets.withLock { secrets in

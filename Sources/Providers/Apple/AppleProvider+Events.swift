@@ -5,10 +5,10 @@ import OpenSSL
 import Primitives
 
 extension AppleProvider {
-    /// What a server-to-server notification tells. Apple signs it with the keys of identity tokens and for the same
-    /// audiences; it is told apart by its `events`.
+    /// The event of a server-to-server notification. Apple signs it with the keys of identity tokens and for the same
+    /// audiences; its `events` distinguishes it.
     ///
-    /// `events` comes as a text that holds one object, though Apple's page shows the object itself: both are read.
+    /// `events` is a string that holds one object, though Apple's documentation shows the object itself: both are read.
     package func events(
         of token: [UInt8], at now: Timestamp
     ) async throws(CredentialRefusal) -> [ProviderEvent] {
@@ -22,7 +22,7 @@ extension AppleProvider {
                 let type = event["type"]?.string.flatMap(EventText.init)
             else { throw .claimInvalid }
             let subject = event["sub"]?.string.flatMap(ProviderSubject.init)
-            let occurredAt = event["event_time"].flatMap(AppleProvider.moment)
+            let occurredAt = event["event_time"].flatMap(AppleProvider.eventTime)
             return [
                 ProviderEvent(
                     provider: .apple, realm: team.realm, tokenID: checked.tokenID ?? "", position: 0, type: type.text,
@@ -40,8 +40,8 @@ extension AppleProvider {
         return event
     }
 
-    /// Milliseconds on the wire, seconds on Apple's page: no event of this century is told apart wrongly.
-    private static func moment(_ claim: JSONValue) -> Timestamp? {
+    /// `event_time`: milliseconds on the wire, seconds in Apple's documentation. No time of this century is mistaken.
+    private static func eventTime(_ claim: JSONValue) -> Timestamp? {
         guard let number = claim.integer, number >= 0 else { return nil }
         let (microseconds, overflow) = number.multipliedReportingOverflow(by: 1_000)
         guard number >= 100_000_000_000 else { return Timestamp(seconds: number) }
@@ -59,9 +59,9 @@ extension AppleProvider {
     }
 }
 
-/// A token that tells of something that happened, where an ID token says who somebody is.
+/// A security event token (RFC 8417): it reports an event, where an ID token identifies a person.
 enum SecurityEventToken {
-    /// What its header may call it (RFC 8417 §2.3).
+    /// The allowed values of `typ` in its header (RFC 8417 §2.3).
     static let types = ["JWT", "secevent+jwt"]
 }
 

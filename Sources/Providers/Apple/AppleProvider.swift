@@ -5,13 +5,13 @@ import JSON
 package import Logging
 import OpenSSL
 
-/// Sign in with Apple: what an identity token must say.
+/// Sign in with Apple: the rules for an identity token.
 package struct AppleProvider: IdentityProvider {
     package struct Configuration: Sendable {
-        /// A developer team. A subject means something within one team only, so each has a realm of its own.
+        /// A developer team. A subject is unique within one team only, so each team has a realm of its own.
         package struct Team: Sendable {
             package var realm: Realm
-            /// Bundle IDs and Services IDs. Without one, nothing is accepted.
+            /// Bundle IDs and Services IDs. Without one, no token is accepted.
             package var clientIDs: [String]
 
             package init(realm: Realm = .main, clientIDs: [String]) {
@@ -20,7 +20,7 @@ package struct AppleProvider: IdentityProvider {
             }
         }
 
-        /// A client ID belongs to one of them.
+        /// The teams; a client ID belongs to one of them.
         package var teams: [Team]
         package var issuers: [String]
         package var keysURL: String
@@ -48,7 +48,7 @@ package struct AppleProvider: IdentityProvider {
             issuers: configuration.issuers, audiences: configuration.teams.flatMap(\.clientIDs))
     }
 
-    /// With a cache of its own for Apple's keys; somebody has to `run()` it.
+    /// Makes a provider with its own cache of Apple's keys; the caller has to `run()` the cache.
     package init(configuration: Configuration, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
         let cache = KeySetCache(
             provider: .apple, url: configuration.keysURL, fetcher: fetcher, clock: clock, logger: logger)
@@ -58,11 +58,11 @@ package struct AppleProvider: IdentityProvider {
     package func credential(
         _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
-        // Apple's keys say RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
+        // Apple's keys name RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
         let token = try await signedToken(token, algorithms: [.rs256, .es256])
         return try refusing { () throws(TokenRejection) in
             // Notifications share issuer, keys and audience with identity tokens; `events`, which the rules refuse,
-            // tells them apart.
+            // distinguishes them.
             let checked = try rules.check(token, at: now.seconds)
             let claims = token.claims
             let team = try team(of: claims, audience: checked.audience)
@@ -78,7 +78,8 @@ package struct AppleProvider: IdentityProvider {
         }
     }
 
-    /// The realm is the subject's meaning, so all of a token's audiences must be clients of one team.
+    /// The team of a token. A subject has its meaning only within the team's realm, so all of the token's audiences must be
+    /// clients of one team.
     func team(of claims: JSONValue, audience: String) throws(TokenRejection) -> Configuration.Team {
         let team = configuration.teams.first { team in
             team.clientIDs.contains { $0.utf8.elementsEqual(audience.utf8) }
@@ -89,7 +90,7 @@ package struct AppleProvider: IdentityProvider {
         return team
     }
 
-    /// Apple puts a nonce in only if the app gave one: one that nobody posts belongs to another sign-in.
+    /// Apple includes a nonce only if the app gave one: a nonce that is not posted belongs to another sign-in.
     private func checkNonce(of claims: JSONValue, posted: String?) throws(TokenRejection) {
         if let posted {
             try claims.checkNonce(posted: posted, form: configuration.nonceForm)

@@ -1,12 +1,12 @@
 package import Accounts
 import JSON
 
-/// An app that moves to another team: its persons get new subjects and relay addresses there. The two teams pass them
+/// The transfer of an app to another team: its users get new subjects and relay addresses there. The two teams pass users
 /// on as transfer subjects, each good for one person and one recipient, for 60 days after the app was accepted.
 ///
-/// An `invalid_request` is held against the subject that was asked for, so that one nobody knows doesn't stop the rest.
+/// An `invalid_request` is taken to be about the subject that was sent, so that an unknown one doesn't stop the rest.
 extension AppleTokenEndpoint {
-    /// What the other two calls are authorized by; good for an hour.
+    /// The bearer token of the other two calls; good for an hour.
     package func migrationToken(
         of clientID: String, at now: Timestamp
     ) async throws(EndpointRefusal) -> String {
@@ -17,7 +17,7 @@ extension AppleTokenEndpoint {
         return token
     }
 
-    /// The sender's part: what the recipient is to ask for.
+    /// The sender's part: the transfer subject, which the recipient is to ask for.
     package func transferSubject(
         of subject: ProviderSubject, to targetTeamID: String, clientID: String, migrationToken: String,
         at now: Timestamp
@@ -29,7 +29,7 @@ extension AppleTokenEndpoint {
         return try self.subject("transfer_sub", in: answer)
     }
 
-    /// The recipient's part: who it is here. An address comes along only if it is a relay one.
+    /// The recipient's part: the person's subject in its own team. An address is included only if it is a relay address.
     package func transferred(
         _ transferSubject: ProviderSubject, clientID: String, migrationToken: String, at now: Timestamp
     ) async throws(EndpointRefusal) -> (subject: ProviderSubject, email: ProviderEmail?) {

@@ -3,10 +3,10 @@ package import Curl
 package import Logging
 package import OpenSSL
 
-/// Apple's end of codes, refresh tokens and transferred apps.
+/// Apple's endpoints for codes, refresh tokens and transferred apps.
 package struct AppleTokenEndpoint: TokenEndpoint {
     package struct Configuration: Sendable {
-        /// A developer team, and the key that speaks for its clients.
+        /// A developer team, and the key that authenticates its clients.
         package struct Team: Sendable {
             package var realm: Realm
             package var teamID: String
@@ -25,7 +25,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
             }
         }
 
-        /// Those that have a key; a client ID belongs to one of them.
+        /// The teams that have a key; a client ID belongs to one of them.
         package var teams: [Team]
         package var tokenURL: String
         package var revokeURL: String
@@ -77,7 +77,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
 
-    /// Apple says 200 also to a token that was dead, or never was one.
+    /// Apple answers 200 also to a token that was revoked before, or never was one.
     package func revoke(
         _ refreshToken: String, of clientID: String, at now: Timestamp
     ) async throws(EndpointRefusal) {
@@ -86,8 +86,8 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         try await revocation.post(fields).accepted(keyID: client.keyID, invalidRequestMeans: .configuration)
     }
 
-    /// Apple asks for at most one a day for each token. Whatever else it answers with is of no use here: the refresh
-    /// token stays the same.
+    /// Apple asks for at most one check a day for each token. The content of a success is not used: the refresh token stays
+    /// the same.
     package func check(
         _ refreshToken: String, of clientID: String, at now: Timestamp
     ) async throws(EndpointRefusal) {
@@ -98,17 +98,17 @@ package struct AppleTokenEndpoint: TokenEndpoint {
 
     // MARK: Client secrets
 
-    /// A secret for requests as this client; good for half an hour at least.
+    /// A secret for requests as this client; good for at least half an hour.
     package func clientSecret(for clientID: String, at now: Timestamp) throws(EndpointRefusal) -> String {
         try signer(of: clientID).secrets.secret(for: clientID, at: now)
     }
 
-    /// Seconds since the oldest secret in use of each team was made; nil where none is.
+    /// Seconds since the oldest secret in use of each team was made; `nil` where there is none.
     package func clientSecretAges(at now: Timestamp) -> [(realm: Realm, age: Int64?)] {
         signers.map { ($0.team.realm, $0.secrets.age(at: now)) }
     }
 
-    /// Where the identities of the client's team stand; `nil` when no team with a key has this client.
+    /// The realm of the identities of the client's team; `nil` when no team with a key has this client.
     package func realm(of clientID: String) -> Realm? {
         (try? signer(of: clientID))?.team.realm
     }
@@ -118,7 +118,7 @@ package struct AppleTokenEndpoint: TokenEndpoint {
         let secrets: AppleClientSecrets
     }
 
-    /// One of our clients as a request names and proves it.
+    /// One of our clients, with the fields by which a request names and authenticates it.
     struct Client {
         let keyID: String
         let fields: [(String, String)]

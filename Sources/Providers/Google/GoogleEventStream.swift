@@ -2,12 +2,12 @@ package import Accounts
 package import Curl
 import JSON
 
-/// Where Google sends the security events of a project (Cross-Account Protection), managed through its RISC API.
+/// The stream of Google's security events of a project (Cross-Account Protection), managed through Google's RISC API.
 package struct GoogleEventStream: Sendable {
     package struct Settings: Sendable, Equatable {
-        /// The receiver.
+        /// The URL of the receiver.
         package let url: String
-        /// Full names.
+        /// The requested event types, by their full names.
         package let eventTypes: [String]
 
         package init(url: String, eventTypes: [String]) {
@@ -23,15 +23,15 @@ package struct GoogleEventStream: Sendable {
         case paused
     }
 
-    /// Why something was not done. What Google says is given in its own words, on one line.
+    /// The reason why a request failed. A message is Google's own, on one line.
     package enum Refusal: Error, Sendable, Equatable {
         /// 400.
         case invalid(message: String?)
-        /// 401: the bearer was not believed.
+        /// 401: the bearer token was not accepted.
         case unauthenticated
         /// 403: no role, no API, or an address that Google does not send to.
         case forbidden(message: String?)
-        /// 404: nobody has registered a receiver.
+        /// 404: no receiver is registered.
         case noStream
         /// No answer, or none that can be read: `timed_out`, `connect`, `http_500`, `not_json`.
         case unavailable(detail: String)
@@ -39,7 +39,7 @@ package struct GoogleEventStream: Sendable {
 
     package static let apiURL = "https://risc.googleapis.com"
     private static let push = "https://schemas.openid.net/secevent/risc/delivery-method/push"
-    private static let patience: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(10)
 
     private let account: GoogleServiceAccount
     private let apiURL: String
@@ -55,7 +55,7 @@ package struct GoogleEventStream: Sendable {
         self.clock = clock
     }
 
-    /// Every kind of event that this service acts on, by Google's name.
+    /// The event types that this service acts on, by Google's names.
     package static let eventTypes = ProviderEvent.Kind.allCases.compactMap(GoogleProvider.eventType)
 
     package func settings() async throws(Refusal) -> Settings {
@@ -66,7 +66,7 @@ package struct GoogleEventStream: Sendable {
         return Settings(url: url, eventTypes: types.compactMap { $0 })
     }
 
-    /// Makes the stream, or changes it. Google drops a type that it does not know without a word: `settings` tells what it
+    /// Makes the stream, or changes it. Google silently drops a type that it does not know: `settings` returns those that it
     /// kept.
     package func register(_ settings: Settings) async throws(Refusal) {
         try await post("stream:update") { body in
@@ -117,7 +117,7 @@ package struct GoogleEventStream: Sendable {
 
     private func send(_ request: FetchRequest) async throws(Refusal) -> [UInt8] {
         var request = request
-        request.timeout = Self.patience
+        request.timeout = Self.timeout
         request.headers.append(("Accept", "application/json"))
         do {
             request.headers.append(("Authorization", "Bearer \(try account.bearer(at: clock.now()))"))
@@ -128,7 +128,7 @@ package struct GoogleEventStream: Sendable {
         do {
             response = try await fetcher.fetch(request)
         } catch {
-            throw .unavailable(detail: error.code.word)
+            throw .unavailable(detail: error.code.reasonCode)
         }
         guard response.status != 200 else { return response.body }
         throw Refusal(response)
@@ -140,19 +140,19 @@ extension GoogleEventStream.Refusal {
 
     fileprivate init(_ response: FetchResponse) {
         let error = (try? JSONValue(parsing: response.body))?["error"]
-        let message = error?["message"]?.string.map(Self.line)
+        let message = error?["message"]?.string.map(Self.printable)
         switch response.status {
         case 400: self = .invalid(message: message)
         case 401: self = .unauthenticated
         case 403: self = .forbidden(message: message)
-        // Any server says 404; only the API says it of a stream.
+        // Any server may answer 404; with an error object it is the API's answer about the stream.
         case 404 where error?.kind == .object: self = .noStream
         default: self = .unavailable(detail: "http_\(response.status)")
         }
     }
 
-    /// Nothing in it may move a terminal's cursor.
-    private static func line(_ text: String) -> String {
+    /// The printable ASCII of a text: nothing in it can move a terminal's cursor.
+    private static func printable(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.prefix(300).filter { 0x20..<0x7F ~= $0.value }))
     }
 }

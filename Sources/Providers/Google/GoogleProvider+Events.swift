@@ -5,7 +5,7 @@ import JSON
 import OpenSSL
 
 extension GoogleProvider {
-    /// By what Google names this kind of event; nil for Apple's.
+    /// Google's name of this kind of event; `nil` for Apple's kinds.
     package static func eventType(_ kind: ProviderEvent.Kind) -> String? {
         switch kind {
         case .sessionsRevoked, .accountDisabled, .accountEnabled, .credentialChangeRequired, .verification:
@@ -16,18 +16,18 @@ extension GoogleProvider {
         }
     }
 
-    /// Events in one token; Google sends one.
+    /// The maximum number of events in one token; Google sends one.
     private static let maximumEvents = 16
 
-    /// What a security event token of Cross-Account Protection tells (RFC 8417). Google signs it with the keys of ID
-    /// tokens and for the same audiences; it is told apart by its `events`. It does not expire.
+    /// The events of a security event token (RFC 8417) of Cross-Account Protection. Google signs it with the keys of ID
+    /// tokens and for the same audiences; its `events` distinguish it. It does not expire.
     package func events(
         of token: [UInt8], at now: Timestamp
     ) async throws(CredentialRefusal) -> [ProviderEvent] {
         let token = try await signedToken(token, algorithms: [.rs256], types: SecurityEventToken.types)
         return try refusing { () throws(TokenRejection) in
             var rules = ClaimRules.securityEvent(issuers: configuration.issuers, audiences: configuration.clientIDs)
-            // Google's page and what Google sends differ by it.
+            // Google's documentation and Google's tokens differ in it.
             rules.ignoresIssuerTrailingSlash = true
             let checked = try rules.check(token, at: now.seconds)
             guard let members = token.claims["events"]?.members, 1...GoogleProvider.maximumEvents ~= members.count
@@ -44,7 +44,7 @@ extension GoogleProvider {
         }
     }
 
-    /// Nobody where Google names nobody that can be known here.
+    /// The subject of an event; `.none` where Google names none that can be known here.
     private func subject(_ claim: JSONValue?) -> ProviderEvent.Subject {
         guard let claim, let type = claim["subject_type"]?.string else { return .none }
         switch type {
@@ -70,7 +70,7 @@ extension GoogleProvider {
         }
     }
 
-    /// But for one slash at the end.
+    /// Whether the claim is this issuer, ignoring one trailing slash.
     private func isSame(_ claim: JSONValue, _ issuer: String) -> Bool {
         claim.isString(equalTo: issuer) || claim.isString(equalTo: issuer + "/")
     }

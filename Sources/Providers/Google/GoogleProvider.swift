@@ -5,14 +5,14 @@ import JSON
 package import Logging
 import OpenSSL
 
-/// Sign in with Google: what an ID token must say.
+/// Sign in with Google: the rules for an ID token.
 package struct GoogleProvider: IdentityProvider {
     package struct Configuration: Sendable {
-        /// Of the server, iOS and Android clients. Without one, nothing is accepted.
+        /// The server, iOS and Android clients. Without one, no token is accepted.
         package var clientIDs: [String]
-        /// When not empty, `azp` must be there and be one of these.
+        /// The allowed values of `azp`. When not empty, `azp` must be present.
         package var authorizedParties: [String]
-        /// When not empty, `hd` must be there and be one of these.
+        /// The allowed values of `hd`. When not empty, `hd` must be present.
         package var hostedDomains: [String]
         package var issuers: [String]
         package var keysURL: String
@@ -43,7 +43,7 @@ package struct GoogleProvider: IdentityProvider {
             issuers: configuration.issuers, audiences: configuration.clientIDs, audienceArray: .everyMemberOurs)
     }
 
-    /// With a cache of its own for Google's keys; somebody has to `run()` it.
+    /// Makes a provider with its own cache of Google's keys; the caller has to `run()` the cache.
     package init(configuration: Configuration, fetcher: any Fetcher, clock: any WallClock, logger: Logger) {
         let cache = KeySetCache(
             provider: .google, url: configuration.keysURL, fetcher: fetcher, clock: clock, logger: logger)
@@ -56,12 +56,12 @@ package struct GoogleProvider: IdentityProvider {
         // The one algorithm of Google's discovery document.
         let token = try await signedToken(token, algorithms: [.rs256])
         return try refusing { () throws(TokenRejection) in
-            // Security event tokens come from the same issuer to the same audiences; `events`, which the rules refuse,
-            // tells them apart.
+            // Security event tokens have the same issuer and audiences; `events`, which the rules refuse, distinguishes
+            // them.
             let checked = try rules.check(token, at: now.seconds)
             let claims = token.claims
             try checkParty(of: claims)
-            // The SDKs make up a nonce of their own when the app gives none, so one that nobody posts means nothing.
+            // The SDKs make up a nonce of their own when the app gives none, so one that is not posted means nothing.
             if case .posted(let nonce?) = nonce {
                 try claims.checkNonce(posted: nonce, form: configuration.nonceForm)
             }
@@ -77,7 +77,7 @@ package struct GoogleProvider: IdentityProvider {
         }
     }
 
-    /// Who asked for the token: the app, when the audience is the server (OpenID Connect Core 1.0 §2).
+    /// Checks the party that requested the token: the app, when the audience is the server (OpenID Connect Core 1.0 §2).
     private func checkParty(of claims: JSONValue) throws(TokenRejection) {
         let parties = configuration.authorizedParties
         guard parties.isEmpty || parties.contains(where: { claims["azp"]?.isString(equalTo: $0) == true }) else {

@@ -3,31 +3,31 @@ import JOSE
 import JSON
 import OpenSSL
 
-/// An account of the Google Cloud project, by its JSON key file as the console hands it out. It signs its own way into
-/// Google's APIs.
+/// A service account of the Google Cloud project, by its JSON key file as the console issues it. It signs its own bearer
+/// tokens for Google's APIs.
 package struct GoogleServiceAccount: Sendable {
-    /// Why a file is not the key of a service account. Names members, never what is in them.
+    /// The reason why a file is not the key of a service account. Names members, never their values.
     package enum Fault: Error, Sendable, Equatable {
         case notJSON
-        /// `type` is not `service_account`: the file of an OAuth client, for one.
+        /// `type` is not `service_account`: the file of an OAuth client, for example.
         case notServiceAccount
         case missing(member: String)
         /// `private_key` is not one unencrypted PKCS#8 block with an RSA key of at least 2048 bits.
         case unusableKey
     }
 
-    /// Whatever address the requests go to.
+    /// The audience of the tokens, whatever URL the requests go to.
     static let audience = "https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService"
     /// Seconds from `iat` to `exp`, exactly.
     static let lifetime: Int64 = 3_600
-    /// Seconds by which `iat` lies back, for our clock may run ahead of Google's.
+    /// Seconds by which `iat` is set back, since our clock may run ahead of Google's.
     static let backdating: Int64 = 60
 
     package let email: String
     package let keyID: String
     private let signer: RSATokenSigner
 
-    /// - Parameter file: the file's bytes. Members that are not needed here are not looked at.
+    /// - Parameter file: the file's bytes. Members that are not needed here are ignored.
     package init(parsing file: [UInt8]) throws(Fault) {
         guard let document = try? JSONValue(parsing: file), document.kind == .object else { throw .notJSON }
         guard document["type"]?.isString(equalTo: "service_account") == true else { throw .notServiceAccount }
@@ -45,7 +45,7 @@ package struct GoogleServiceAccount: Sendable {
         signer = RSATokenSigner(key: key, keyID: keyID, type: "JWT")
     }
 
-    /// What proves to Google's RISC API that this account is calling, for an hour.
+    /// The bearer token that authenticates this account to Google's RISC API, for an hour.
     func bearer(at now: Timestamp) throws(OpenSSLError) -> String {
         let issuedAt = now.seconds - Self.backdating
         var claims = JSONWriter()

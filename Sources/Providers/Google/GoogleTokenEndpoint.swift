@@ -3,10 +3,10 @@ package import Curl
 import JOSE
 package import Logging
 
-/// Google's end of server auth codes and refresh tokens.
+/// Google's endpoints for server auth codes and refresh tokens.
 package struct GoogleTokenEndpoint: TokenEndpoint {
     package struct Configuration: Sendable {
-        /// The server client: the one that apps ask codes for.
+        /// The server client: the one that apps request codes for.
         package var clientID: String
         package var clientSecret: String
         package var tokenURL: String
@@ -35,7 +35,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         self.configuration = configuration
         tokens = FormEndpoint(url: configuration.tokenURL, fetcher: fetcher)
         revocation = FormEndpoint(url: configuration.revokeURL, fetcher: fetcher)
-        // The party that asks for a token here is the server client itself, which an app's token never names as that.
+        // The authorized party of a token from here is the server client itself, which no app's token has as its party.
         var rules = provider.configuration
         rules.clientIDs = [configuration.clientID]
         if !rules.authorizedParties.isEmpty { rules.authorizedParties.append(configuration.clientID) }
@@ -52,7 +52,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         _ code: AuthorizationCode, nonce: NonceExpectation, timeout: Duration, at now: Timestamp
     ) async throws(EndpointRefusal) -> ExchangedCode {
         try requireServerClient(code.clientID)
-        // The codes of apps are tied to an empty address; leaving the field out is a mismatch.
+        // The codes of apps are tied to an empty redirect URI; leaving the field out is a mismatch.
         let fields = client + [("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", "")]
         let answer = try await tokens.post(fields, timeout: timeout)
             .document(keyID: configuration.clientID, invalidRequestMeans: .code)
@@ -60,8 +60,8 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
             IssuedTokens(answer, logger: logger), for: code, nonce: nonce, at: now)
     }
 
-    /// Google asks for nothing but the token, so also one that another client of ours brought is revoked. Where it finds
-    /// no such token any more it says so: then there is nothing left to do.
+    /// Google needs only the token, so one of another client of ours is revoked too. With `invalid_token` it answers that
+    /// the token no longer exists: then there is nothing left to do.
     package func revoke(
         _ refreshToken: String, of clientID: String, at now: Timestamp
     ) async throws(EndpointRefusal) {
@@ -82,7 +82,7 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
         [("client_id", configuration.clientID), ("client_secret", configuration.clientSecret)]
     }
 
-    /// Of another client's code or token Google would say that it is no good, which says nothing about it.
+    /// Google would refuse another client's code or token as invalid, which means nothing for the code or token.
     private func requireServerClient(_ clientID: String) throws(EndpointRefusal) {
         guard clientID.utf8.elementsEqual(configuration.clientID.utf8) else { throw .notConfigured }
     }

@@ -7,18 +7,18 @@ import Synchronization
 
 /// One provider's published keys: fetched ahead of need, read without waiting.
 ///
-/// - A key that is in the set is handed out at once, whatever is being fetched and however it ends.
-/// - There is never more than one fetch at a time; who needs its result waits for that one.
-/// - A set is fetched anew when four fifths of its lifetime have passed, in the background.
+/// - A key that is in the set is returned at once, whatever is being fetched and however it ends.
+/// - There is never more than one fetch at a time; callers that need its result wait for that one.
+/// - A set is fetched again when four fifths of its lifetime have passed, in the background.
 /// - A failed fetch, and a document without a usable key is one, changes nothing but the time of the next try. After 24
-///   hours without a good one the keys are no longer believed, and then every token is `keysUnavailable`: a key that the
-///   provider has withdrawn must stop working some time.
-/// - A `kid` that isn't in the set may be a new key's, so it brings forward a fetch, but once a minute at most: anybody
-///   can make up a `kid`. Between two of those it is `keyUnknown` at once.
+///   hours without a good one the keys are no longer trusted, and then every token is `keysUnavailable`: a key that the
+///   provider has withdrawn must stop working eventually.
+/// - A `kid` that isn't in the set may be a new key's, so it brings forward a fetch, but once a minute at most: any client
+///   can make up a `kid`. Between two of those fetches it is `keyUnknown` at once.
 ///
 /// Fetches are tasks of their own and end by the fetcher's timeout or its shutdown.
 package final class KeySetCache: Sendable {
-    /// How long a set is believed after the fetch that brought it, in seconds.
+    /// Seconds for which a set is trusted after the fetch that brought it.
     package static let longestOutage: Int64 = 86_400
     /// Seconds between two fetches on behalf of unknown `kid`s.
     package static let unknownKeyInterval: Int64 = 60
@@ -33,11 +33,11 @@ package final class KeySetCache: Sendable {
         var fetches = 0
         var failures = 0
 
-        /// Seconds until a fetch may be tried after the ones that failed: 1, 2, 4 and so on, at most five minutes. At
-        /// most four seconds without keys that can be used, because then nobody can sign in.
+        /// Seconds until the next fetch after failed ones: 1, 2, 4 and so on, at most five minutes. At most four seconds
+        /// without usable keys, because then every sign-in fails.
         func pause(at now: Int64) -> Int64 {
             guard let failedAt else { return 0 }
-            let longest: Int64 = snapshot?.isBelieved(at: now) == true ? 300 : 4
+            let longest: Int64 = snapshot?.isTrusted(at: now) == true ? 300 : 4
             return remaining(of: min(1 << min(max(0, failuresInARow - 1), 16), longest), since: failedAt, at: now)
         }
     }
@@ -72,9 +72,9 @@ package final class KeySetCache: Sendable {
 
     // MARK: Reading
 
-    /// A set in which `keyID` is.
+    /// A set that contains `keyID`.
     package func keys(for keyID: [UInt8]) async throws(CredentialRefusal) -> KeySet {
-        // Ends: each turn waits for one whole fetch, and no turn starts a second one within its interval.
+        // Terminates: each iteration waits for one whole fetch, and none starts a second one within its interval.
         while true {
             let now = clock.now().seconds
             switch state.withLock({ step(to: keyID, at: now, in: &$0) }) {
@@ -86,19 +86,19 @@ package final class KeySetCache: Sendable {
     }
 
     private func step(to keyID: [UInt8], at now: Int64, in state: inout State) -> Step {
-        guard let snapshot = state.snapshot, snapshot.isBelieved(at: now) else {
+        guard let snapshot = state.snapshot, snapshot.isTrusted(at: now) else {
             if let fetch = state.fetch { return .wait(fetch) }
             let pause = state.pause(at: now)
             guard pause == 0 else { return .refuse(CredentialRefusal(.keysUnavailable, retryAfter: pause)) }
-            // What this one brings is new enough for the `kid` that asked for it.
+            // The set that this one brings is recent enough for the `kid` that caused it.
             state.forcedAt = now
             return .wait(start(in: &state))
         }
         if state.fetch == nil, snapshot.isDue(at: now), state.pause(at: now) == 0 { _ = start(in: &state) }
         if snapshot.keys.key(id: keyID) != nil { return .use(snapshot.keys) }
         if let fetch = state.fetch { return .wait(fetch) }
-        let bar = state.forcedAt.map { remaining(of: Self.unknownKeyInterval, since: $0, at: now) } ?? 0
-        guard bar == 0 else { return .refuse(CredentialRefusal(.keyUnknown, retryAfter: bar)) }
+        let wait = state.forcedAt.map { remaining(of: Self.unknownKeyInterval, since: $0, at: now) } ?? 0
+        guard wait == 0 else { return .refuse(CredentialRefusal(.keyUnknown, retryAfter: wait)) }
         state.forcedAt = now
         return .wait(start(in: &state))
     }
@@ -108,17 +108,17 @@ package final class KeySetCache: Sendable {
     /// Keeps the set fresh until the task is cancelled. Without it the set is still fetched, by the first request that
     /// finds it missing or due.
     ///
-    /// It looks every `interval`: due times are seconds of a wall clock that may be set, so there is no moment to sleep
+    /// It checks every `interval`: due times are seconds of a wall clock that may be set, so there is no instant to sleep
     /// until.
     package func run(every interval: Duration = .seconds(1)) async {
         while !Task.isCancelled {
             await refresh()
-            // Throws for a cancellation alone, and then the loop ends.
+            // Throws only when cancelled, and then the loop ends.
             try? await Task.sleep(for: interval)
         }
     }
 
-    /// Fetches if it is time to, or waits for the fetch that is under way.
+    /// Fetches if a fetch is due, or waits for the one that is under way.
     package func refresh() async {
         let now = clock.now().seconds
         let fetch = state.withLock { state -> Task<Void, Never>? in
@@ -137,7 +137,7 @@ package final class KeySetCache: Sendable {
     }
 
     private func fetch() async {
-        // The age of a set counts from the question, not from the answer.
+        // The age of a set counts from the request, not from the response.
         let now = clock.now().seconds
         do throws(KeySetFetchFailure) {
             let snapshot = try await download(at: now)
@@ -182,7 +182,7 @@ package final class KeySetCache: Sendable {
             metadata: ["keys": "\(keys.count)", "refreshInSeconds": "\(snapshot.refreshAt - snapshot.fetchedAt)"])
         guard isChanged else { return }
         for rejected in keys.rejected {
-            // A published private key lets anybody sign in as anybody, until the provider withdraws it.
+            // With a published private key anyone can sign in as any person, until the provider withdraws it.
             logger.log(
                 level: rejected.reason == .privateKeyPublished ? .critical : .warning, "key left out",
                 metadata: ["kid": "\(rejected.keyID ?? "")", "reason": "\(rejected.reason.rawValue)"])
@@ -190,7 +190,7 @@ package final class KeySetCache: Sendable {
     }
 }
 
-/// Seconds of `interval` that are still to go. A clock that was set back ends the wait.
+/// The seconds left of `interval`. A clock that was set back ends the wait.
 private func remaining(of interval: Int64, since start: Int64, at now: Int64) -> Int64 {
     now < start ? 0 : max(0, interval - (now - start))
 }
@@ -199,11 +199,11 @@ private func remaining(of interval: Int64, since start: Int64, at now: Int64) ->
 
 extension KeySetCache {
     package struct Status: Sendable, Equatable {
-        /// Of the set in use; 0 when there is none, or none that is still believed.
+        /// The number of keys in use; 0 without a set, or when it is no longer trusted.
         package let keyCount: Int
         /// Seconds since the last good fetch.
         package let age: Int64?
-        /// Why the last fetch failed; nil when it was good.
+        /// The reason why the last fetch failed; `nil` when it was good.
         package let lastError: String?
         package let fetches: Int
         package let failures: Int
@@ -222,7 +222,7 @@ extension KeySetCache {
         return state.withLock { state in
             let snapshot = state.snapshot
             return Status(
-                keyCount: snapshot?.isBelieved(at: now) == true ? snapshot?.keys.count ?? 0 : 0,
+                keyCount: snapshot?.isTrusted(at: now) == true ? snapshot?.keys.count ?? 0 : 0,
                 age: snapshot.map { max(0, now - $0.fetchedAt) }, lastError: state.lastError, fetches: state.fetches,
                 failures: state.failures)
         }

@@ -1,7 +1,7 @@
 package import Curl
 package import JOSE
 
-/// A fetched key set and its times, in seconds since 1970. Never changed: the next one takes its place.
+/// A fetched key set and its times, in seconds since 1970. Immutable: the next one replaces it.
 struct KeySetSnapshot: Sendable {
     let keys: KeySet
     let fetchedAt: Int64
@@ -14,19 +14,19 @@ struct KeySetSnapshot: Sendable {
         refreshAt = fetchedAt + lifetime / 5 * 4
     }
 
-    /// Also when the clock was set back to before the fetch: nothing is known about the set's age then.
+    /// Whether a fetch is due. Also when the clock was set back to before the fetch: the set's age is unknown then.
     func isDue(at now: Int64) -> Bool { now >= refreshAt || now < fetchedAt }
 
-    func isBelieved(at now: Int64) -> Bool { now - fetchedAt < KeySetCache.longestOutage }
+    func isTrusted(at now: Int64) -> Bool { now - fetchedAt < KeySetCache.longestOutage }
 }
 
-/// Why a fetch brought no key set.
+/// The reason why a fetch brought no key set.
 package enum KeySetFetchFailure: Error {
     case request(FetchError.Code)
     case status(Int)
     case document(KeySetError)
 
-    /// For logs and the health page; names nothing that came over the wire.
+    /// The reason for logs and the health page, without any text from the wire.
     package var reason: String {
         switch self {
         case .request(let code): code.rawValue

@@ -1,7 +1,7 @@
 package import Curl
 package import JOSE
 
-/// A provider's key set as it was fetched, and for how long it is good.
+/// A provider's key set as it was fetched, and its lifetime.
 package struct PublishedKeySet: Sendable {
     package let keys: KeySet
     /// Seconds.
@@ -16,7 +16,7 @@ package struct PublishedKeySet: Sendable {
             maximumBodyBytes: KeySet.maximumBytes)
     }
 
-    /// Fetches it now, past all caches of ours.
+    /// Fetches the set now, past our own cache.
     package init(at url: String, fetcher: any Fetcher) async throws(KeySetFetchFailure) {
         try await self.init(Self.request(url), fetcher: fetcher)
     }

@@ -1,12 +1,12 @@
 package import Accounts
 
-/// A code as the phone posted it, and the client that it belongs to.
+/// A code as the app posted it, and the client that it belongs to.
 package struct AuthorizationCode: Sendable {
     package let text: String
-    /// At Google always the server client, whichever app asked for the code.
+    /// The client of the code: at Google always the server client, whichever app requested the code.
     package let clientID: String
-    /// The one of the authorization request, for web and Android at Apple. A native app's request had none, and then
-    /// none may be sent; Google's codes come without.
+    /// The redirect URI of the authorization request, for web and Android at Apple. A native app's request had none, and
+    /// then none may be sent; Google's codes have none.
     package let redirectURI: String?
 
     package init(text: String, clientID: String, redirectURI: String? = nil) {
@@ -16,11 +16,11 @@ package struct AuthorizationCode: Sendable {
     }
 }
 
-/// What a code stood for.
+/// The result of exchanging a code.
 package struct ExchangedCode: Sendable {
     /// Verified like any posted token.
     package let identity: VerifiedIdentity
-    /// 1 to 4096 bytes of printable ASCII. Google gives one for the first code of a person and client alone.
+    /// 1 to 4096 bytes of printable ASCII. Google gives one only for the first code of a person and client.
     package let refreshToken: String?
 
     package init(identity: VerifiedIdentity, refreshToken: String?) {

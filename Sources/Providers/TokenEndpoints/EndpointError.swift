@@ -1,5 +1,5 @@
-/// The `error` members that we know (RFC 6749 §5.2, RFC 7009 §2.2.1, and Google's own). One that isn't among them says
-/// nothing to us, and `error_description` is prose.
+/// The `error` members that we know (RFC 6749 §5.2, RFC 7009 §2.2.1, and Google's own). Any other one means nothing to us,
+/// and `error_description` is prose.
 enum EndpointError: String {
     case invalidRequest = "invalid_request"
     case invalidClient = "invalid_client"
@@ -12,17 +12,17 @@ enum EndpointError: String {
     case redirectURIMismatch = "redirect_uri_mismatch"
     case adminPolicyEnforced = "admin_policy_enforced"
 
-    /// What an `invalid_request` may be about.
+    /// The part of a request that an `invalid_request` is taken to be about.
     enum InvalidRequestMeaning {
         /// The fields that we send: then every such request fails.
         case configuration
         /// The token or the subject in one of them.
         case content
-        /// The code, and where it was sent: both come from the client, so neither is a fault of the configuration.
+        /// The code and its redirect URI: both come from the client, so neither is a fault of the configuration.
         case code
     }
 
-    /// - Parameter keyID: what the request was authenticated with.
+    /// - Parameter keyID: the key that the request was authenticated with.
     func refusal(keyID: String, invalidRequestMeans: InvalidRequestMeaning) -> EndpointRefusal {
         switch self {
         case .invalidGrant, .adminPolicyEnforced:
@@ -36,7 +36,7 @@ enum EndpointError: String {
             .redirectURIMismatch:
             .clientRejected(error: rawValue, keyID: keyID)
         case .invalidToken:
-            // Of a bearer token, which the next one replaces.
+            // About a bearer token, which the next one replaces.
             .unavailable(detail: rawValue)
         }
     }

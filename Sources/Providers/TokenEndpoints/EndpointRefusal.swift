@@ -1,17 +1,17 @@
-/// Why a provider's endpoint did not do what was asked. Holds fixed words alone, never text of the provider's.
+/// The reason why a provider's endpoint did not do what was asked. Holds fixed codes, never the provider's text.
 package enum EndpointRefusal: Error, Sendable, Equatable {
-    /// The code or refresh token is no good and never will be.
+    /// The code or refresh token is not valid and never will be.
     case grantRejected(error: String)
-    /// The token or subject of a well-formed request was not taken. Apple says so to a check of a token whose owner has
-    /// withdrawn, and means other things by it too: to be confirmed before anything is ended.
+    /// The token or subject of a well-formed request was not accepted. Apple answers so to the check of a token whose owner
+    /// has withdrawn, and in other cases too: to be confirmed before anything is ended.
     case requestRejected(error: String)
     /// Our configuration: every request with this key (Apple's key ID, Google's client ID) will fail like this.
     case clientRejected(error: String, keyID: String)
-    /// No answer, or none that says anything about the code or token: `timed_out`, `connect`, `http_500`, `not_json`.
+    /// No answer, or one that means nothing for the code or token: `timed_out`, `connect`, `http_500`, `not_json`.
     case unavailable(detail: String)
     /// The client has no signing key (Apple), or is not the server client (Google).
     case notConfigured
-    /// The ID token that came back is not believed.
+    /// The ID token in the answer was refused.
     case credentialRejected(CredentialRefusal)
 }
 

@@ -1,17 +1,17 @@
 import Curl
 import JSON
 
-/// One address of a provider's that takes a form and answers with JSON.
+/// A provider's endpoint that takes a form and answers with JSON.
 struct FormEndpoint: Sendable {
-    /// For a request that nobody waits for.
-    static let patience: Duration = .seconds(10)
+    /// The timeout of requests that no sign-in waits for.
+    static let defaultTimeout: Duration = .seconds(10)
 
     let url: String
     let fetcher: any Fetcher
 
     /// Sends the form once. An outcome that is neither a success nor a refusal is thrown as `unavailable`.
     func post(
-        _ fields: [(String, String)], bearer: String? = nil, timeout: Duration = patience
+        _ fields: [(String, String)], bearer: String? = nil, timeout: Duration = defaultTimeout
     ) async throws(EndpointRefusal) -> FormAnswer {
         var request = FetchRequest.form(url: url, fields: fields)
         request.timeout = timeout
@@ -21,7 +21,7 @@ struct FormEndpoint: Sendable {
         do {
             response = try await fetcher.fetch(request)
         } catch {
-            throw .unavailable(detail: error.code.word)
+            throw .unavailable(detail: error.code.reasonCode)
         }
         switch response.status {
         case 200:
@@ -37,14 +37,14 @@ struct FormEndpoint: Sendable {
     }
 }
 
-/// What an endpoint said to a form.
+/// An endpoint's answer to a form.
 enum FormAnswer {
-    /// 200. A revocation's body says nothing, so it is read by who needs what is in it.
+    /// 200. A revocation's body has no meaning, so callers that need the body parse it themselves.
     case accepted(body: [UInt8])
     /// 400 or 401 with an `error` that we know.
     case refused(EndpointError)
 
-    /// Throws what a refusal means; see `EndpointError`.
+    /// The body of a success. Throws the meaning of a refusal; see `EndpointError`.
     @discardableResult
     func accepted(keyID: String, invalidRequestMeans: EndpointError.InvalidRequestMeaning) throws(EndpointRefusal)
         -> [UInt8]
@@ -55,29 +55,29 @@ enum FormAnswer {
         }
     }
 
-    /// The object in which a success says what it brings.
+    /// The JSON object of a success.
     func document(keyID: String, invalidRequestMeans: EndpointError.InvalidRequestMeaning) throws(EndpointRefusal)
         -> JSONValue
     {
         let document = try JSONValue(answer: accepted(keyID: keyID, invalidRequestMeans: invalidRequestMeans))
-        // Some servers have been seen to say 200 to everything and to mean the member.
+        // Some servers have been seen to answer 200 to everything, with the error in this member.
         guard document["error"] == nil else { throw .unexpectedAnswer }
         return document
     }
 }
 
 extension EndpointRefusal {
-    /// A 200 without what it must hold.
+    /// A 200 without the members that it must have.
     static let unexpectedAnswer = EndpointRefusal.unavailable(detail: "unexpected_json")
 }
 
 extension JSONLimits {
-    /// Without a limit of its own for a string: what is too long for a token is refused as that.
+    /// The limits of an answer. Strings have none of their own: one too long for a token is refused as a token.
     fileprivate static let answer = JSONLimits(maximumStringBytes: standard.maximumBytes)
 }
 
 extension JSONValue {
-    /// An object, whatever its media type says it is.
+    /// The object of an answer, whatever its media type.
     fileprivate init(answer: [UInt8]) throws(EndpointRefusal) {
         guard let value = try? JSONValue(parsing: answer, limits: .answer) else {
             throw .unavailable(detail: "not_json")
@@ -88,8 +88,8 @@ extension JSONValue {
 }
 
 extension FetchError.Code {
-    /// For logs and the outbox; names nothing that came over the wire.
-    var word: String {
+    /// The code for logs and the outbox, without any text from the wire.
+    var reasonCode: String {
         switch self {
         case .invalidURL: "invalid_url"
         case .invalidHeader: "invalid_header"

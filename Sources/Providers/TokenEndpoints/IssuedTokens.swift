@@ -3,8 +3,8 @@ import JOSE
 import JSON
 import Logging
 
-/// What a token endpoint gave for a code (RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3). Members that we don't use,
-/// `token_type` among them, are not looked at.
+/// The tokens that a token endpoint issued for a code (RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3). Members that we
+/// don't use, `token_type` among them, are ignored.
 struct IssuedTokens {
     static let maximumBytes = 4_096
 
@@ -15,7 +15,7 @@ struct IssuedTokens {
     init(_ answer: JSONValue, logger: Logger) throws(EndpointRefusal) {
         guard let accessToken = Self.token(answer["access_token"]) else { throw .unexpectedAnswer }
         self.accessToken = accessToken
-        // Without one nobody knows whose code it was, and nothing speaks against it.
+        // Without one the owner of the code is unknown, and the code is not refused either.
         guard let idToken = answer["id_token"] else { throw .unavailable(detail: "id_token_missing") }
         guard let bytes = idToken.stringBytes else { throw .credentialRejected(CredentialRefusal(.malformed)) }
         self.idToken = bytes
@@ -26,7 +26,7 @@ struct IssuedTokens {
         }
     }
 
-    /// Printable ASCII, as RFC 6749 appendix A.12 and A.17 have it.
+    /// A token of printable ASCII (RFC 6749 appendix A.12 and A.17); `nil` for anything else.
     static func token(_ member: JSONValue?) -> String? {
         guard let text = member?.string, 1...maximumBytes ~= text.utf8.count,
             text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
@@ -36,7 +36,7 @@ struct IssuedTokens {
 }
 
 extension IdentityProvider {
-    /// Believes the ID token after its own rules, and that the other two came with it.
+    /// Checks the ID token by the provider's rules, and that the access token and the code belong to it.
     func exchanged(
         _ tokens: IssuedTokens, for code: AuthorizationCode, nonce: NonceExpectation, at now: Timestamp
     ) async throws(EndpointRefusal) -> ExchangedCode {
@@ -47,7 +47,7 @@ extension IdentityProvider {
             try credential.checkHash(ofCode: code.text)
             return ExchangedCode(identity: credential.identity, refreshToken: tokens.refreshToken)
         } catch {
-            // Without its key, or before the keys may be asked for again, the token may well be good: nobody can say.
+            // Without its key, or before the keys may be fetched again, the token can't be judged and may be good.
             guard error.reason != .keysUnavailable, error.retryAfter == nil else {
                 throw .unavailable(detail: error.reason.rawValue)
             }

@@ -1,21 +1,21 @@
 package import Accounts
 
-/// Where a provider turns codes into refresh tokens and ends them again.
+/// A provider's endpoints that exchange codes for refresh tokens, check these and revoke them.
 ///
-/// Nothing in here is ever sent twice: a code is good once, so after a lost answer nobody knows whether it still is
-/// (RFC 6749 §4.1.2). Whoever wants to repeat a check or a revocation calls again.
+/// No request is sent twice in here: a code is good once, so after a lost answer it is unknown whether it still is
+/// (RFC 6749 §4.1.2). To repeat a check or a revocation, call again.
 package protocol TokenEndpoint: Sendable {
-    /// Sends the code, and believes the ID token that comes back after the provider's rules for a posted one: issued to
-    /// the code's client, its `at_hash` the access token's, its `c_hash`, if it has one, the code's.
+    /// Sends the code, and checks the returned ID token by the provider's rules for a posted one: issued to the code's
+    /// client, its `at_hash` and `c_hash`, where present, those of the access token and the code.
     ///
     /// - Parameter timeout: for the request. Verifying waits for keys only if the token has an unknown one.
     func exchange(
         _ code: AuthorizationCode, nonce: NonceExpectation, timeout: Duration, at now: Timestamp
     ) async throws(EndpointRefusal) -> ExchangedCode
 
-    /// Returns once the token is dead, also if it was before.
+    /// Returns once the token is revoked, also if it was before.
     func revoke(_ refreshToken: String, of clientID: String, at now: Timestamp) async throws(EndpointRefusal)
 
-    /// Returns when the provider still honours the token.
+    /// Returns if the provider still honours the token.
     func check(_ refreshToken: String, of clientID: String, at now: Timestamp) async throws(EndpointRefusal)
 }

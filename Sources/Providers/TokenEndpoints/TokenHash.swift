@@ -4,8 +4,8 @@ import OpenSSL
 import Primitives
 
 extension VerifiedCredential {
-    /// The token's `c_hash`, if it has one, must be of this code (OpenID Connect Core 1.0 §3.3.2.11): so nobody puts
-    /// their code beside another person's token.
+    /// The token's `c_hash`, if it has one, must be of this code (OpenID Connect Core 1.0 §3.3.2.11): so a code can't be
+    /// combined with another person's token.
     package func checkHash(ofCode code: String) throws(CredentialRefusal) {
         try checkHash("c_hash", of: code)
     }
@@ -15,7 +15,8 @@ extension VerifiedCredential {
         try checkHash("at_hash", of: token)
     }
 
-    /// The left half of the hash function of the token's algorithm, and that of RS256 and ES256 is SHA-256.
+    /// Compares a claim with the left half of the text's hash, by the hash function of the token's algorithm: SHA-256 for
+    /// RS256 and ES256.
     private func checkHash(_ name: String, of text: String) throws(CredentialRefusal) {
         guard let claim = claims[name] else { return }
         guard let bytes = claim.stringBytes else { throw CredentialRefusal(.claimInvalid) }

@@ -14,8 +14,7 @@ extension SignInService {
         return renamed
     }
 
-    /// Sets a password: with the one that there is, or by fresh authentication where there is none. Every other session
-    /// ends.
+    /// Sets a password. The current one authorizes it, or a fresh session where there is none. Every other session ends.
     package func changePassword(
         of session: Session, current: String?, to newPassword: String, client: Client
     ) async throws(SignInFailure) {
@@ -23,7 +22,7 @@ extension SignInService {
         let old = try await stored { try await stores.accounts.passwordHash(of: session.accountID) }
         if old == nil {
             guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
-            // There would be nothing to sign in with beside it.
+            // A password without an address can't be signed in with.
             guard account.email != nil else { throw .emailRequired }
         } else if current == nil {
             throw .missingCredential("currentPassword")
@@ -44,17 +43,17 @@ extension SignInService {
         guard change == .done else { throw .invalidSession }
     }
 
-    /// Mails a code to the address that is to become the account's. Until that is proven nothing changes; whether somebody
-    /// else has the address shows only then.
+    /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only
+    /// then does it show whether another account has it.
     package func requestEmail(
         _ email: String, of session: Session, client: Client
     ) async throws(SignInFailure) {
         guard let language = mailLanguage(for: client) else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         let now = clock.now()
-        // Whoever reads the account's mailbox can set its password.
+        // A reader of the account's mailbox can set its password.
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        // Of the account too: its owner has mail sent to whomever they name.
+        // Per account too: its owner chooses who receives these mails.
         try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: client)
         do throws(SignInFailure) {
             try await limits.draw(.mailPerAddress, of: address.text, by: client)
@@ -70,7 +69,7 @@ extension SignInService {
         guard change == .done else { throw .invalidSession }
     }
 
-    /// Deletes the account of the session, and promises the end of what its owner authorized at the providers.
+    /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.
     package func deleteAccount(of session: Session, client: Client) async throws(SignInFailure) {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
@@ -80,7 +79,7 @@ extension SignInService {
         }
     }
 
-    /// Unlinks one of the account's identities, ends the sessions that it opened, and promises the end of its
+    /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its
     /// authorization.
     package func unlink(
         _ identityID: IdentityID, of session: Session, client: Client

@@ -5,7 +5,7 @@ package struct AdminSecret: Sendable {
     private static let prefix = "csa_"
 
     package let text: String
-    /// What is stored.
+    /// The hash that is stored.
     package let hash: [UInt8]
 
     package init() throws(OpenSSLError) {

@@ -1,25 +1,25 @@
 package import Accounts
 package import Storage
 
-/// What an administrator's call comes to, if not to what was asked for.
+/// The reason why an administrator's call failed.
 package enum AdministrationFailure: Error, Equatable, Sendable {
     /// No such key, or one that was revoked.
     case unknownKey
-    /// The key has not the scope.
+    /// The key lacks the scope.
     case forbidden
     case notFound
-    /// The last way into an account that is in use.
+    /// The identity is the last sign-in method of an account that is in use.
     case lastSignInMethod
-    /// Nothing is left to enter the account by: it needs an address to be opened again.
+    /// The account has no sign-in method left: enabling it needs an address.
     case emailRequired
-    /// The account has a way in, and so gets no address from anybody but its owner.
+    /// The account has a sign-in method, so only its owner may set its address.
     case emailNotAllowed
     case emailTaken
     case storageUnavailable(detail: String)
     case fault(operation: String)
 }
 
-/// Who calls, by which key.
+/// An authenticated administrator: the key, and the origin of the changes made with it.
 package struct Administrator: Sendable {
     package let key: AdminKey
     let origin: ChangeOrigin
@@ -35,7 +35,7 @@ package struct Administration: Sendable {
         self.clock = clock
     }
 
-    /// - Parameter presented: what stands behind `Bearer`.
+    /// - Parameter presented: the credentials of the `Bearer` scheme.
     package func administrator(
         presenting presented: [UInt8]?, for scope: AdminKey.Scope, client: Client
     ) async throws(AdministrationFailure) -> Administrator {
@@ -84,7 +84,7 @@ package struct Administration: Sendable {
         }
     }
 
-    /// - Parameter email: for an account that nothing else is left to enter by.
+    /// - Parameter email: an address for an account that has no sign-in method left.
     package func enable(
         _ id: AccountID, email: EmailAddress?, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) {
@@ -128,7 +128,7 @@ package struct Administration: Sendable {
 
     // MARK: Identities
 
-    /// Unlinks without revoking.
+    /// Unlinks an identity without revoking its authorization.
     package func detach(
         _ id: IdentityID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {

@@ -2,8 +2,8 @@ package import Accounts
 package import Providers
 package import Storage
 
-/// Moves the users of an app to another developer team, a user at a time: what is done is stored, and is not done again
-/// by the next run.
+/// The transfer of an app's users to another developer team, one user at a time. Each result is stored, so that the next
+/// run does not repeat it.
 package struct AppleTransfers: Sendable {
     package struct Progress: Sendable {
         package var total: Int
@@ -12,13 +12,13 @@ package struct AppleTransfers: Sendable {
     }
 
     package enum Report: Sendable {
-        /// What Apple answered: the transfer identifier, or the new subject.
+        /// Apple's answer: the transfer identifier, or the new subject.
         case moved(IdentityID, ProviderSubject)
         case failed(IdentityID, error: String)
         case progress(Progress)
     }
 
-    /// Why a run can't go on.
+    /// The reason why a run stopped.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -37,7 +37,7 @@ package struct AppleTransfers: Sendable {
 
     /// The sending team's part: asks for the transfer identifiers of its identities that have none yet.
     ///
-    /// - Parameter rate: identities a second, at most.
+    /// - Parameter rate: the maximum number of identities per second.
     package func export(
         realm: Realm, targetTeam: String, clientID: String, dryRun: Bool, rate: Int, report: (Report) -> Void
     ) async throws -> Progress {
@@ -63,9 +63,9 @@ package struct AppleTransfers: Sendable {
         }
     }
 
-    /// The receiving team's part: gives the identities their subjects in it.
+    /// The receiving team's part: asks for the identities' subjects in the new team and stores them.
     ///
-    /// - Parameter rate: identities a second, at most.
+    /// - Parameter rate: the maximum number of identities per second.
     package func `import`(
         realm: Realm, targetTeam: String, clientID: String, dryRun: Bool, rate: Int, report: (Report) -> Void
     ) async throws -> Progress {
@@ -94,7 +94,7 @@ package struct AppleTransfers: Sendable {
 
     // MARK: -
 
-    /// The new subject, or the account's place in the new team, is taken.
+    /// The new subject is taken, or the account already has an identity in the new team.
     private struct Conflict: Error {}
 
     private struct Run {
@@ -102,8 +102,8 @@ package struct AppleTransfers: Sendable {
         let clientID: String
         let pause: Duration
         var token: (text: String, until: Timestamp)?
-        /// Without an answer from Apple, one after the other.
-        var silences = 0
+        /// Consecutive calls that Apple did not answer.
+        var unansweredCalls = 0
 
         init(_ progress: Progress, clientID: String, rate: Int) {
             self.progress = progress
@@ -118,7 +118,7 @@ package struct AppleTransfers: Sendable {
     ) async throws {
         do {
             let subject = try await move(try await migrationToken(&run))
-            run.silences = 0
+            run.unansweredCalls = 0
             run.progress.done += 1
             report(.moved(identity.identityID, subject))
         } catch is Conflict {
@@ -132,12 +132,12 @@ package struct AppleTransfers: Sendable {
                 throw Failure(description: "\(run.clientID) is no client of a team that has a signing key.")
             case .unavailable:
                 run.token = nil
-                run.silences += 1
-                guard run.silences < 5 else {
+                run.unansweredCalls += 1
+                guard run.unansweredCalls < 5 else {
                     throw Failure(description: "Apple does not answer (\(refusal.code)); run the command again later.")
                 }
             case .grantRejected, .requestRejected, .credentialRejected:
-                run.silences = 0
+                run.unansweredCalls = 0
             }
             run.progress.failed += 1
             report(.failed(identity.identityID, error: refusal.code))
@@ -148,7 +148,7 @@ package struct AppleTransfers: Sendable {
         try await Task.sleep(for: run.pause)
     }
 
-    /// Good for an hour; renewed ten minutes before.
+    /// The migration token: good for an hour, renewed ten minutes before its end.
     private func migrationToken(_ run: inout Run) async throws -> String {
         let now = clock.now()
         if let token = run.token, now < token.until { return token.text }

@@ -23,7 +23,7 @@ package struct EmailCodes: Sendable {
     /// `nil` when the key ring no longer holds the code's key.
     package func digits(of code: EmailCode) -> String? {
         guard let subkey = keyRing.subkey(code.keyID, for: .codes) else { return nil }
-        // The parts of fixed length or alphabet first; the address ends it.
+        // The parts of fixed length or alphabet first, the address last.
         var message = Array(EmailCodes.domain.utf8)
         withUnsafeBytes(of: code.id.uuid.uuid) { message += $0 }
         message += Array("\(code.purpose.rawValue) \(code.email.text)".utf8)
@@ -34,7 +34,7 @@ package struct EmailCodes: Sendable {
         return String(repeating: "0", count: 6 - digits.count) + digits
     }
 
-    /// Whether somebody typed this code. Blanks between the digits don't count.
+    /// Whether the typed text is this code. Spaces between the digits don't count.
     func matches(_ typed: String, _ code: EmailCode) -> Bool {
         guard let digits = digits(of: code) else { return false }
         return constantTimeEquals(Array(typed.utf8.filter { $0 != 0x20 }), Array(digits.utf8))

@@ -1,10 +1,10 @@
 package import Accounts
 import Storage
 
-/// Codes by mail: asking for one, and what one is good for. What is answered, and when, does not depend on whether somebody
-/// has the address.
+/// Codes by mail: requesting one, and what it proves. Neither the answer nor its timing depends on whether an account has
+/// the address.
 extension SignInService {
-    /// Mails a code to the address, if it is somebody's.
+    /// Mails a code to the address, if an account has it.
     ///
     /// - Parameter linkTicket: the ticket that a code for *bind* is going to be used with.
     package func mailCode(
@@ -26,18 +26,20 @@ extension SignInService {
         try await stored {
             try await stores.emailCodes.issue(code, ticketHash: ticketHash, language: language, at: now)
         }
-        journal.note(.codeRequested, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
+        refusals.note(.codeRequested, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
     }
 
     package func signIn(
         email: String, code typed: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.emailCode, as: .signedIn) { () throws(SignInFailure) in
-            try await open(email: email, code: typed, client: client)
+            try await openSession(email: email, code: typed, client: client)
         }
     }
 
-    private func open(email: String, code typed: String, client: Client) async throws(SignInFailure) -> SignedIn {
+    private func openSession(
+        email: String, code typed: String, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
         let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: client)
         let now = clock.now()
         let newSession = try newSession(authenticatedAt: now, methods: [.oneTimeCode], client: client, now: now)
@@ -51,7 +53,7 @@ extension SignInService {
         email: String, code typed: String, newPassword: String, client: Client
     ) async throws(SignInFailure) {
         let address = EmailAddress(email)
-        // First: a password that can't be taken doesn't cost a try.
+        // First: a password that the policy refuses doesn't cost a try.
         guard PasswordPolicy.accepts(newPassword, for: address) else { throw .weakPassword }
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: client)
         let hash = try await passwordHasher.hash(newPassword)
@@ -62,7 +64,7 @@ extension SignInService {
         try value(of: outcome)
     }
 
-    /// Proves the account's address, or the one that is to take its place.
+    /// Proves the account's address, or the one that is to replace it.
     package func verifyEmail(
         code typed: String, of session: Session, client: Client
     ) async throws(SignInFailure) {
@@ -82,7 +84,7 @@ extension SignInService {
         }
     }
 
-    /// The code that somebody typed. A wrong one, one that was tried too often, and none at all fail alike.
+    /// The stored code that the typed one matches. A wrong code, one tried too often and a missing one fail alike.
     func proveCode(
         _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: [UInt8]? = nil,
         by client: Client

@@ -1,34 +1,35 @@
 import Accounts
 import Synchronization
 
-/// Events that could not be acted on, and when this process tries again. They stay pending, and in nobody's way.
+/// The events that could not be processed, and when this process tries each again. They stay pending and hold up no
+/// others.
 ///
-/// In memory alone: a fault that a restart removes is tried anew after it.
+/// In memory only: after a restart, which may have removed the fault, all are tried again.
 package final class EventBackoff: Sendable {
     private struct Delay {
         var seconds: Int64
         var until: Timestamp
     }
 
-    private static let longest: Int64 = 300
+    private static let longestDelay: Int64 = 300
 
     private let delays = Mutex<[ProviderEventID: Delay]>([:])
 
     package init() {}
 
-    /// Those whose time has not come.
+    /// The events whose delay has not passed.
     func ids(at now: Timestamp) -> [ProviderEventID] {
         delays.withLock { delays in
-            // One that is long overdue would have come up: another process has acted on it.
-            delays = delays.filter { $0.value.until.advanced(bySeconds: EventBackoff.longest) > now }
+            // An event that is long overdue would have been retried: another process has processed it.
+            delays = delays.filter { $0.value.until.advanced(bySeconds: EventBackoff.longestDelay) > now }
             return delays.compactMap { $0.value.until > now ? $0.key : nil }
         }
     }
 
-    /// For a second, and twice as long each time after that.
+    /// Delays an event by a second, and by twice as long each time after that.
     func postpone(_ id: ProviderEventID, at now: Timestamp) {
         delays.withLock { delays in
-            let seconds = min(delays[id].map { $0.seconds * 2 } ?? 1, EventBackoff.longest)
+            let seconds = min(delays[id].map { $0.seconds * 2 } ?? 1, EventBackoff.longestDelay)
             delays[id] = Delay(seconds: seconds, until: now.advanced(bySeconds: seconds))
         }
     }

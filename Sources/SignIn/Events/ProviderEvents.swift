@@ -5,8 +5,8 @@ import Metrics
 package import Providers
 package import Storage
 
-/// Takes what the providers tell of people, and acts on it: stored first and acknowledged, acted on afterwards by whichever
-/// process comes to it.
+/// The security events that the providers send about people. An event is stored and acknowledged first; any process acts
+/// on it afterwards.
 package struct ProviderEvents: Sendable {
     package struct Policy: Sendable {
         package let consentRevoked: ConsentRevokedPolicy
@@ -26,25 +26,25 @@ package struct ProviderEvents: Sendable {
     private let store: ProviderEventStore
     private let clock: any WallClock
     private let logger: Logger
-    private let postponed: EventBackoff
+    private let backoff: EventBackoff
 
-    /// - Parameter postponed: those of who this one takes over from; none if absent.
+    /// - Parameter backoff: backoff state inherited from the instance this one replaces; empty if absent.
     package init(
         apple: AppleProvider?, google: GoogleProvider?, policy: Policy, store: ProviderEventStore,
-        postponed: EventBackoff = EventBackoff(), clock: any WallClock, logger: Logger
+        backoff: EventBackoff = EventBackoff(), clock: any WallClock, logger: Logger
     ) {
         self.apple = apple
         self.google = google
         self.policy = policy
         self.store = store
-        self.postponed = postponed
+        self.backoff = backoff
         self.clock = clock
         self.logger = logger
     }
 
-    // MARK: - Taking
+    // MARK: - Receiving
 
-    /// Verifies a security event token and stores what it tells. Nothing is written for a token that is refused.
+    /// Verifies a security event token and stores its events. Nothing is written for a token that is refused.
     package func take(_ token: [UInt8], from provider: Provider) async throws(SignInFailure) {
         let now = clock.now()
         let events = try await events(of: token, from: provider, at: now)
@@ -73,7 +73,7 @@ package struct ProviderEvents: Sendable {
             }
         } catch let refusal as CredentialRefusal {
             count(provider, "unknown", "refused")
-            // Without the keys, or before they may be asked for again, nobody can say: the sender is to try again.
+            // Without the keys, or before they may be fetched again, the token can't be judged: the sender is to retry.
             guard refusal.reason != .keysUnavailable, refusal.retryAfter == nil else {
                 throw .providerUnavailable(retryAfter: refusal.retryAfter ?? 5, reason: refusal.reason.rawValue)
             }
@@ -85,25 +85,25 @@ package struct ProviderEvents: Sendable {
         }
     }
 
-    // MARK: - Acting
+    // MARK: - Processing
 
     /// Acts on stored events, a batch at most.
     ///
-    /// - Returns: how many there were; what failed is left out until its time comes.
+    /// - Returns: the number of events; one that failed is left out until its delay has passed.
     package func processPending() async throws -> Int {
         let policy = policy
         let ids = try await store.pending(
-            limit: ProviderEvents.batch, except: postponed.ids(at: clock.now()))
+            limit: ProviderEvents.batch, except: backoff.ids(at: clock.now()))
         for id in ids {
             do {
-                let acted = try await store.process(id, policy: policy.effect, at: clock.now())
-                for event in acted.processed { logProcessed(event) }
-                logger.report(acted.unreadable, in: "provider_events")
-                postponed.forget(id)
+                let result = try await store.process(id, policy: policy.effect, at: clock.now())
+                for event in result.processed { logProcessed(event) }
+                logger.report(result.unreadable, in: "provider_events")
+                backoff.forget(id)
             } catch {
-                postponed.postpone(id, at: clock.now())
+                backoff.postpone(id, at: clock.now())
                 logger.error(
-                    "a provider's event was not acted on",
+                    "provider event not processed, will retry",
                     metadata: ["event": "\(id)", "error": "\(String(reflecting: error))"])
             }
         }
@@ -117,7 +117,7 @@ package struct ProviderEvents: Sendable {
         ]
         if let kind = event.kind { metadata["kind"] = "\(kind.rawValue)" }
         if event.kind == .verification { metadata["state"] = "\(event.detail ?? "")" }
-        logger.notice("a provider's event", metadata: metadata)
+        logger.notice("provider event processed", metadata: metadata)
     }
 
     private func count(_ provider: Provider, _ kind: String, _ outcome: String) {

@@ -3,7 +3,7 @@ import JOSE
 import Storage
 
 extension SignInService {
-    /// Links an identity to the account of the session, which the person has just opened. No session is opened or ended.
+    /// Links an identity to the account of a fresh session. No session is opened or ended.
     package func link(
         _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
     ) async throws(SignInFailure) -> Identity {
@@ -18,9 +18,9 @@ extension SignInService {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
-        // Somebody's already, under the subject that they had before: then it is linked.
+        // An identity linked under the person's former subject moves to the new one, and so is linked already.
         _ = try await adopt(evidence.identity, client: client, at: now)
-        // By way of a ticket, as for whoever chooses *bind*: so there is one transaction that links.
+        // By way of a ticket, as for *bind*: so one transaction does all linking.
         let secret = try freshSecret()
         let ticket = LinkTicket(
             identity: evidence.identity, displayName: credential.fullName, createdAt: now,
@@ -34,11 +34,11 @@ extension SignInService {
         do throws(SignInFailure) {
             bound = try await spendTicket(secret.hash, request, at: clock.now())
         } catch {
-            // What came with a code must not wait for the ticket's end.
+            // The grant of a code must not wait for the ticket's expiry.
             try await stored { try await stores.links.cancel(secret.hash, at: clock.now()) }
             switch error {
             case .proofNoLongerValid: throw .invalidSession
-            // Since the token was verified, the provider has told that what it vouched for is over.
+            // Since the token was verified, an event of the provider has ended what it vouched for.
             case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }

@@ -1,7 +1,7 @@
 package import Accounts
 import Storage
 
-/// How the owner of an account proves it when binding.
+/// The credential that proves an account to bind to.
 package enum BindCredential: Sendable {
     /// An access token.
     case session([UInt8])
@@ -10,11 +10,11 @@ package enum BindCredential: Sendable {
     case emailCode(email: String, code: String)
 }
 
-/// Why a ticket's identity may be bound, and what the new session may say of it.
+/// The proof that a ticket's identity may be bound, and what the new session records of it.
 struct ProvenOwnership: Sendable {
     let proof: BindProof
     let authenticatedAt: Timestamp
-    /// What proved the account, beside the provider's token.
+    /// The methods that proved the account, beside the provider's token.
     let methods: [AuthenticationMethod]
 }
 
@@ -24,11 +24,11 @@ extension SignInService {
         linkTicket: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.links.counting(.create, as: .linked) { () throws(SignInFailure) in
-            try await account(for: linkTicket, displayName: displayName, client: client)
+            try await createAccount(for: linkTicket, displayName: displayName, client: client)
         }
     }
 
-    private func account(
+    private func createAccount(
         for linkTicket: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         let now = clock.now()
@@ -57,7 +57,7 @@ extension SignInService {
 
     /// Links the ticket's identity to the account that the credential proves.
     ///
-    /// - Parameter replacing: whether another identity of the provider gives way, its authorization with it.
+    /// - Parameter replacing: whether another identity of the provider is replaced, and its authorization revoked.
     package func bind(
         linkTicket: String, credential: BindCredential, replacing: Bool = false, client: Client
     ) async throws(SignInFailure) -> SignedIn {

@@ -1,20 +1,20 @@
 import Accounts
 
-/// A mail that comes with the service: its sentences, from which the plain text and the HTML are made.
+/// A mail that comes with the service: its sentences, from which plain text and HTML are made.
 struct BuiltInMail: Sendable {
     let subject: String
     let greeting: String
-    /// A paragraph that is nothing but `{{code}}` stands out.
+    /// The paragraphs of the text. One that is nothing but `{{code}}` is shown large.
     let paragraphs: [String]
-    /// What to do if it wasn't the recipient.
+    /// The last paragraph: what to do if the recipient did not cause the mail.
     let warning: String
 
-    /// By language tag, the usual one first.
+    /// The built-in languages by tag, the default one first.
     static let languages: [(tag: String, mail: @Sendable (Mail.Kind) -> BuiltInMail)] = [
         ("en", english), ("de", german),
     ]
 
-    /// Every kind of one language.
+    /// The mails of every kind in one language.
     static func localized(
         _ tag: String, _ mail: @Sendable (Mail.Kind) -> BuiltInMail
     ) -> [Mail.Kind: LocalizedMail] {
@@ -28,7 +28,7 @@ struct BuiltInMail: Sendable {
                 text: try MailTemplate(text, allowed: kind.placeholders),
                 html: try MailTemplate(html(in: language), allowed: kind.placeholders))
         } catch {
-            // Of this source, whatever the configuration says: the first start of any build finds it.
+            // A fault of this source, whatever the configuration says: the first start of any build finds it.
             fatalError("the built-in mail \(kind.rawValue) in \(language) \(error.sentence)")
         }
     }

@@ -1,16 +1,17 @@
 import Foundation
 
-/// Text in a message whose lines are ASCII and short.
+/// The encoding of text in a message, whose lines are ASCII and short.
 enum MIMEText {
-    /// Of a line with an encoded word in it (RFC 2047 §2), and of an encoded body (RFC 2045 §6.7, §6.8).
+    /// The length limit of a line with an encoded word in it (RFC 2047 §2), and of a line of an encoded body (RFC 2045 §6.7,
+    /// §6.8).
     private static let lineLimit = 76
     private static let wordPrefix = "=?UTF-8?B?"
     private static let wordSuffix = "?="
 
     // MARK: Header fields
 
-    /// `name: text` with its CR LF. Whatever is in the text, it stays this one field: what isn't plain and short becomes
-    /// encoded words, and controls are spaces by then.
+    /// `name: text` with its CR LF. Whatever is in the text, it stays this one field: controls become spaces, and what
+    /// isn't plain and short becomes encoded words.
     static func field(_ name: String, _ text: String) -> String {
         let text = withoutControls(text)
         let isPlain =
@@ -29,7 +30,8 @@ enum MIMEText {
         return "\(name): \(phrase)\r\n <\(address)>\r\n"
     }
 
-    /// By scalars: to Swift CR LF is one character, and neither of the two (UAX #29, rule GB3).
+    /// The text with a space for each control. By scalars: to Swift CR LF is one character, and neither of the two (UAX #29,
+    /// rule GB3).
     private static func withoutControls(_ text: String) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -42,16 +44,19 @@ enum MIMEText {
         text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// Each word holds whole scalars (RFC 2047 §5) and each line one word.
+    /// The text as encoded words: each word holds whole scalars (RFC 2047 §5) and each line one word.
     ///
     /// - Parameter column: how much of the first line is taken.
     private static func encodedWords(_ text: String, after column: Int) -> String {
-        func room(_ taken: Int) -> Int { (lineLimit - taken - wordPrefix.utf8.count - wordSuffix.utf8.count) / 4 * 3 }
+        func capacity(after column: Int) -> Int {
+            (lineLimit - column - wordPrefix.utf8.count - wordSuffix.utf8.count) / 4 * 3
+        }
         var words: [[UInt8]] = [[]]
         for scalar in text.unicodeScalars {
             let bytes = Array(String(scalar).utf8)
-            // A line that goes on begins with a space.
-            if words[words.count - 1].count + bytes.count > room(words.count == 1 ? column : 1) { words.append([]) }
+            // A continuation line begins with a space.
+            let limit = capacity(after: words.count == 1 ? column : 1)
+            if words[words.count - 1].count + bytes.count > limit { words.append([]) }
             words[words.count - 1] += bytes
         }
         return words.map { wordPrefix + Data($0).base64EncodedString() + wordSuffix }.joined(separator: "\r\n ")
@@ -79,7 +84,7 @@ enum MIMEText {
         ])
     }
 
-    /// RFC 2045 §6.7. `=_` does not occur in what it makes.
+    /// The quoted-printable form of a text (RFC 2045 §6.7). `=_` does not occur in it.
     private static func quotedPrintable(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var output: [UInt8] = []
@@ -90,7 +95,7 @@ enum MIMEText {
             var column = 0
             for position in line.indices {
                 let byte = line[position]
-                // A space at the end of a line may be lost on the way.
+                // A space at the end of a line may be lost in transit.
                 let isLast = line.index(after: position) == line.endIndex
                 let isLiteral =
                     (0x21...0x7E).contains(byte) && byte != 0x3D || (byte == 0x20 || byte == 0x09) && !isLast

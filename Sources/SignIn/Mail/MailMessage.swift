@@ -1,7 +1,7 @@
 import Accounts
 import Primitives
 
-/// A mail as RFC 5322 and RFC 2046 §5.1.4 have it: one text, plain and in HTML, for the reader's program to choose from.
+/// A mail in the form of RFC 5322 and RFC 2046 §5.1.4: one text, plain and as HTML, for the mail client to choose from.
 struct MailMessage {
     let id: MailID
     let date: Timestamp
@@ -14,8 +14,8 @@ struct MailMessage {
     let text: String
     let html: String
 
-    /// In lines that end in CR LF. All ASCII, unless an address isn't: that goes to servers with SMTPUTF8 alone, where a
-    /// header may hold it as it is (RFC 6532 §3.2).
+    /// The message, in lines that end in CR LF. All ASCII, unless an address isn't: such a mail goes only to servers with
+    /// SMTPUTF8, where a header may hold the address as it is (RFC 6532 §3.2).
     var bytes: [UInt8] {
         let boundary = "=_\(id)"
         // The id is the same for each attempt: a mail that arrives twice shows as one.
@@ -31,7 +31,7 @@ struct MailMessage {
             Content-Type: multipart/alternative; boundary="\(boundary)"\r
             \r\n
             """
-        // The last is the best (RFC 2046 §5.1.4).
+        // The preferred part comes last (RFC 2046 §5.1.4).
         for part in [MIMEText.part("text/plain", text), MIMEText.part("text/html", html)] {
             message += "--\(boundary)\r\n\(part)"
         }

@@ -1,10 +1,10 @@
 import Accounts
 
-/// A text with places for values: `Your code is {{code}}.`
+/// A text with placeholders for values: `Your code is {{code}}.`
 struct MailTemplate: Sendable {
     enum Placeholder: String, CaseIterable, Sendable {
         case code
-        /// For how many minutes the code is good.
+        /// The minutes for which the code is good.
         case minutes
         case service
         case provider
@@ -21,21 +21,21 @@ struct MailTemplate: Sendable {
 
     private let segments: [Segment]
 
-    /// - Parameter allowed: what a mail of this kind has values for.
+    /// - Parameter allowed: the placeholders that a mail of this kind has values for.
     init(_ text: String, allowed: Set<Placeholder>) throws(Fault) {
         var segments: [Segment] = []
         var rest = Array(text.utf8)[...]
-        while let newSession = rest.firstRange(of: Array("{{".utf8)) {
-            guard let closing = rest[newSession.upperBound...].firstRange(of: Array("}}".utf8)) else {
+        while let opening = rest.firstRange(of: Array("{{".utf8)) {
+            guard let closing = rest[opening.upperBound...].firstRange(of: Array("}}".utf8)) else {
                 throw Fault(sentence: "has {{ without }} after it")
             }
-            let name = String(decoding: rest[newSession.upperBound..<closing.lowerBound], as: UTF8.self)
+            let name = String(decoding: rest[opening.upperBound..<closing.lowerBound], as: UTF8.self)
             guard let placeholder = Placeholder(rawValue: name), allowed.contains(placeholder) else {
                 let known = Placeholder.allCases.filter(allowed.contains).map { "{{\($0.rawValue)}}" }
                 throw Fault(
                     sentence: "has a placeholder that it can't have; there are \(known.joined(separator: ", "))")
             }
-            segments.append(.text(String(decoding: rest[..<newSession.lowerBound], as: UTF8.self)))
+            segments.append(.text(String(decoding: rest[..<opening.lowerBound], as: UTF8.self)))
             segments.append(.value(placeholder))
             rest = rest[closing.upperBound...]
         }
@@ -43,7 +43,7 @@ struct MailTemplate: Sendable {
         self.segments = segments
     }
 
-    /// In one pass: a value that looks like a placeholder stays what it is.
+    /// The text with these values, filled in one pass: a value that looks like a placeholder stays what it is.
     func filled(with values: [Placeholder: String], escaping: (String) -> String = { $0 }) -> String {
         segments.map { segment in
             switch segment {
@@ -59,7 +59,7 @@ struct MailTemplate: Sendable {
         }
     }
 
-    /// For text and for attributes in quotes.
+    /// The text, escaped for HTML text and quoted attributes.
     static func escapedForHTML(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -84,7 +84,7 @@ struct LocalizedMail: Sendable {
 }
 
 extension Mail.Kind {
-    /// What the code that it carries is good for; `nil` for a notice.
+    /// The purpose of the code that the mail carries; `nil` for a notice.
     var purpose: EmailCodePurpose? {
         EmailCodePurpose.allCases.first { Mail.Kind(code: $0) == self }
     }

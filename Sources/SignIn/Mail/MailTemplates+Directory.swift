@@ -1,7 +1,7 @@
 import Accounts
 import Foundation
 
-/// Everything that is wrong with a directory of templates.
+/// All faults of a directory of templates.
 package struct MailTemplateFaults: Error, Sendable {
     /// Sentences, each with the file in front.
     package let sentences: [String]
@@ -10,8 +10,8 @@ package struct MailTemplateFaults: Error, Sendable {
 extension MailTemplates {
     private static let maximumBytes = 65_536
 
-    /// The built-in ones, with those of a directory in their place or beside them: `LANGUAGE/KIND.txt`, whose first line is
-    /// `Subject: …`, and `LANGUAGE/KIND.html`. A language that is not built in has all kinds.
+    /// The built-in templates, replaced and complemented by those of a directory: `LANGUAGE/KIND.txt`, whose first line is
+    /// `Subject: …`, and `LANGUAGE/KIND.html`. A language that is not built in must have all kinds.
     package init(serviceName: String, directory: String) throws(MailTemplateFaults) {
         var reader = DirectoryReader(path: directory)
         let mails = reader.read()
@@ -19,7 +19,7 @@ extension MailTemplates {
         self.init(serviceName: serviceName, adding: mails)
     }
 
-    /// Judges all of it: a misspelt name would silently leave the built-in mail in place.
+    /// The reader of a directory. It checks every entry: a misspelt name would silently leave the built-in mail in use.
     private struct DirectoryReader {
         let path: String
         private(set) var faults: [String] = []
@@ -41,7 +41,7 @@ extension MailTemplates {
                     faults.append("\(language): is no directory named after a language, such as en or pt-BR")
                     continue
                 }
-                // A language is chosen in whatever case, so that of two spellings one would never be.
+                // Languages are matched in any case, so of two spellings one would never be chosen.
                 let known = BuiltInMail.languages.map(\.tag) + mails.keys
                 if let other = known.first(where: { $0 != language && $0.lowercased() == language.lowercased() }) {
                     faults.append("\(language): is the language \(other) in another case")
@@ -104,7 +104,7 @@ extension MailTemplates {
         }
 
         private mutating func content(of file: String) -> String? {
-            // The target counts, not a link to it: that is how directories of secrets and settings are mounted.
+            // Symbolic links are followed: directories of secrets and settings are mounted with them.
             let target = URL(filePath: "\(path)/\(file)").resolvingSymlinksInPath().path
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
                 attributes[.type] as? FileAttributeType == .typeRegular,
@@ -132,7 +132,7 @@ extension MailTemplates {
             return String(scalars)
         }
 
-        /// Names that begin with a dot belong to whatever keeps the directory.
+        /// The entries of a directory. Names that begin with a dot belong to the tool that mounts or manages it.
         private func entries(of path: String) -> [String]? {
             try? FileManager.default.contentsOfDirectory(atPath: path).filter { !$0.hasPrefix(".") }.sorted()
         }

@@ -1,8 +1,8 @@
 import Accounts
 
-/// What mails say: every kind in every language.
+/// The templates of all mails: every kind in every language.
 package struct MailTemplates: Sendable {
-    /// What is put into a template besides the name of the service.
+    /// The values for a template, besides the name of the service.
     struct Values {
         var code: String?
         var minutes: Int64?
@@ -16,12 +16,12 @@ package struct MailTemplates: Sendable {
         let html: String
     }
 
-    /// Language tags, the usual one first.
+    /// The language tags, the default one first.
     package let languages: [String]
     package let serviceName: String
     private let mails: [String: [Mail.Kind: LocalizedMail]]
 
-    /// The built-in ones, in English and German.
+    /// The built-in templates, in English and German.
     package init(serviceName: String) {
         self.init(serviceName: serviceName, adding: [:])
     }
@@ -38,8 +38,8 @@ package struct MailTemplates: Sendable {
         languages = builtIn + own.keys.filter { !builtIn.contains($0) }.sorted()
     }
 
-    /// - Parameter language: one of ``languages``; for another one, which this process may not have any more, the usual
-    ///   one takes its place.
+    /// - Parameter language: one of ``languages``; for any other, which this process may no longer have, the default one is
+    ///   used.
     func render(_ kind: Mail.Kind, in language: String, _ values: Values) -> Rendered? {
         let language = mails[language] == nil ? languages[0] : language
         guard let mail = mails[language]?[kind] else { return nil }
@@ -54,7 +54,7 @@ package struct MailTemplates: Sendable {
 }
 
 extension Provider {
-    /// As its own guidelines write it.
+    /// The name as the provider's own guidelines write it.
     fileprivate var displayName: String {
         switch self {
         case .apple: "Apple"

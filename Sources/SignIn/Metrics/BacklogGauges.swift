@@ -2,7 +2,7 @@ import Accounts
 import Metrics
 import Storage
 
-/// How much of a kind the outbox holds, as the database said last.
+/// The gauges of one kind of outbox rows, as of the last query.
 struct BacklogGauges: Sendable {
     private let pending: Gauge
     private let oldest: Gauge

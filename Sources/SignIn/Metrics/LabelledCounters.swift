@@ -1,51 +1,53 @@
 import Metrics
 
-/// How often a use case came to what, by a dimension of its own. What is to be expected is there from the start, at 0: a
-/// counter that appears with its first event hides that event from `rate`.
+/// The outcomes of a use case, counted by a dimension of its own. The expected series exist from the start, at 0: a counter
+/// that appears with its first event hides that event from `rate`.
 struct LabelledCounters<Kind: Hashable & Sendable & RawRepresentable<String>>: Sendable {
     private struct Series: Hashable {
         let kind: Kind
-        let verdict: OutcomeLabel
+        let outcomeLabel: OutcomeLabel
     }
 
     private let label: String
     private let dimension: String?
     private let expected: [Series: Counter]
 
-    /// - Parameter dimension: nil where there is one kind alone.
-    init(label: String, by dimension: String?, expecting verdicts: [Kind: [OutcomeLabel]]) {
+    /// - Parameter dimension: `nil` where there is only one kind.
+    init(label: String, by dimension: String?, expecting outcomeLabels: [Kind: [OutcomeLabel]]) {
         self.label = label
         self.dimension = dimension
         var expected: [Series: Counter] = [:]
-        for (kind, verdicts) in verdicts {
-            for verdict in verdicts {
-                expected[Series(kind: kind, verdict: verdict)] = Self.counter(label, dimension, kind, verdict)
+        for (kind, outcomeLabels) in outcomeLabels {
+            for outcomeLabel in outcomeLabels {
+                let series = Series(kind: kind, outcomeLabel: outcomeLabel)
+                expected[series] = Self.counter(label, dimension, kind, outcomeLabel)
             }
         }
         self.expected = expected
     }
 
-    private static func counter(_ label: String, _ dimension: String?, _ kind: Kind, _ verdict: OutcomeLabel) -> Counter
-    {
+    private static func counter(
+        _ label: String, _ dimension: String?, _ kind: Kind, _ outcomeLabel: OutcomeLabel
+    ) -> Counter {
         Counter(
             label: label,
             dimensions: [dimension.map { ($0, kind.rawValue) }].compactMap(\.self) + [
-                ("outcome", verdict.outcome.rawValue), ("reason", verdict.reason),
+                ("outcome", outcomeLabel.outcome.rawValue), ("reason", outcomeLabel.reason),
             ])
     }
 
-    func count(_ kind: Kind, _ verdict: OutcomeLabel) {
-        let counter = expected[Series(kind: kind, verdict: verdict)]
-        (counter ?? Self.counter(label, dimension, kind, verdict)).increment()
+    func count(_ kind: Kind, _ outcomeLabel: OutcomeLabel) {
+        let counter = expected[Series(kind: kind, outcomeLabel: outcomeLabel)]
+        (counter ?? Self.counter(label, dimension, kind, outcomeLabel)).increment()
     }
 
-    /// Runs a use case and counts what it came to.
+    /// Runs a use case and counts its outcome.
     func counting<Value>(
-        _ kind: Kind, as verdict: (Value) -> OutcomeLabel, _ body: () async throws(SignInFailure) -> Value
+        _ kind: Kind, as outcomeLabel: (Value) -> OutcomeLabel, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
         do throws(SignInFailure) {
             let value = try await body()
-            count(kind, verdict(value))
+            count(kind, outcomeLabel(value))
             return value
         } catch {
             count(kind, OutcomeLabel(error))

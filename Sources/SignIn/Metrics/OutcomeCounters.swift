@@ -1,7 +1,7 @@
 import Accounts
 import Metrics
 
-/// How often something came to what, at each provider. All counters are there from the start, at 0: one that appears with
+/// The outcomes of an operation, counted at each provider. All counters exist from the start, at 0: one that appears with
 /// its first event hides that event from `rate`.
 struct OutcomeCounters<Outcome: CaseIterable & Hashable & Sendable & RawRepresentable<String>>: Sendable {
     private let counters: [Provider: [Outcome: Counter]]

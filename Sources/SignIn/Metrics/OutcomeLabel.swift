@@ -1,21 +1,21 @@
 import Accounts
 import JOSE
 
-/// What a use case came to, for the metrics.
+/// The outcome of a use case as the labels of a metric.
 struct OutcomeLabel: Hashable, Sendable {
     enum Outcome: String, CaseIterable {
         case signedIn = "signed_in"
         case linkRequired = "link_required"
         case linked
         case refreshed
-        /// By a rule: nothing is wrong here.
+        /// Refused by a rule; the service is in order.
         case refused
-        /// For want of something that this service needs, or by a fault of its own.
+        /// A dependency of this service was missing, or the service itself failed.
         case unavailable
     }
 
     let outcome: Outcome
-    /// One of our own words; `-` where nothing went wrong.
+    /// One of our own codes; `-` where nothing went wrong.
     let reason: String
 
     init(_ outcome: Outcome, _ reason: String = "-") {
@@ -25,7 +25,7 @@ struct OutcomeLabel: Hashable, Sendable {
 }
 
 extension OutcomeLabel {
-    /// A credential by its reason code, a limit by its name, all else by the code that the client is told.
+    /// The label of a failure: a credential's reason code, a limit's name, otherwise the code in the client's answer.
     init(_ failure: SignInFailure) {
         switch failure {
         case .credentialRejected(let rejection, _): self.init(.refused, rejection.rawValue)
@@ -64,7 +64,7 @@ extension OutcomeLabel {
 
     static func refused(_ kinds: LimitKind...) -> [OutcomeLabel] { kinds.map { OutcomeLabel(.refused, $0.rawValue) } }
 
-    /// What can come of a provider's credential.
+    /// The failures in which a provider's credential can end.
     static let ofCredential =
         TokenRejection.allCases.filter { $0 != .keysUnavailable }.map { OutcomeLabel(.refused, $0.rawValue) }
         + refused("invalid_request") + unavailable

@@ -1,10 +1,10 @@
 import Accounts
 import Metrics
 
-/// What is counted and timed of the use cases. Made once, before the first service.
+/// The counters and timers of the use cases. Made once, before the first service.
 package struct SignInMetrics: Sendable {
-    /// What a person signs in by.
-    enum Way: String {
+    /// The method of a sign-in.
+    enum Method: String {
         case apple
         case google
         case password
@@ -18,24 +18,24 @@ package struct SignInMetrics: Sendable {
         }
     }
 
-    /// How an identity gets an account.
-    enum Link: String, CaseIterable {
+    /// The action that links an identity to an account.
+    enum LinkAction: String, CaseIterable {
         case create
         case bind
-        /// By the verified email, without a question.
+        /// A bind by the verified email, without asking.
         case automatic
-        /// In a session of the account.
+        /// A link in a session of the account.
         case add
     }
 
-    /// What is traded in for the next one of its kind.
+    /// The kind of a refresh.
     enum Renewal: String {
         case session
     }
 
     package init() {}
 
-    let signIns = LabelledCounters<Way>(
+    let signIns = LabelledCounters<Method>(
         label: "countersign_sign_ins_total", by: "provider",
         expecting: [
             .apple: ofProvider, .google: ofProvider,
@@ -43,7 +43,7 @@ package struct SignInMetrics: Sendable {
             .emailCode: bySecret + OutcomeLabel.refused(.guessPerNetwork),
         ])
 
-    let links = LabelledCounters<Link>(
+    let links = LabelledCounters<LinkAction>(
         label: "countersign_links_total", by: "action",
         expecting: [
             .create: ofTicket + OutcomeLabel.refused("email_taken"),
@@ -96,7 +96,7 @@ package struct SignInMetrics: Sendable {
 }
 
 extension SignInAnswer {
-    var verdict: OutcomeLabel {
+    var outcomeLabel: OutcomeLabel {
         switch self {
         case .signedIn: OutcomeLabel(.signedIn)
         case .linkRequired: OutcomeLabel(.linkRequired)

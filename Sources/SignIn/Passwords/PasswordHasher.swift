@@ -4,8 +4,8 @@ package import OpenSSL
 import Primitives
 import Synchronization
 
-/// Hashes passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded number
-/// at a time and never on an event loop.
+/// The hashing of passwords with scrypt (RFC 7914; N = 2¹⁷, r = 8, p = 1: 128 MiB and a third of a second each), a bounded
+/// number at a time and never on an event loop.
 ///
 /// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
 /// ``SignInFailure/overloaded(retryAfter:)`` at once.
@@ -22,7 +22,7 @@ package final class PasswordHasher: Sendable {
     private let slots: Int
     private let maximumWaiting: Int
     private let load = Mutex(Load())
-    /// What an account without a password is compared with, so that it takes as long as one with.
+    /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: String
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
 
@@ -67,7 +67,7 @@ package final class PasswordHasher: Sendable {
         defer { releaseSlot() }
         let result: Result? = await withCheckedContinuation { continuation in
             let isStarted = DedicatedThread.start("scrypt") {
-                // Yields to the threads that serve everything else; on Linux the call means the thread.
+                // Yields to the threads that serve everything else; on Linux the call applies to the calling thread.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
                 continuation.resume(returning: try? work())
             }
@@ -79,7 +79,7 @@ package final class PasswordHasher: Sendable {
 
     private func acquireSlot() async throws(SignInFailure) {
         let isGranted = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
-            let verdict: Bool? = load.withLock { load in
+            let immediate: Bool? = load.withLock { load in
                 if load.running < slots {
                     load.running += 1
                     return true
@@ -88,7 +88,7 @@ package final class PasswordHasher: Sendable {
                 load.waiting.append(continuation)
                 return nil
             }
-            if let verdict { continuation.resume(returning: verdict) }
+            if let immediate { continuation.resume(returning: immediate) }
         }
         guard isGranted else {
             refusals.increment()
@@ -96,7 +96,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Hands the slot to whoever waits longest.
+    /// Hands the slot to the caller that has waited longest.
     private func releaseSlot() {
         let next: CheckedContinuation<Bool, Never>? = load.withLock { load in
             load.finished += 1
@@ -107,10 +107,10 @@ package final class PasswordHasher: Sendable {
         next?.resume(returning: true)
     }
 
-    /// How many passwords have been hashed, right, wrong and decoys alike.
+    /// The number of passwords hashed so far: right ones, wrong ones and decoys.
     package var finished: Int { load.withLock(\.finished) }
 
-    /// How many are being hashed, and how many wait for their turn.
+    /// The number of hashes under way, and of callers that wait for a slot.
     package var occupancy: (running: Int, waiting: Int) { load.withLock { ($0.running, $0.waiting.count) } }
 
     private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8]) -> String {

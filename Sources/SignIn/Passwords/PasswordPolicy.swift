@@ -1,7 +1,7 @@
 package import Accounts
 import Primitives
 
-/// Which passwords may be chosen: 8 to 1,024 bytes, none of the common ones, and not the account's own address.
+/// The rule for new passwords: 8 to 1,024 bytes, none of the common ones, and not the account's own address.
 package enum PasswordPolicy {
     package static let bytes = 8...1024
 

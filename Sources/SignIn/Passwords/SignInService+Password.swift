@@ -2,13 +2,13 @@ package import Accounts
 import Storage
 
 extension SignInService {
-    /// Makes an account with an email and a password. Its address stays unverified: nobody is found by it.
+    /// Makes an account with an email and a password. Its address stays unverified, so no identity is matched by it.
     package func register(
         email: String, password: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
-        // Before anybody looks: here alone an answer tells whether somebody has an account.
+        // Before the look-up: this answer alone reveals whether an account has the address.
         try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
         guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
         let hash = try await passwordHasher.hash(password)
@@ -28,11 +28,11 @@ extension SignInService {
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            try await open(email: email, password: password, client: client)
+            try await openSession(email: email, password: password, client: client)
         }
     }
 
-    private func open(email: String, password: String, client: Client) async throws(SignInFailure) -> SignedIn {
+    private func openSession(email: String, password: String, client: Client) async throws(SignInFailure) -> SignedIn {
         let proven = try await provePassword(email: email, password: password, client: client)
         let now = clock.now()
         let newSession = try newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
@@ -50,7 +50,7 @@ extension SignInService {
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> ProvenPassword {
         let address = EmailAddress(email)
-        // All spellings of an address are one account's.
+        // All spellings of an address share one allowance.
         return try await limits.guessing(atPasswordOf: address?.text ?? email, by: client) { () throws(SignInFailure) in
             try await provePassword(password, of: address)
         }
@@ -74,7 +74,7 @@ extension SignInService {
     }
 }
 
-/// An account, and the hash that a password was the right one for.
+/// An account, and the hash that a presented password matched.
 struct ProvenPassword: Sendable {
     let accountID: AccountID
     let passwordHash: String

@@ -5,18 +5,18 @@ import Primitives
 import Providers
 import Storage
 
-/// What became of a code that came beside a token, or alone.
+/// The outcome of a code that was posted beside a token, or alone.
 enum CodeOutcome {
     case notPosted
     /// The provider vouches for the person, and may have given a refresh token.
     case exchanged(ExchangedCode, NewGrant?)
-    /// Nobody can say whether the code was good; it is not tried again.
+    /// It is unknown whether the code was good; it is not sent again.
     case unanswered
     /// The provider refused the code: its error code.
     case refused(String)
 }
 
-/// What the exchanges of codes come to, for the metrics.
+/// The outcome of a code exchange, for the metrics.
 enum ExchangeOutcome: String, CaseIterable {
     case exchanged
     case refused
@@ -25,20 +25,21 @@ enum ExchangeOutcome: String, CaseIterable {
     case tokenRejected = "token_rejected"
 }
 
-/// How long a sign-in waits for a provider.
+/// The time that a sign-in waits for the exchange of a code.
 package struct CodeExchangeTimeout: Sendable {
-    /// For a code that comes beside a good token: nobody waits for it long.
+    /// The timeout of a code beside a good token, which suffices to sign in.
     package var besideToken: Duration = .seconds(2)
-    /// How much of that may go into what has to come first.
+    /// The part of ``besideToken`` that pending revocations, which go first, may take.
     package var forRevocations: Duration = .seconds(1)
+    /// The timeout of a code without a token.
     package var alone: Duration = .seconds(10)
 
     package init() {}
 }
 
-/// Trades codes in at the providers. A code is sent once, whatever comes of it, and never repeated.
+/// The exchange of codes at the providers. A code is sent once, whatever the outcome.
 extension SignInService {
-    /// - Parameter posted: what the token beside the code says, already verified.
+    /// - Parameter posted: the verified token beside the code.
     func exchange(
         _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?,
         at now: Timestamp
@@ -58,9 +59,9 @@ extension SignInService {
             }
             try await settleRevocations(of: posted.identity.key)
         }
-        // Before it is sent: what ends the person's authorization after this moment may end what comes back.
+        // Before it is sent: an event that ends the person's authorization after this moment may end the new grant too.
         let sentAt = clock.now()
-        // A second is left, however busy the database was.
+        // At least a second is left, however busy the database was.
         let timeout = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
         let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
         let start = ContinuousClock.now
@@ -88,7 +89,7 @@ extension SignInService {
         }
     }
 
-    /// The code with the client that it belongs to; `nil` when no client here can use codes.
+    /// The code with the client that it belongs to; `nil` when no configured client can use codes.
     private func authorizationCode(
         _ text: String, _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?
     ) throws(SignInFailure) -> AuthorizationCode? {
@@ -122,8 +123,8 @@ extension SignInService {
         throw .missingCredential(ProviderCredential.tokenMember(of: provider))
     }
 
-    /// A revocation that is still pending would end what the person is about to authorize anew: it goes first, if the
-    /// provider lets it. What is exchanged before it is checked after it.
+    /// Attempts the person's pending revocations first: sent later, they would end the new authorization. If the exchange
+    /// does precede one, its grant is checked after the revocation.
     private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
         guard try await stored({ try await stores.revocations.isPending(of: key) }) else { return }
         _ = await withTimeout(configuration.codeExchangeTimeout.forRevocations) { await revocations.settle(key) }
@@ -133,7 +134,7 @@ extension SignInService {
         of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider, at now: Timestamp
     ) -> NewGrant? {
         exchanged.refreshToken.map { token in
-            // Spread over the day from the start, whenever the people of one night signed up.
+            // Spread over the day from the start, however close together people signed up.
             let checkAt: Timestamp? =
                 provider == .apple
                 ? now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0..<GrantCheckWorker.interval)) : nil
@@ -156,20 +157,17 @@ extension SignInService {
             metadata["error"] = "\(error)"
             metadata["key"] = "\(keyID)"
             if credential.redirectURI == nil {
-                logger.error(
-                    "the provider refuses this service's client credentials; check the key", metadata: metadata)
+                logger.error("client credentials refused by the provider, check the key", metadata: metadata)
             } else {
-                // Apple says the same to a redirect URI that is not the code's, and that one the client has posted.
-                logger.warning(
-                    "the provider refuses this service's client credentials, or the posted redirectUri",
-                    metadata: metadata)
+                // Apple answers the same to a redirect URI that is not the code's, and the client has posted that one.
+                logger.warning("client credentials or redirectUri refused by the provider", metadata: metadata)
             }
-            // Also beside a good token: whoever was let in now could never be revoked.
+            // Also beside a good token: an authorization that is accepted now could never be revoked.
             throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
         case .unavailable(let detail):
             exchanges.count(provider, .unavailable)
             metadata["error"] = "\(detail)"
-            logger.warning("a code was not exchanged", metadata: metadata)
+            logger.warning("code not exchanged", metadata: metadata)
             guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
             return .unanswered
         case .notConfigured:

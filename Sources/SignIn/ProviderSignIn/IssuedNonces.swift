@@ -3,7 +3,7 @@ package import KeyRing
 package import OpenSSL
 import Storage
 
-/// A nonce of this service's own making: good for one sign-in at one provider, for ten minutes.
+/// A nonce that this service issued: good for one sign-in at one provider, for ten minutes.
 package struct IssuedNonce: Sendable {
     package static let prefix = "csn_"
     /// Seconds.
@@ -12,7 +12,7 @@ package struct IssuedNonce: Sendable {
     package let text: String
     package let expiresAt: Timestamp
 
-    /// Whether a nonce is one that this service must have issued: nonces that apps make up don't begin like this.
+    /// Whether a nonce claims to be issued by this service: those that apps make up don't begin with ``prefix``.
     package static func isClaimed(by nonce: String) -> Bool {
         nonce.utf8.starts(with: prefix.utf8)
     }
@@ -20,8 +20,8 @@ package struct IssuedNonce: Sendable {
     var hash: [UInt8] { SHA256.hash(Array(text.utf8)) }
 }
 
-/// Nonces are derived, not stored: what one says of itself is vouched for by an HMAC-SHA-256 under the key ring's `codes`
-/// subkey, so that issuing one writes nothing. Only that it was spent is written down.
+/// The nonces of this service, derived and not stored: an HMAC-SHA-256 under the key ring's `codes` subkey authenticates
+/// the content of one, so issuing writes nothing. Only the spending of a nonce is stored.
 ///
 /// Layout, in base64url behind ``IssuedNonce/prefix``: `1 ‖ provider ‖ length of key id ‖ key id ‖ expiry (8 octets of
 /// seconds, big-endian) ‖ random (16) ‖ HMAC (its first 16)`.
@@ -45,8 +45,8 @@ package struct IssuedNonces: Sendable {
         return IssuedNonce(text: IssuedNonce.prefix + token, expiresAt: Timestamp(seconds: expiry))
     }
 
-    /// The nonce that a text is; `nil` when this key ring did not make it for the provider, or it has expired. Whether it
-    /// is spent, the database knows.
+    /// The nonce that a text is; `nil` when this key ring did not make it for the provider, or it has expired. The database
+    /// knows whether it is spent.
     package func read(_ text: String, for provider: Provider, at now: Timestamp) -> IssuedNonce? {
         guard IssuedNonce.isClaimed(by: text),
             let (header, body) = codec.decode(

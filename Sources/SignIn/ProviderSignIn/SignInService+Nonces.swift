@@ -16,7 +16,7 @@ extension SignInService {
 
     /// The nonce of this service that a sign-in has to spend.
     ///
-    /// - Returns: `nil` when the policy lets apps make up their own, and this is one or there is none.
+    /// - Returns: `nil` when the policy lets apps make up their own nonces, and the posted one is such or absent.
     func nonceToSpend(
         _ posted: String?, for provider: Provider, at now: Timestamp
     ) throws(SignInFailure) -> IssuedNonce? {
@@ -32,14 +32,14 @@ extension SignInService {
         return nonce
     }
 
-    /// Refuses a nonce that is spent already, and spends none.
+    /// Refuses a nonce that is already spent, without spending it.
     func requireUnspent(_ nonce: IssuedNonce) async throws(SignInFailure) {
         guard try await !stored({ try await stores.nonces.isSpent(nonce.hash) }) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
     }
 
-    /// Of all who spend one nonce at once, one does.
+    /// Spends a nonce. Exactly one of several concurrent spenders succeeds.
     func spend(_ nonce: IssuedNonce, at now: Timestamp) async throws(SignInFailure) {
         guard try await stored({ try await stores.nonces.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) })
         else {

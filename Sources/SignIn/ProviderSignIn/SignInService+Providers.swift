@@ -4,14 +4,14 @@ import Logging
 import Providers
 import Storage
 
-/// What a provider's SDK gave the phone.
+/// The credential that a provider's SDK gave the app.
 package struct ProviderCredential: Sendable {
     package let token: String?
     package let code: String?
     /// The raw nonce.
     package let nonce: String?
     package let clientID: String?
-    /// Where Apple sent the code of a web or Android sign-in.
+    /// The redirect URI to which Apple sent the code of a web or Android sign-in.
     package let redirectURI: String?
     /// Handed over once, at first consent; unsigned user input.
     package let fullName: DisplayName?
@@ -30,7 +30,7 @@ package struct ProviderCredential: Sendable {
 }
 
 extension ProviderCredential {
-    /// How the provider's token is called in a request.
+    /// The name of the request's member that holds the provider's token.
     static func tokenMember(of provider: Provider) -> String {
         switch provider {
         case .apple: "identityToken"
@@ -39,7 +39,7 @@ extension ProviderCredential {
     }
 }
 
-/// What a credential that was found good says.
+/// The content of a credential that was accepted.
 struct SignInEvidence {
     let identity: VerifiedIdentity
     let grant: NewGrant?
@@ -70,7 +70,7 @@ extension SignInService {
     package func signIn(
         with provider: Provider, _ credential: ProviderCredential, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
-        try await metrics.signIns.counting(.init(provider), as: \.verdict) { () throws(SignInFailure) in
+        try await metrics.signIns.counting(.init(provider), as: \.outcomeLabel) { () throws(SignInFailure) in
             try await answer(to: credential, from: provider, client: client)
         }
     }
@@ -90,7 +90,7 @@ extension SignInService {
         return answer
     }
 
-    /// Writes down that the provider refused the code beside a good token.
+    /// Records in the audit trail that the provider refused the code beside a good token.
     func record(
         _ codeRefusal: String?, of provider: Provider, linked: (account: AccountID, identity: IdentityID)?,
         client: Client, at now: Timestamp
@@ -103,17 +103,16 @@ extension SignInService {
         do {
             try await stores.audit.record(event, at: now)
         } catch {
-            // The person is let in all the same.
-            logger.warning(
-                "a refused code was not recorded", metadata: ["error": "\(String(reflecting: error))"])
+            // The sign-in succeeds without the record.
+            logger.warning("refused code not recorded", metadata: ["error": "\(String(reflecting: error))"])
         }
     }
 
-    /// Who it is, by the token or by what the code stood for.
+    /// The verified person, by the token or by the exchanged code.
     ///
-    /// A nonce is spent by a credential that has verified, and by no other: a token that anybody could have made up must
-    /// not use up somebody's nonce. It is spent before a code is exchanged, if it can be: of two sign-ins with one nonce,
-    /// the one that loses must not use up the code.
+    /// Only a verified credential spends a nonce: a forged token must not use up another person's. The nonce is spent
+    /// before a code is exchanged, where possible: of two sign-ins with one nonce, the one that loses must not use up the
+    /// code.
     func evidence(
         of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInEvidence {
@@ -121,7 +120,7 @@ extension SignInService {
             let posted = try await verify(credential, of: provider, at: now)
             let nonce = try nonceToSpend(credential.nonce, for: provider, at: now)
             if posted != nil, let nonce { try await spend(nonce, at: now) }
-            // A code is traded in but once: not for somebody whose nonce is no good.
+            // A code can be exchanged only once: not beside a nonce that is already spent.
             if posted == nil, let nonce { try await requireUnspent(nonce) }
             let code = try await exchange(credential, of: provider, beside: posted, at: now)
             let evidence = try SignInEvidence(posted, code, of: provider)
@@ -137,7 +136,7 @@ extension SignInService {
             return .signedIn(try await fillingDisplayName(signedIn, fullName))
         }
         if try await adopt(identity, client: client, at: now) {
-            // Also when it moved nothing: of a person's sign-ins at once another may have.
+            // Also when it moved nothing: a concurrent sign-in of the person may have.
             if let signedIn = try await signInKnown(identity, grant: grant, client: client, at: now) {
                 return .signedIn(try await fillingDisplayName(signedIn, fullName))
             }
@@ -145,9 +144,9 @@ extension SignInService {
         return try await issueLinkTicket(identity, grant: grant, fullName: fullName, client: client, at: now)
     }
 
-    /// Whom the app's former team knew by another subject keeps the identity that they had.
+    /// Moves the identity that a person had with the app's former team to their new subject.
     ///
-    /// - Returns: whether the token says that there was one.
+    /// - Returns: whether the token names a former subject.
     func adopt(
         _ identity: VerifiedIdentity, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> Bool {
@@ -160,7 +159,7 @@ extension SignInService {
         return true
     }
 
-    /// Apple tells a phone the name once, at first consent: it fills an empty name, and changes none.
+    /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.
     private func fillingDisplayName(_ signedIn: SignedIn, _ fullName: DisplayName?) async throws(SignInFailure)
         -> SignedIn
     {
@@ -173,7 +172,7 @@ extension SignInService {
             session: signedIn.session, account: signedIn.account.named(fullName), identity: signedIn.identity)
     }
 
-    /// - Returns: `nil` when no token came.
+    /// - Returns: `nil` when no token was posted.
     private func verify(
         _ credential: ProviderCredential, of provider: Provider, at now: Timestamp
     ) async throws(SignInFailure) -> VerifiedCredential? {
@@ -202,11 +201,11 @@ extension SignInService {
         return rules
     }
 
-    /// - Returns: `nil` when nobody has linked the identity.
+    /// - Returns: `nil` when the identity is not linked.
     private func signInKnown(
         _ identity: VerifiedIdentity, grant: NewGrant? = nil, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignedIn? {
-        // First, so that nothing is answered before it is kept, and the answer tells of it.
+        // First: the grant is stored before the sign-in is answered, and the answer shows it.
         if let grant, try await !stored({ try await stores.grants.keep(grant, for: identity.key) }) { return nil }
         let newSession = try newSession(
             authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
@@ -224,7 +223,8 @@ extension SignInService {
         }
     }
 
-    /// An identity that nobody has linked: its owner chooses, unless the policy binds it by its address.
+    /// Issues a link ticket for an identity that is not linked: its owner chooses, unless the policy binds it by its email
+    /// address. Decided without a lock; spending the ticket decides again under one.
     private func issueLinkTicket(
         _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInAnswer {
@@ -252,7 +252,7 @@ extension SignInService {
             }
             decision = Linking.decide(identity, holder: holder, policy: .prompt)
         }
-        // Of one person's sign-ins at once, the first may have bound the identity since this one looked it up.
+        // A concurrent sign-in of the person may have bound the identity since this one looked it up.
         if configuration.verifiedEmailPolicy == .automatic, holder?.isEmailVerified == true,
             let signedIn = try await signInKnown(identity, client: client, at: now)
         {
@@ -277,7 +277,7 @@ extension SignInService {
         } catch {
             switch error {
             case .proofNoLongerValid, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
-            // Since the token was verified, the provider has told that what it vouched for is over.
+            // Since the token was verified, an event of the provider has ended what it vouched for.
             case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }

@@ -1,7 +1,7 @@
 import Accounts
 package import Providers
 
-/// Where the providers take codes and refresh tokens; absent for one that verifies identity tokens alone.
+/// The providers' endpoints for codes and refresh tokens; `nil` for a provider whose identity tokens alone are used.
 package struct TokenEndpoints: Sendable {
     package let apple: AppleTokenEndpoint?
     package let google: GoogleTokenEndpoint?

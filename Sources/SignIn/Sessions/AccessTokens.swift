@@ -8,14 +8,15 @@ import Primitives
 package import Storage
 import Synchronization
 
-/// Signs access tokens (RFC 9068 form: ES256, `typ: at+jwt`) with the key of the database whose time it is, and reads them.
+/// The access tokens of this service (RFC 9068 form: ES256, `typ: at+jwt`): signed with the current key of the database,
+/// and verified.
 ///
-/// All processes share the keys, and each reads them anew every second: a new key is published long before it signs, and
-/// all change over to it at the same moment. A key that is no longer stored is gone with the next reading. While the key
-/// whose turn it is can't be opened no token is signed: whoever replaced a key wants no more tokens of the one before.
+/// All processes share the keys, and each rereads them every second: a new key is published long before it signs, and all
+/// processes switch to it at the same moment. A key that is no longer stored is dropped with the next read. While the
+/// current key can't be opened no token is signed: a key that has been replaced must not sign again.
 ///
-/// A token whose key is not known waits for a reading that begins after it came: one goes on at a time, and one begins in
-/// ``askingPause``, whatever a flood of unknown key ids asks for.
+/// A token of an unknown key waits for a read that begins after its arrival. One such read runs at a time, and at most one
+/// begins per ``rereadInterval``, however many unknown key ids arrive.
 package final class AccessTokens: Sendable {
     package struct Configuration: Sendable {
         package let issuer: String
@@ -30,20 +31,20 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    /// Which keys are in use, and how they came there.
+    /// The keys in use, and the reads that brought them.
     private struct State: Sendable {
         var keys: SigningKeySnapshot
-        /// Counts the readings, for one that began before another and ended after it tells nothing new.
-        var begun = 0
-        var adopted = 0
-        /// A reading for unknown key ids that has not begun: whoever comes now is answered by it.
-        var waiting: Task<Void, any Error>?
-        /// The one before it, and when that was due.
-        var asked: (reading: Task<Void, any Error>, at: ContinuousClock.Instant)?
+        /// Numbers of reads: the result of one that began before the adopted one is out of date.
+        var lastBegun = 0
+        var lastAdopted = 0
+        /// The read for unknown key ids that has not begun yet: it serves every caller that arrives until then.
+        var pendingReread: Task<Void, any Error>?
+        /// The latest read for unknown key ids, begun or not, and its due time.
+        var latestReread: (task: Task<Void, any Error>, due: ContinuousClock.Instant)?
     }
 
-    /// Between the beginnings of two readings for unknown key ids.
-    private static let askingPause: Duration = .milliseconds(100)
+    /// The minimum interval between the starts of two reads for unknown key ids.
+    private static let rereadInterval: Duration = .milliseconds(100)
 
     package let configuration: Configuration
     private let store: SigningKeyStore
@@ -54,7 +55,7 @@ package final class AccessTokens: Sendable {
 
     /// Reads the keys, making the first one if there is none.
     ///
-    /// - Throws: also when the key whose turn it is can't be opened.
+    /// - Throws: also when the current key can't be opened.
     package init(
         configuration: Configuration, store: SigningKeyStore, keyRing: KeyRing, clock: any WallClock, logger: Logger
     ) async throws {
@@ -75,12 +76,12 @@ package final class AccessTokens: Sendable {
         try await noteLifetime(in: stored)
     }
 
-    /// Our key set (RFC 7517), for whoever verifies our tokens.
+    /// Our key set (RFC 7517), for verifiers of our tokens.
     package var publishedKeys: [UInt8] {
         keys.document
     }
 
-    /// Seconds for which the key whose turn it is has signed; `nil` when there is none.
+    /// Seconds for which the current key has been signing; `nil` when there is none.
     package func signingKeyAge(at now: Timestamp) -> Int64? {
         keys.stored.signing(at: now).map { max(0, now.seconds - $0.signsFrom.seconds) }
     }
@@ -114,7 +115,7 @@ package final class AccessTokens: Sendable {
         return try signer.sign(claims.bytes)
     }
 
-    /// The session that a token of ours names. Its row decides whether it lives.
+    /// The session that one of our tokens names. Its row decides whether it is live.
     package func session(of token: [UInt8]) async throws(SignInFailure) -> SessionID {
         let unverified: UnverifiedToken
         do {
@@ -141,60 +142,60 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    /// Waits for a reading that has not begun yet, for one that has may have missed the key that is asked for.
+    /// Waits for a read that has not begun yet: one that has may have missed the unknown key.
     private func rereadForUnknown() async throws(SignInFailure) {
-        let reading = state.withLock { state in
-            if let waiting = state.waiting { return waiting }
-            let before = state.asked
-            let due = max(.now, before.map { $0.at + AccessTokens.askingPause } ?? .now)
-            let reading = Task {
-                _ = await before?.reading.result
+        let reread = state.withLock { state in
+            if let pending = state.pendingReread { return pending }
+            let previous = state.latestReread
+            let due = max(.now, previous.map { $0.due + AccessTokens.rereadInterval } ?? .now)
+            let reread = Task {
+                _ = await previous?.task.result
                 try await Task.sleep(until: due)
-                self.state.withLock { $0.waiting = nil }
+                self.state.withLock { $0.pendingReread = nil }
                 try await self.rereadKeys()
             }
-            state.waiting = reading
-            state.asked = (reading, due)
-            return reading
+            state.pendingReread = reread
+            state.latestReread = (reread, due)
+            return reread
         }
         do {
-            try await reading.value
+            try await reread.value
         } catch {
-            // Whether the token is good can't be told, so the caller is asked to come again and not turned away.
+            // The token can't be judged, so the caller is asked to retry and is not refused.
             throw .storageUnavailable(detail: String(reflecting: error))
         }
     }
 
-    /// Takes over what has become of the keys. When they can't be read, those at hand stay.
+    /// Adopts the stored keys. If they can't be read, the present ones stay.
     package func rereadKeys() async throws {
         let number = state.withLock { state in
-            state.begun += 1
-            return state.begun
+            state.lastBegun += 1
+            return state.lastBegun
         }
         let stored: [StoredSigningKey]
         do { stored = try await store.keys() } catch { throw StorageFailure(error) }
         let fresh = SigningKeySnapshot(opening: stored, keyRing: keyRing, before: keys)
         let replaced = state.withLock { state -> SigningKeySnapshot? in
-            guard state.adopted < number else { return nil }
-            state.adopted = number
+            guard state.lastAdopted < number else { return nil }
+            state.lastAdopted = number
             defer { state.keys = fresh }
             return state.keys
         }
         if let replaced { report(fresh, after: replaced) }
-        // After that, for a key that was taken away has to go even when nothing can be written.
+        // Afterwards: a deleted key has to go even when nothing can be written.
         try await noteLifetime(in: stored)
     }
 
-    /// Says which keys can't be opened, once for each change of them.
+    /// Logs the keys that can't be opened, each when it appears.
     private func report(_ fresh: SigningKeySnapshot, after before: SigningKeySnapshot?) {
         for (keyID, error) in fresh.unreadable where before?.unreadable[keyID] == nil {
             logger.error(
-                "a signing key can't be opened",
+                "signing key can't be opened",
                 metadata: ["kid": "\(keyID)", "reason": "\(String(describing: error))"])
         }
     }
 
-    /// A key is kept for as long as its tokens live, so how long that is is written down as soon as the key is known.
+    /// Stores this process's token lifetime with the keys that it knows: a key is kept for as long as its tokens live.
     private func noteLifetime(in stored: [StoredSigningKey]) async throws {
         guard stored.contains(where: { $0.tokenLifetime < configuration.lifetime }) else { return }
         do {

@@ -5,9 +5,9 @@ import Primitives
 package struct OpaqueSecret: Sendable {
     private static let octets = 32
 
-    /// What the bearer gets.
+    /// The secret as its bearer receives it.
     package let text: String
-    /// What is stored.
+    /// The hash that is stored.
     package let hash: [UInt8]
 
     package init() throws(OpenSSLError) {

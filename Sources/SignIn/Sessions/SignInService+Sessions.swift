@@ -3,7 +3,7 @@ import Logging
 import Storage
 
 extension SignInService {
-    /// The live session that an access token names, of an account that may act.
+    /// The live session that an access token names, of an active account.
     package func session(of accessToken: [UInt8]) async throws(SignInFailure) -> Session {
         let id = try await accessTokens.session(of: accessToken)
         let now = clock.now()
@@ -22,7 +22,7 @@ extension SignInService {
         return account
     }
 
-    /// Trades a refresh token for the next one.
+    /// Exchanges a refresh token for the next one.
     package func refresh(_ refreshToken: String, client: Client) async throws(SignInFailure) -> IssuedSession {
         try await metrics.refreshes.counting(.session, as: .refreshed) { () throws(SignInFailure) in
             try await next(after: refreshToken, client: client)
@@ -57,13 +57,13 @@ extension SignInService {
         try await stored { try await stores.sessions.end(scope, of: session, at: now, from: origin(client)) }
     }
 
-    /// Where an account is signed in, the newest first.
+    /// The live sessions of an account, the newest first.
     package func sessions(of accountID: AccountID) async throws(SignInFailure) -> [SessionSummary] {
         let now = clock.now()
         return try await stored { try await stores.sessions.live(of: accountID, at: now) }
     }
 
-    /// Signs one of an account's devices out.
+    /// Ends one session of an account.
     package func end(
         _ id: SessionID, of accountID: AccountID, client: Client
     ) async throws(SignInFailure) {

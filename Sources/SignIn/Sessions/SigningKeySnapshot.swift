@@ -4,7 +4,7 @@ import KeyRing
 import OpenSSL
 import Storage
 
-/// The stored signing keys, each by itself: one that can't be opened harms no other one.
+/// The signing keys as of one read of the database. Each is opened by itself: one that can't be opened harms no other.
 struct SigningKeySnapshot: Sendable {
     private struct OpenKey: Sendable {
         let signer: TokenSigner
@@ -13,15 +13,15 @@ struct SigningKeySnapshot: Sendable {
     }
 
     let stored: [StoredSigningKey]
-    /// Why those that are stored and can't be used can't be, by key id.
+    /// The reasons why stored keys can't be opened, by key id.
     let unreadable: [String: any Error]
-    /// What verifies our tokens.
+    /// The public keys that verify our tokens.
     let verifying: KeySet
     /// The published document (RFC 7517), ready to send.
     let document: [UInt8]
     private let open: [String: OpenKey]
 
-    /// - Parameter before: its keys that are still stored need no opening, for a key id names one key for ever.
+    /// - Parameter before: the previous snapshot. Its keys are reused while they are stored: a key id always names one key.
     init(opening stored: [StoredSigningKey], keyRing: KeyRing, before: SigningKeySnapshot? = nil) {
         var open: [String: OpenKey] = [:]
         var unreadable: [String: any Error] = [:]
@@ -40,9 +40,9 @@ struct SigningKeySnapshot: Sendable {
         document = PublicJWK.document(usable.map(\.key.published))
     }
 
-    /// Signs by the key whose turn it is, and by no other one.
+    /// The signer of the current key, never of another one.
     ///
-    /// - Throws: why it can't be used.
+    /// - Throws: the reason why the key can't be used.
     func signer(at now: Timestamp) throws -> TokenSigner {
         guard let key = stored.signing(at: now) else { throw SignInFailure.fault(operation: "choose a signing key") }
         if let signer = open[key.keyID]?.signer { return signer }

@@ -4,10 +4,10 @@ package import KeyRing
 import OpenSSL
 package import Storage
 
-/// Makes the keys that sign access tokens, and replaces them.
+/// The rotation of the keys that sign access tokens.
 ///
 /// ```
-///   made ──▶ next ── signs from ──▶ signing ── the next one's turn ──▶ verifying ── its last token expires ──▶ deleted
+///   made ──▶ next ── signs from ──▶ signing ── next key takes over ──▶ verifying ── its last token expires ──▶ deleted
 ///            └───────────────────────── published to verifiers ─────────────────────────┘
 /// ```
 package struct SigningKeys: Sendable {
@@ -25,21 +25,23 @@ package struct SigningKeys: Sendable {
         self.clock = clock
     }
 
-    /// Makes the next key, which signs in so many seconds, unless there is one already.
+    /// Makes the next key, unless there is one already.
     ///
-    /// - Parameter minimumAge: seconds; a key that has not signed for that long stays.
+    /// - Parameters:
+    ///   - lead: seconds until the key signs.
+    ///   - minimumAge: seconds; a key that has not signed for that long stays.
     package func rotate(
         lead: Int64 = SigningKeys.lead, minimumAge: Int64 = 0
     ) async throws -> SigningKeyStore.Rotation {
         let now = clock.now()
-        // How long its tokens live says each process that is to sign by it.
+        // Each process that is to sign with it stores the lifetime of its own tokens.
         let key = try SigningKeys.makeKey(
             keyRing: keyRing, at: now, signsFrom: now.advanced(bySeconds: lead), tokenLifetime: 0)
         return try await store.add(key, minimumAge: minimumAge, at: now)
     }
 
-    /// Makes a key that signs at once and takes all others away. Their tokens are refused as soon as the processes have
-    /// looked, within a second or two, and by other verifiers when what they have cached is out of date.
+    /// Makes a key that signs at once and deletes all others. Our processes refuse their tokens after the next read, within
+    /// a second or two; other verifiers when their cached key set expires.
     package func replaceLeaked() async throws -> StoredSigningKey {
         let now = clock.now()
         let key = try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: 0)

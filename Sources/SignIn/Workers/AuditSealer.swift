@@ -4,30 +4,29 @@ import Metrics
 package import Storage
 import Synchronization
 
-/// Seals the audit trail, beside any number of processes that do the same: a row within a second of its commit, unless an
-/// older transaction is still open.
+/// The worker that seals the audit trail, beside any number of processes that do the same: a row within a second of its
+/// commit, unless an older transaction is still open.
 package final class AuditSealer: Sendable {
-    /// Seconds between two lines in the log about what only an operator can end.
-    static let reminder: Int64 = 60
+    /// Seconds between two log lines about a halt, which only an operator can end.
+    static let haltLogInterval: Int64 = 60
+    /// Seconds between two log lines with the head of the trail: a copy that a change of the database can't alter.
+    static let headLogInterval: Int64 = 3_600
 
     private let seals: AuditSeals
     private let clock: any WallClock
     private let logger: Logger
     private let oldest = Gauge(label: "countersign_audit_unsealed_seconds")
     private let failures = Counter(label: "countersign_audit_seal_failures_total")
-    private let lastReminder = Mutex<Timestamp?>(nil)
+    private let haltLoggedAt = Mutex<Timestamp?>(nil)
     private let seen = Mutex(Seen())
 
-    /// Where the trail ended when this process last looked, when it last said so, and whether it said that others seal.
+    /// The head of the trail that this process last read, when it last logged one, and whether it has logged that other
+    /// processes seal.
     private struct Seen {
         var head: AuditHead?
-        var lastTold: Timestamp?
-        var hasLeft = false
+        var headLoggedAt: Timestamp?
+        var hasLoggedDeferral = false
     }
-
-    /// Seconds between two lines in the log that tell where the trail ends: a copy of the head that nobody who changes the
-    /// database changes with it.
-    static let announcement: Int64 = 3_600
 
     package init(seals: AuditSeals, clock: any WallClock, logger: Logger) {
         self.seals = seals
@@ -35,14 +34,15 @@ package final class AuditSealer: Sendable {
         self.logger = logger
     }
 
-    /// Seals what is final, if anything waits for it.
+    /// Seals the rows that are final and not yet sealed.
     ///
-    /// - Returns: whether there may be more at once.
+    /// - Returns: whether there may be more to seal at once.
     package func round() async throws -> Bool {
         do {
             let now = clock.now()
             let outcome =
-                try await continuesTrail(at: now) ? try await seals.seal(at: now) : SealingOutcome.halted(.headMismatch)
+                try await isHeadConsistent(at: now)
+                ? try await seals.seal(at: now) : SealingOutcome.halted(.headMismatch)
             switch outcome {
             case .halted(.columnsUnknown(let names)):
                 deferToLaterRelease(names)
@@ -62,48 +62,47 @@ package final class AuditSealer: Sendable {
         }
     }
 
-    /// Whether the trail ends where it did or further. Seals and head could be taken away together, and all be sealed anew;
-    /// but not from the memory of a process that runs.
-    private func continuesTrail(at now: Timestamp) async throws -> Bool {
+    /// Whether the head of the trail is the one that was last read, or a later one. Seals and head could be deleted together
+    /// and the trail sealed again, but a running process remembers the head. Logs the head at intervals.
+    private func isHeadConsistent(at now: Timestamp) async throws -> Bool {
         let head = try await seals.end()
-        let (continuesTrail, isNews) = seen.withLock { seen in
+        let (isConsistent, isLogDue) = seen.withLock { seen in
             if let known = seen.head {
                 guard let head, head.number > known.number || head == known else { return (false, false) }
             }
             seen.head = head
-            guard head != nil, seen.lastTold.map({ now >= $0.advanced(bySeconds: AuditSealer.announcement) }) ?? true
-            else { return (true, false) }
-            seen.lastTold = now
+            let due = seen.headLoggedAt?.advanced(bySeconds: AuditSealer.headLogInterval)
+            guard head != nil, due.map({ now >= $0 }) ?? true else { return (true, false) }
+            seen.headLoggedAt = now
             return (true, true)
         }
-        if isNews, let head {
+        if isLogDue, let head {
             logger.notice(
-                "the audit trail goes up to here",
-                metadata: ["head": "\(head.text)", "rows": "\(head.totalCount)"])
+                "audit trail sealed up to head", metadata: ["head": "\(head.text)", "rows": "\(head.totalCount)"])
         }
-        return continuesTrail
+        return isConsistent
     }
 
-    /// Nothing is wrong while releases are in service together, so it is told once. When none of the later one is, the
-    /// gauge tells.
+    /// Logged once: nothing is wrong while two releases run together. If no process of the later one runs, the gauge
+    /// reports it.
     private func deferToLaterRelease(_ columns: [String]) {
-        let isNews = seen.withLock { seen in
-            defer { seen.hasLeft = true }
-            return !seen.hasLeft
+        let isFirst = seen.withLock { seen in
+            defer { seen.hasLoggedDeferral = true }
+            return !seen.hasLoggedDeferral
         }
-        if isNews {
+        if isFirst {
             logger.notice(
-                "the audit trail is left to processes of a later release to seal",
+                "audit sealing deferred to processes of a later release",
                 metadata: ["columns": "\(columns.joined(separator: ", "))"])
         }
     }
 
     private func logHalt(_ halt: AuditHalt, at now: Timestamp) {
-        let isDue = lastReminder.withLock { last in
-            if let last, now < last.advanced(bySeconds: AuditSealer.reminder) { return false }
+        let isDue = haltLoggedAt.withLock { last in
+            if let last, now < last.advanced(bySeconds: AuditSealer.haltLogInterval) { return false }
             last = now
             return true
         }
-        if isDue { logger.error("the audit trail is not sealed", metadata: ["reason": "\(halt)"]) }
+        if isDue { logger.error("audit trail not sealed", metadata: ["reason": "\(halt)"]) }
     }
 }

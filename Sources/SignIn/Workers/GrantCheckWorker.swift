@@ -3,12 +3,12 @@ package import Logging
 import Providers
 package import Storage
 
-/// Asks Apple about once a day whether it still honours a refresh token: notifications can be lost, and a person who
-/// withdrew must not stay signed in. A Google grant is asked about only when a revocation may have ended it.
+/// The worker that asks Apple about once a day whether it still honours a refresh token: notifications can be lost, and a
+/// person who withdrew must not stay signed in. A Google grant is checked only when a revocation may have ended it.
 package struct GrantCheckWorker: Sendable {
-    /// Seconds between two checks of one grant, at least. Apple may throttle what asks more often.
+    /// The minimum of seconds between two checks of one grant. Apple may throttle more frequent ones.
     package static let interval: Int64 = 86_400
-    /// How many are asked about in a round, so that whatever has piled up does not become a flood.
+    /// The number of grants that are checked in a round, so that a backlog does not become a flood of requests.
     private static let batch = 20
 
     private let store: GrantStore
@@ -32,12 +32,12 @@ package struct GrantCheckWorker: Sendable {
         self.logger = logger
     }
 
-    /// Checks those that are due, a batch at most.
+    /// Checks the grants that are due, a batch at most.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of grants that were due.
     package func checkDue() async throws -> Int {
         let now = clock.now()
-        // A little later every day, so that whatever fell together does not stay together.
+        // A little later every day, so that checks that coincided drift apart.
         let next = now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0...600))
         let due = try await store.takeChecks(at: now, next: next, limit: GrantCheckWorker.batch)
         logger.report(due.unreadable, in: "provider_grants")
@@ -48,7 +48,7 @@ package struct GrantCheckWorker: Sendable {
                         try await self.check(check)
                     } catch {
                         logger.warning(
-                            "the outcome of a check was not stored",
+                            "grant check outcome not stored",
                             metadata: ["identity": "\(check.identityID)", "error": "\(String(reflecting: error))"])
                     }
                 }
@@ -73,7 +73,7 @@ package struct GrantCheckWorker: Sendable {
             case .grantRejected(let error):
                 try await end(check, reason: error)
             case .requestRejected(let error):
-                // Apple says so of a person who withdrew, and of other things too: the second time it counts.
+                // Apple's answer for a person who withdrew, but for other faults too: it counts the second time.
                 guard check.isDoubted else {
                     checks.count(check.provider, .doubted)
                     return try await store.noteDoubt(check, at: clock.now())
@@ -82,7 +82,7 @@ package struct GrantCheckWorker: Sendable {
             case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
                 checks.count(check.provider, .unavailable)
                 logger.warning(
-                    "a grant was not checked",
+                    "grant not checked",
                     metadata: ["provider": "\(check.provider.rawValue)", "error": "\(refusal.code)"])
             }
         }
@@ -93,7 +93,7 @@ package struct GrantCheckWorker: Sendable {
         let isOver = try await store.noteDead(check, reason: reason, at: clock.now())
         guard isOver else { return }
         logger.notice(
-            "the provider says that an authorization is over",
+            "authorization ended by the provider",
             metadata: [
                 "provider": "\(check.provider.rawValue)", "identity": "\(check.identityID)", "error": "\(reason)",
             ])

@@ -2,7 +2,7 @@ import Logging
 import Storage
 
 extension Logger {
-    /// Logs rows that a worker gave up because it can't read them: a release that knows more wrote them, or a hand did.
+    /// Logs rows that a worker gave up because it can't read them: they were written by a later release, or by hand.
     func report(_ rows: [UnreadableRow], in table: String) {
         for row in rows {
             error(

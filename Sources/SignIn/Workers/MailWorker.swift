@@ -5,14 +5,14 @@ import Metrics
 import Primitives
 package import Storage
 
-/// Sends the mails that the outbox promises, beside any number of processes that do the same.
+/// The worker that sends the mails of the outbox, beside any number of processes that do the same.
 ///
-/// A mail is sent at least once: a process that dies between the server's last word and its own note of it leaves the row
-/// to the next one, which sends the same message again, under the same Message-ID.
+/// A mail is sent at least once: a process that dies between the server's last reply and its own commit leaves the row to
+/// another one, which sends the same message again, under the same Message-ID.
 package struct MailWorker: Sendable {
-    /// How many are sent at a time by one process: so many callers of ``sendNext()``.
+    /// The number of mails that one process sends at a time: so many callers of ``sendNext()``.
     package static let concurrency = 4
-    /// A row whose process died is free again after so many seconds. Longer than an attempt can take.
+    /// Seconds after which the row of a process that died is free again. Longer than an attempt can take.
     package static let lease: Int64 = 30
     /// Seconds after its expiry for which a mail that was given up is kept.
     static let retention: Int64 = 30 * 86_400
@@ -32,7 +32,7 @@ package struct MailWorker: Sendable {
         case sent
         case postponed
         case failed
-        /// Nobody was to be told, or the code was no longer the one.
+        /// No account awaited the mail any more, or its code was gone.
         case dropped
     }
 
@@ -53,7 +53,7 @@ package struct MailWorker: Sendable {
             })
     }
 
-    /// Deals with the mail that has been due for longest.
+    /// Claims and handles the mail that has been due for longest.
     ///
     /// - Returns: whether there was one.
     package func sendNext() async throws -> Bool {
@@ -76,7 +76,7 @@ package struct MailWorker: Sendable {
         return true
     }
 
-    /// What is to be done with a mail.
+    /// The decision about a claimed mail.
     private enum Step {
         case send(MailMessage)
         case drop
@@ -90,7 +90,7 @@ package struct MailWorker: Sendable {
             guard isAwaited else { return .drop }
         }
         guard mail.expiresAt > now else { return .giveUp("expired") }
-        // A process of a newer version may know it.
+        // A process of a later release may know the kind.
         guard let kind = mail.kind else { return .postpone("no_template") }
         guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
         var values = MailTemplates.Values(provider: mail.provider)
@@ -98,7 +98,7 @@ package struct MailWorker: Sendable {
             guard let code = mail.code, code.purpose == purpose else { return .drop }
             guard let digits = codes.digits(of: code) else { return .postpone("key_missing") }
             values.code = digits
-            // Rounded up, so that a fresh one has all of its minutes.
+            // Rounded up, so that a fresh code has all of its minutes.
             values.minutes = (code.expiresAt.seconds - now.seconds + 59) / 60
         }
         guard let rendered = templates.render(kind, in: mail.language, values) else { return .postpone("no_template") }
@@ -117,13 +117,13 @@ package struct MailWorker: Sendable {
         } catch {
             time.record(duration: .now - started)
             if error.code == .notAuthenticated {
-                logger.error("the mail server refuses this service's user and password; check mail.smtpUrl")
+                logger.error("mail server refused user and password, check mail.smtpUrl")
             }
-            return error.isPermanent ? try await giveUp(mail, error.word) : try await postpone(mail, error.word)
+            return error.isPermanent ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
         }
         time.record(duration: .now - started)
         count(.sent)
-        logger.debug("a mail was sent", metadata: metadata(mail))
+        logger.debug("mail sent", metadata: metadata(mail))
         try await store.finish(mail, at: clock.now())
     }
 
@@ -131,14 +131,14 @@ package struct MailWorker: Sendable {
         guard let delay = RetrySchedule.delay(after: mail.failures + 1, jitter: .random(in: 0...1)) else {
             return try await giveUp(mail, reason)
         }
-        // By its expiry at the latest it has come to an end.
+        // At its expiry at the latest, the mail is given up.
         let next = min(Timestamp(microseconds: clock.now().microseconds + delay), mail.expiresAt)
         try await store.postpone(mail, error: reason, until: next)
         count(.postponed)
         var metadata = metadata(mail)
         metadata["error"] = "\(reason)"
         metadata["nextAttempt"] = "\(next.rfc3339)"
-        logger.warning("a mail has to be sent again", metadata: metadata)
+        logger.warning("mail not sent, will retry", metadata: metadata)
     }
 
     private func giveUp(_ mail: ClaimedMail, _ reason: String) async throws {
@@ -146,10 +146,10 @@ package struct MailWorker: Sendable {
         count(.failed)
         var metadata = metadata(mail)
         metadata["error"] = "\(reason)"
-        logger.error("a mail was given up", metadata: metadata)
+        logger.error("mail given up", metadata: metadata)
     }
 
-    /// Nothing of what it says.
+    /// The log metadata of a mail, without any of its content.
     private func metadata(_ mail: ClaimedMail) -> Logger.Metadata {
         var metadata: Logger.Metadata = [
             "mail": "\(mail.id)", "template": "\(mail.kind?.rawValue ?? "unknown")", "attempt": "\(mail.attempt)",
@@ -164,7 +164,7 @@ package struct MailWorker: Sendable {
         counters[outcome]?.increment()
     }
 
-    /// Tells the metrics how much is waiting.
+    /// Updates the gauges of the backlog.
     package func report() async throws {
         backlog.record(try await store.backlog(), at: clock.now())
     }

@@ -4,25 +4,25 @@ import Metrics
 package import Storage
 import Synchronization
 
-/// Clears away what has had its time.
+/// The worker that deletes rows past their retention.
 ///
-/// What is deleted is gone for everybody, so the clock of one machine doesn't decide over it: a process whose clock and the
-/// database's differ leaves it to the others. It can't know which of the two is wrong, and nothing is lost by waiting.
+/// A deleted row is gone for all processes, so the clock of one machine doesn't decide: a process whose clock and the
+/// database's differ leaves the work to the others. It can't know which of the two is wrong, and waiting loses nothing.
 package final class RetentionSweeper: Sendable {
-    /// Seconds by which the two clocks may differ. What has ended is kept for longer than that, so nothing of it goes before
-    /// it has ended by either clock; what goes at its end, such as the grant of a ticket that nobody spent, goes so much too
-    /// early at most. It is more than a machine strays in days without NTP, and than the database takes to answer.
+    /// Seconds by which the two clocks may differ. Rows that have ended are kept for longer than that, so none is deleted
+    /// before it has ended by both clocks; rows deleted at their end, such as the grant of an unspent ticket, go at most
+    /// this much too early. It exceeds a machine's drift in days without NTP, and the time that the database takes to answer.
     static let clockTolerance: Int64 = 300
-    /// Seconds for which what has ended is kept for whoever looks into a case: a ticket, a code, whom a revocation was
-    /// about. Spent nonces too, so that they are still known to a process whose clock is behind.
+    /// Seconds for which ended rows are kept for inquiries: tickets, codes, the subjects of revocations. Spent nonces too,
+    /// so that a process whose clock is behind still knows them.
     static let retention: Int64 = 3_600
-    /// Seconds for which sessions are kept that are over.
+    /// Seconds for which ended sessions are kept.
     static let sessionRetention: Int64 = 7 * 86_400
-    /// Seconds for which revocations are kept that are done.
+    /// Seconds for which completed revocations are kept.
     static let revocationRetention: Int64 = 90 * 86_400
-    /// How many rows of a kind go at a time. Where a sweep has dealt with fewer in all, the next one can wait.
+    /// The maximum number of rows of a kind per round. After a round that dealt with fewer in all, the next one can wait.
     static let batch = 200
-    /// How many sessions are looked through at a time for those that have expired.
+    /// The number of sessions scanned per round for expired ones.
     private static let page = 2_000
 
     private let stores: Stores
@@ -31,10 +31,10 @@ package final class RetentionSweeper: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let clockDifference = Gauge(label: "countersign_clock_difference_seconds")
-    /// Whether the last round was left out.
-    private let isLeftOut = Mutex(false)
-    /// Up to where the sessions have been looked through.
-    private let walked = Mutex<SessionID?>(nil)
+    /// Whether the last round was skipped because the clocks differ.
+    private let isPaused = Mutex(false)
+    /// The last session that was scanned.
+    private let lastScanned = Mutex<SessionID?>(nil)
 
     package init(stores: Stores, refreshLifetime: Int64, clock: any WallClock, logger: Logger) {
         self.stores = stores
@@ -45,40 +45,40 @@ package final class RetentionSweeper: Sendable {
 
     /// Sweeps, unless this machine's clock and the database's differ.
     ///
-    /// - Returns: whether there may be more at once.
+    /// - Returns: whether there may be more to delete at once.
     package func round() async throws -> Bool {
-        // The time that is compared is the one that is swept by: the clock may be set at any moment.
+        // One reading of the clock for both comparing and sweeping: it may be set at any moment.
         let now = clock.now()
-        guard agrees(now, try await stores.databaseTime()) else { return false }
+        guard clocksAgree(now, try await stores.databaseTime()) else { return false }
         return try await sweep(at: now) >= RetentionSweeper.batch
     }
 
-    private func agrees(_ now: Timestamp, _ databaseTime: Timestamp) -> Bool {
+    private func clocksAgree(_ now: Timestamp, _ databaseTime: Timestamp) -> Bool {
         let ahead = now.seconds - databaseTime.seconds
         clockDifference.record(ahead)
         let differs = abs(ahead) > RetentionSweeper.clockTolerance
-        let isNews = isLeftOut.withLock { isLeftOut in
-            defer { isLeftOut = differs }
-            return isLeftOut != differs
+        let isChange = isPaused.withLock { isPaused in
+            defer { isPaused = differs }
+            return isPaused != differs
         }
-        if isNews, differs {
+        if isChange, differs {
             logger.warning(
-                "nothing is swept: this machine's clock and the database's differ",
+                "retention sweep paused, clock differs from the database's",
                 metadata: ["reason": "clock_differs", "secondsAhead": "\(ahead)"])
-        } else if isNews {
-            logger.notice("sweeping goes on: this machine's clock and the database's agree again")
+        } else if isChange {
+            logger.notice("retention sweep resumed, clock agrees with the database's again")
         }
         return !differs
     }
 
-    /// Sweeps, by this machine's clock alone.
+    /// Sweeps by this machine's clock alone.
     ///
-    /// - Returns: how many rows it dealt with.
+    /// - Returns: the number of rows dealt with.
     package func sweep() async throws -> Int {
         try await sweep(at: clock.now())
     }
 
-    /// Clears each kind by itself: what can't be cleared holds up nothing else.
+    /// Sweeps each kind by itself: a failure of one holds up no other.
     private func sweep(at now: Timestamp) async throws -> Int {
         let old = now.advanced(bySeconds: -RetentionSweeper.retention)
         let batch = RetentionSweeper.batch
@@ -90,8 +90,8 @@ package final class RetentionSweeper: Sendable {
             { try await self.stores.links.sweep(at: now, endedBefore: old, limit: batch) },
             { try await self.stores.nonces.deleteExpired(before: old, limit: batch) },
             { try await self.stores.emailCodes.deleteExpired(before: old, limit: batch) },
-            { try await self.stores.accounts.forgetPendingEmails(before: old, limit: batch) },
-            // At once: guesses from everywhere leave many of them.
+            { try await self.stores.accounts.deleteExpiredPendingEmails(before: old, limit: batch) },
+            // Without retention: guessing from many networks leaves many of them.
             { try await self.stores.limits.deleteFull(before: now, limit: batch) },
             { try await self.sweepSessions(at: now) },
             {
@@ -124,10 +124,10 @@ package final class RetentionSweeper: Sendable {
     private func sweepSessions(at now: Timestamp) async throws -> Int {
         let old = now.advanced(bySeconds: -RetentionSweeper.sessionRetention)
         let ended = try await stores.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
-        let walk = try await stores.sessions.deleteExpired(
-            before: old, openedBefore: old.advanced(bySeconds: -refreshLifetime), after: walked.withLock(\.self),
+        let scan = try await stores.sessions.deleteExpired(
+            before: old, openedBefore: old.advanced(bySeconds: -refreshLifetime), after: lastScanned.withLock(\.self),
             page: RetentionSweeper.page)
-        walked.withLock { $0 = walk.last }
-        return ended + walk.deleted
+        lastScanned.withLock { $0 = scan.last }
+        return ended + scan.deleted
     }
 }

@@ -4,12 +4,12 @@ package import Logging
 import Providers
 package import Storage
 
-/// Carries out the revocations that the outbox promises, beside any number of processes that do the same.
+/// The worker that sends the revocations of the outbox, beside any number of processes that do the same.
 ///
-/// A token is revoked at least once: a process that dies between the provider's answer and its own note of it leaves the
-/// row to the next one, which asks again about a token that is dead, and both providers take that for done.
+/// A token is revoked at least once: a process that dies between the provider's answer and its own commit leaves the row to
+/// another one, which sends the dead token again, and both providers answer that as done.
 package struct RevocationWorker: Sendable {
-    /// A row whose process died is free again after so many seconds. Longer than an attempt can take.
+    /// Seconds after which the row of a process that died is free again. Longer than an attempt can take.
     static let lease: Int64 = 30
     private static let batch = 32
 
@@ -33,44 +33,49 @@ package struct RevocationWorker: Sendable {
         self.logger = logger
     }
 
-    /// Attempts those at a provider that are due, a batch at most. Each provider has its own, so that one which hangs
-    /// holds up nothing of the other's.
+    /// Attempts the revocations that are due at a provider, a batch at most. Each provider has batches of its own, so that
+    /// one that hangs holds up none of the other's.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of revocations claimed.
     package func attemptDue(at provider: Provider) async throws -> Int {
         let now = clock.now()
         let claimed = try await store.claim(
             at: provider, now: now, claimedUntil: now.advanced(bySeconds: RevocationWorker.lease),
             limit: RevocationWorker.batch)
-        logger.report(claimed.unreadable, in: "outbox")
+        report(claimed.unreadable, at: provider)
         await attempt(claimed.work, isScheduled: true)
         return claimed.work.count + claimed.unreadable.count
     }
 
-    /// Attempts those of one person, due or not, or waits for whoever is at it until none is left or its task is
-    /// cancelled.
+    private func report(_ unreadable: [UnreadableRow], at provider: Provider) {
+        logger.report(unreadable, in: "outbox")
+        for _ in unreadable { attempts.count(provider, .failed) }
+    }
+
+    /// Attempts the revocations of one person, due or not. While another caller has claimed them, waits until none is left
+    /// or the task is cancelled.
     func settle(_ key: IdentityKey) async {
         do {
             while try await store.isPending(of: key), !Task.isCancelled {
                 let now = clock.now()
                 let claimed = try await store.claim(
                     of: key, at: now, claimedUntil: now.advanced(bySeconds: RevocationWorker.lease))
-                logger.report(claimed.unreadable, in: "outbox")
+                report(claimed.unreadable, at: key.provider)
                 guard claimed.work.isEmpty else {
-                    // In a task of its own: it is not cut short when the wait is, and ends with a note of what came of it.
+                    // In a task of its own: when the wait is cancelled, the attempt goes on and stores its outcome.
                     await Task { await attempt(claimed.work, isScheduled: false) }.value
                     return
                 }
                 try await Task.sleep(for: .milliseconds(100))
             }
         } catch {
-            // It stays pending; the sign-in goes on without.
-            logger.debug("revocations were not settled", metadata: ["error": "\(error)"])
+            // They stay pending; the sign-in goes on without them.
+            logger.debug("pending revocations not settled", metadata: ["error": "\(error)"])
         }
     }
 
-    /// - Parameter isScheduled: whether a failure puts the next attempt off. What the sign-ins of a person set off must not
-    /// use up what the schedule allows.
+    /// - Parameter isScheduled: whether a failure counts in the retry schedule. Attempts that a person's sign-ins cause must
+    ///   not use it up.
     private func attempt(_ claimed: [ClaimedRevocation], isScheduled: Bool) async {
         await withTaskGroup(of: Void.self) { group in
             for revocation in claimed {
@@ -78,9 +83,9 @@ package struct RevocationWorker: Sendable {
                     do {
                         try await attempt(revocation, isScheduled: isScheduled)
                     } catch {
-                        // The database is away. The claim lapses, and whoever comes then asks again.
+                        // The database is away. The claim lapses, and a later attempt asks again.
                         logger.warning(
-                            "a revocation's outcome was not stored",
+                            "revocation outcome not stored",
                             metadata: ["revocation": "\(revocation.id)", "error": "\(String(reflecting: error))"])
                     }
                 }
@@ -107,13 +112,13 @@ package struct RevocationWorker: Sendable {
         ]
         guard let delay = RetrySchedule.delay(after: revocation.failures + 1, jitter: .random(in: 0...1)) else {
             try await store.giveUp(revocation, error: failure, at: now)
-            logger.error("a revocation was given up", metadata: metadata)
+            logger.error("revocation given up", metadata: metadata)
             return attempts.count(revocation.key.provider, .failed)
         }
         let next = Timestamp(microseconds: now.microseconds + delay)
         try await store.postpone(revocation, error: failure, until: next)
         metadata["nextAttempt"] = "\(next.rfc3339)"
-        logger.warning("a revocation has to be repeated", metadata: metadata)
+        logger.warning("revocation failed, will retry", metadata: metadata)
         attempts.count(revocation.key.provider, .postponed)
     }
 
@@ -128,7 +133,7 @@ package struct RevocationWorker: Sendable {
         } catch {
             if case .clientRejected(_, let keyID) = error {
                 logger.error(
-                    "the provider refuses this service's client credentials; check the key",
+                    "client credentials refused by the provider, check the key",
                     metadata: ["provider": "\(revocation.key.provider.rawValue)", "key": "\(keyID)"])
             }
             return error.code
@@ -137,14 +142,14 @@ package struct RevocationWorker: Sendable {
         return nil
     }
 
-    /// Tells the metrics how much is waiting.
+    /// Updates the gauges of the backlog.
     package func report() async throws {
         backlog.record(try await store.backlog(), at: clock.now())
     }
 }
 
 extension EndpointRefusal {
-    /// For the outbox and the log: a fixed word.
+    /// The code of the refusal for the outbox and the log.
     var code: String {
         switch self {
         case .grantRejected(let error), .requestRejected(let error), .clientRejected(let error, _): error

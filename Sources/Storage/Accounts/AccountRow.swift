@@ -1,12 +1,12 @@
 import Accounts
 import Postgres
 
-/// One row of `accountColumns`: an account beside one of its identities, or beside none.
+/// One row of ``columns``: an account joined with one of its identities, or with none.
 struct AccountRow: Sendable {
     let account: Account
     let identity: Identity?
 
-    /// For a query that names the account `a` and its identities, outer-joined, `i`.
+    /// The columns for a query that names the account `a` and its identities, outer-joined, `i`.
     static let columns: SQL = """
         a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at, a.password_hash IS NOT NULL,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
@@ -24,7 +24,7 @@ struct AccountRow: Sendable {
             IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
             Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
             from: first)
-        // A name is cleaned once more on its way out, by the rules of today; one of which nothing is left is no name.
+        // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
             id: accountID, email: email, isEmailVerified: emailVerified,
             displayName: displayName.flatMap(DisplayName.init), status: status,
@@ -38,7 +38,8 @@ struct AccountRow: Sendable {
                 linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
                 isEmailDeliverable: isDeliverable, isBlocked: blockedAt != nil)
         } else {
-            // Of an outer join without an identity: all of these columns are NULL, or, NOT NULL as they are, none is.
+            // In an outer join without an identity all of these columns are NULL; otherwise none is, as they are NOT
+            // NULL.
             self.identity = nil
         }
     }

@@ -1,33 +1,33 @@
 package import Accounts
 package import Postgres
 
-/// What a change of an account, made in one of its sessions, came to.
+/// The outcome of a change of an account in one of its sessions.
 package enum AccountChange: Sendable {
     case done
-    /// The session has ended, or what the change was based on is no longer so.
+    /// The session has ended, or the state that the change was based on has changed.
     case outdated
 }
 
-/// What *verify-email* came to.
+/// The outcome of *verify-email*.
 package enum EmailVerification: Sendable {
     case verified
     /// The session has ended.
     case sessionGone
     /// The code was used, or the address it was for is no longer the account's.
     case codeGone
-    /// Somebody else has proven the address.
+    /// Another account has proven the address.
     case emailTaken
 }
 
-/// What the owner of an account changes in it.
+/// The changes that an account's owner makes.
 extension AccountStore {
-    /// Seconds for which an address waits to take the place of the account's.
+    /// Seconds for which a requested address stays pending.
     static let pendingLifetime: Int64 = 86_400
 
-    /// Forgets addresses that were never proven.
+    /// Deletes pending addresses that were never proven.
     ///
-    /// - Returns: how many.
-    package func forgetPendingEmails(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+    /// - Returns: the number of deleted addresses.
+    package func deleteExpiredPendingEmails(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
             UPDATE accounts
@@ -35,7 +35,7 @@ extension AccountStore {
             WHERE account_id = ANY (ARRAY(
                 SELECT account_id
                 FROM accounts
-                WHERE pending_email IS NOT NULL AND pending_email_expires_at < \(moment)
+                WHERE pending_email IS NOT NULL AND pending_email_expires_at < \(time)
                 LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED))
             """)
@@ -62,10 +62,10 @@ extension AccountStore {
         return rows.first ?? nil
     }
 
-    /// Sets the password, and ends all sessions but this. A change of address that is under way ends too: whoever began it
-    /// may be the one because of whom the password is changed.
+    /// Sets the password, and ends all sessions but this. A pending change of address ends too: the person who
+    /// requested it may be the reason for the new password.
     ///
-    /// - Parameter old: what the account's password was compared with, or that it had none.
+    /// - Parameter old: the hash that the current password was compared with; `nil` if there was none.
     package func changePassword(
         to passwordHash: String, from old: String?, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> AccountChange {
@@ -92,8 +92,8 @@ extension AccountStore {
         }
     }
 
-    /// Notes the address that is to become the account's, and promises the mail with the code that proves it. The address
-    /// it has so far is told.
+    /// Stores the address that is to become the account's, enqueues the mail with the code that proves it, and notifies
+    /// the current address.
     package func requestEmail(
         _ code: EmailCode, language: String, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> AccountChange {
@@ -121,8 +121,8 @@ extension AccountStore {
         }
     }
 
-    /// The address that a code for *verify-email* is mailed to: the one that is to become the account's, else the one that
-    /// was never proven.
+    /// The address that a code for *verify-email* is mailed to: the pending one, else the account's own if it was never
+    /// proven.
     package func unprovenEmail(of id: AccountID, at now: Timestamp) async throws(PostgresError) -> EmailAddress? {
         try await AccountStore.unprovenEmail(of: id, at: now, in: database)
     }
@@ -142,10 +142,10 @@ extension AccountStore {
         return rows.first ?? nil
     }
 
-    /// Proves the account's address, or puts the new one in its place, in a session of the account.
+    /// Marks the account's address as proven, or puts the pending one in its place, in a session of the account.
     ///
-    /// Unlike a mailed code that lets somebody in, it proves no one else to be the owner: whoever has the session reads the
-    /// mailbox too, so what the account holds stays.
+    /// Unlike a mailed code that signs in, it establishes no new owner: the holder of the session reads the mailbox
+    /// too, so the password, the sessions and the identities stay.
     package func verifyEmail(
         by code: EmailCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> EmailVerification {
@@ -160,13 +160,13 @@ extension AccountStore {
             } catch let error as PostgresError
                 where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
             {
-                // Somebody took the address after it was looked up. The next look finds them.
+                // The address was taken after it was looked up; the next attempt finds its holder.
                 remainingTries -= 1
             }
         }
     }
 
-    /// Rolls back, and so leaves the code good.
+    /// A refusal, which rolls back and so leaves the code valid.
     private struct EmailRefusal: Error {
         let outcome: EmailVerification
     }
@@ -175,7 +175,7 @@ extension AccountStore {
         by code: EmailCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin,
         in transaction: Transaction
     ) async throws -> EmailVerification {
-        // Also of whoever has the address.
+        // Together with the account that holds the address.
         try await lock("a.account_id = \(session.accountID) OR a.email = \(code.email.text)", in: transaction)
         guard let account = try await lock(of: session, at: now, in: transaction) else {
             throw EmailRefusal(outcome: .sessionGone)
@@ -199,7 +199,7 @@ extension AccountStore {
         return .verified
     }
 
-    /// Takes the address, whose mailbox has just been proven, from whoever has it without a proof.
+    /// Takes the address, whose mailbox has just been proven, from an account that holds it unproven.
     private static func free(
         _ email: EmailAddress, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
     ) async throws {
@@ -212,7 +212,7 @@ extension AccountStore {
             of: holder, disabling: account.identities.isEmpty, at: now, from: origin, in: transaction)
     }
 
-    /// The account of the session, locked, if both may still act.
+    /// The account of the session, locked, if the session is live and the account is active.
     static func lock(
         of session: Session, at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> Account? {

@@ -1,15 +1,15 @@
 package import Accounts
 import Postgres
 
-/// What came of a right code, or why nothing did.
+/// The outcome of a use of a correct code.
 package enum MailboxOutcome<Value: Sendable>: Sendable {
     case done(Value)
-    /// Nobody has the address any more, or another request has used the code.
+    /// No account has the address any more, or another request has used the code.
     case codeGone
     case accountDisabled
 }
 
-/// What a person does who has proven to read a mailbox.
+/// The operations that a proven mailbox permits.
 extension AccountStore {
     /// Opens a session of the account whose mailbox was proven.
     package func signIn(
@@ -27,8 +27,8 @@ extension AccountStore {
         }
     }
 
-    /// Sets a new password and ends all sessions. A change of address that is under way ends too: whoever began it may be
-    /// the one whom the reset is to lock out.
+    /// Sets a new password and ends all sessions. A pending change of address ends too: the reset may be meant to lock
+    /// out the person who requested it.
     package func resetPassword(
         by code: EmailCode, passwordHash: String, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> MailboxOutcome<Void> {
@@ -64,16 +64,17 @@ extension AccountStore {
         }
     }
 
-    /// Rolls back, and so leaves the code good.
+    /// A refusal, which rolls back and so leaves the code valid.
     enum MailboxRefusal: Error {
         case codeGone
         case accountDisabled
     }
 
-    /// The account that holds the code's address, locked, its mailbox proven by the code, which is used up.
+    /// The account that holds the code's address, locked, its mailbox proven by the code, which is consumed.
     ///
-    /// The first proof of a mailbox tells who the owner of the address is. What was set up before, by whoever wrote down
-    /// the address, goes: password, sessions, identities and a change of address (Sudhodanan & Paverd 2022: pre-hijacking).
+    /// The first proof of a mailbox establishes the owner of the address. What was set up before, by a person who only
+    /// claimed the address, is removed: password, sessions, identities and a pending change of address (Sudhodanan &
+    /// Paverd 2022: pre-hijacking).
     static func prove(
         _ code: EmailCode, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
     ) async throws -> Account {
@@ -103,8 +104,8 @@ extension AccountStore {
         return owned
     }
 
-    /// The verified owner of its address has arrived: the account, which never proved it, loses the address, its password
-    /// and its sessions, and is disabled when no identity is left to enter it by.
+    /// Takes the address from an account that never proved it, for the verified owner: the account also loses its
+    /// password and its sessions, and is disabled when no identity is left to sign in with.
     static func reclaimEmail(
         of id: AccountID, disabling: Bool, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
     ) async throws(PostgresError) {

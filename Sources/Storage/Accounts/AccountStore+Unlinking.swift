@@ -1,20 +1,20 @@
 package import Accounts
 import Postgres
 
-/// What the end of an identity's link, or of its authorization, came to.
+/// The outcome of unlinking an identity, or of revoking its authorization.
 package enum UnlinkOutcome: Sendable {
     case unlinked(Revocation)
-    /// It is the last way into its account: the link stays, marked as revoked.
+    /// The link stays, marked as revoked: it is the account's last sign-in method, or unlinking was not requested.
     case kept(Revocation)
     case lastSignInMethod
-    /// The session of whoever wants it has ended.
+    /// The caller's session has ended.
     case sessionGone
     /// There is no such identity, or it is not this account's.
     case notFound
 }
 
-/// Everything that takes an identity from its account also promises the end of its authorization at the provider, in the
-/// same transaction.
+/// Whatever takes an identity from its account here also enqueues the revocation of its authorization, in the same
+/// transaction.
 extension AccountStore {
     /// Unlinks one of the identities of the session's account.
     package func unlink(
@@ -25,7 +25,7 @@ extension AccountStore {
                 return .sessionGone
             }
             guard let identity = account.identities.first(where: { $0.id == identityID }) else { return .notFound }
-            guard account.hasWayIn(without: identityID) else { return .lastSignInMethod }
+            guard account.hasSignInMethod(besides: identityID) else { return .lastSignInMethod }
             try await MailStore.notify(
                 [account.mailbox], of: .identityUnlinked, provider: identity.key.provider, from: origin, at: now,
                 in: transaction)
@@ -36,8 +36,9 @@ extension AccountStore {
         }
     }
 
-    /// Revokes an identity's authorization, whoever's it is, ends the sessions that it opened and, unless it is the last
-    /// way in, unlinks it. Where the link stays, what the person proved to the provider before is worth nothing after.
+    /// Revokes the authorization of any account's identity, ends the sessions that it opened and, unless it is the last
+    /// sign-in method, unlinks it. Where the link stays, an authentication at the provider from before `now` is
+    /// refused.
     package func revoke(
         _ identityID: IdentityID, unlinking: Bool, by event: AuditEvent, at now: Timestamp
     ) async throws -> UnlinkOutcome {
@@ -48,7 +49,7 @@ extension AccountStore {
             guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
                 let identity = account.identities.first(where: { $0.id == identityID })
             else { return .notFound }
-            if unlinking, account.hasWayIn(without: identityID) {
+            if unlinking, account.hasSignInMethod(besides: identityID) {
                 return .unlinked(
                     try await AccountStore.unlink(
                         identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
@@ -79,7 +80,7 @@ extension AccountStore {
         }
     }
 
-    /// Deletes an account, whoever's it is.
+    /// Deletes an account, without a session of it.
     ///
     /// - Returns: whether there is one.
     package func delete(_ id: AccountID, by event: AuditEvent, at now: Timestamp) async throws -> Bool {
@@ -100,8 +101,8 @@ extension AccountStore {
             revocation.actorName = event.actorName
             revocation.network = event.network
             try await unlink(identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
-            // Link tickets hold the address and the name of whoever got them. One that somebody is just spending is
-            // theirs: they may be waiting for this account.
+            // Link tickets hold the person's address and name. One that is being spent is skipped: its transaction may
+            // be waiting for this account.
             _ = try await transaction.execute(
                 """
                 DELETE FROM link_tickets
@@ -126,7 +127,7 @@ extension AccountStore {
             WHERE a.account_id = \(account.id)
                 AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
             """)
-        // Whoever hasn't been mailed yet won't be: the address goes.
+        // Mail that has not been sent yet is dropped, as it holds the address.
         _ = try await transaction.execute(
             """
             DELETE FROM outbox o
@@ -139,15 +140,16 @@ extension AccountStore {
         try await AuditTrail.record(event, at: now, in: transaction)
     }
 
-    /// The account with its identities, locked until the transaction ends: nobody links, unlinks or signs in with one of
-    /// them meanwhile. By a statement of its own, because one that waits for a lock still sees what was before it waited.
+    /// The account with its identities, locked until the transaction ends: no other transaction links, unlinks or signs
+    /// in with one of them meanwhile. The lock is a statement of its own, because a statement that waits for a lock
+    /// still sees the state from before the wait.
     static func lock(_ id: AccountID, in transaction: Transaction) async throws(PostgresError) -> Account? {
         try await lock("a.account_id = \(id)", in: transaction)
         return try await account(id, in: transaction)
     }
 
-    /// Locks the accounts, named `a`, that meet the condition, and their identities. Whoever needs several says so at once:
-    /// two who take one each, and then want the other's, wait for each other.
+    /// Locks the accounts, named `a`, that meet the condition, and their identities. A transaction that needs several
+    /// locks them in one call: two that take one each, and then want the other's, wait for each other.
     @discardableResult
     static func lock(_ condition: SQL, in transaction: Transaction) async throws(PostgresError) -> [AccountID] {
         let ids = try await transaction.query(
@@ -174,7 +176,7 @@ extension AccountStore {
         of identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
         in transaction: Transaction
     ) async throws -> Revocation {
-        // Before the link goes: with it goes the sessions' reference to the identity.
+        // Before the link is deleted, which clears the sessions' reference to the identity.
         let owners = try await transaction.query(
             "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }

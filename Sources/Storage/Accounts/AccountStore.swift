@@ -1,14 +1,14 @@
 package import Accounts
 package import Postgres
 
-/// What password sign-in needs to know of the account that an address names.
+/// The account that an address names, as far as password sign-in needs it.
 package struct PasswordCredential: Sendable {
     package let accountID: AccountID
     package let passwordHash: String?
     package let status: Account.Status
 }
 
-/// `accounts`.
+/// `accounts`: reading, registering, and the holder of an address.
 package struct AccountStore: Sendable {
     let database: Database
 
@@ -84,7 +84,7 @@ package struct AccountStore: Sendable {
         return rows.first
     }
 
-    /// Makes an account with a password and signs it in.
+    /// Creates an account with a password and signs it in.
     ///
     /// - Returns: `nil` when the address is held.
     package func register(

@@ -1,17 +1,17 @@
 package import Accounts
 package import Postgres
 
-/// What a known or unknown identity's sign-in came to.
+/// The outcome of a sign-in with a known or unknown identity.
 package enum IdentitySignIn: Sendable {
     case unknown
     case disabled(AccountID)
-    /// The provider has ended what the identity had opened since the person proved to be there.
+    /// The provider has ended the identity's sessions since the person authenticated there.
     case outdated
-    /// The session of the opening has been inserted.
+    /// The new session has been inserted.
     case signedIn(Account, IdentityID)
 }
 
-/// `identities`: who a provider's subject is here.
+/// `identities`: the account of each provider subject.
 package struct IdentityStore: Sendable {
     private let signIns: StatementBatcher<SignInAttempt, IdentitySignIn>
 
@@ -20,15 +20,16 @@ package struct IdentityStore: Sendable {
             do throws(PostgresError) {
                 return try await IdentityStore.signIn(attempts, in: database)
             } catch {
-                // An identity was unlinked between being looked up and being referred to: the next look misses it. Or
-                // two wait for each other, because who locks a row also locks its newer versions, one after the other.
+                // An identity was unlinked between the look-up and the reference to it: the next look-up misses it. Or
+                // two statements waited for each other, because locking a row also locks its newer versions, one after
+                // the other.
                 guard error.isForeignKeyViolation || error.isSerializationFailure else { throw error }
                 return try await IdentityStore.signIn(attempts, in: database)
             }
         }
     }
 
-    /// Looks the identity up, touches it and opens its session, together with those that sign in at the same moment.
+    /// Looks the identity up, updates it and opens its session, together with concurrent sign-ins.
     ///
     /// `last_sign_in_at` is written when it is an hour old, and the provider's email when it changed, so that the usual
     /// sign-in writes nothing but its session and the record of it. A token without an email changes nothing.
@@ -43,21 +44,21 @@ package struct IdentityStore: Sendable {
         let newSession: NewSession
     }
 
-    /// One statement for all of them; the position of an attempt in `attempts` leads its rows back to it.
+    /// One statement for all attempts; `position` assigns its rows to their attempt.
     ///
-    /// One plan serves them all: materialized, the arrays don't show the planner how long they are, for which it would
-    /// plan each batch anew; and a subquery with a limit is a look-up by index for each attempt, whatever the planner
-    /// believes of the tables' sizes. Whoever is just touching the same identity is not waited for: the next sign-in
-    /// touches it again, and two statements of which each holds a row that the other wants can't come to be.
+    /// One plan serves all batches: materialized, the arrays hide their length from the planner, which would otherwise
+    /// plan each batch separately; and a subquery with a limit is an index look-up for each attempt, whatever the
+    /// planner estimates of the tables' sizes. An identity that another transaction is updating is skipped, not waited
+    /// for: the next sign-in updates it, and so two statements can't deadlock.
     private static func signIn(
         _ attempts: [SignInAttempt], in database: Database
     ) async throws(PostgresError) -> [IdentitySignIn] {
         let keys = attempts.map(\.identity.key)
         let emails = attempts.map(\.identity.email)
         let newSessions = attempts.map(\.newSession)
-        // Several would wait with accounts in their hands that somebody else wants. They are refused together instead, and
-        // each is tried alone: then it waits.
-        let timeout: SQL = attempts.count > 1 ? "NOWAIT" : ""
+        // A batch would wait while it holds locks that other transactions want. It is refused as a whole instead, and
+        // each attempt runs alone, where it may wait.
+        let lockWait: SQL = attempts.count > 1 ? "NOWAIT" : ""
         let rows = try await database.query(
             """
             WITH posted AS MATERIALIZED (
@@ -93,10 +94,9 @@ package struct IdentityStore: Sendable {
                     JOIN accounts a ON a.account_id = i.account_id
                     WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
                     LIMIT 1
-                    -- Whoever is ending what the identity has opened is waited for, and what they wrote counts. The
-                    -- session's references would take the same locks a moment later. The account's comes first, as with
-                    -- everybody who locks both.
-                    FOR KEY SHARE OF a, i \(timeout)
+                    -- Waits for a transaction that ends the identity's sessions, and sees what it wrote. The session's
+                    -- foreign keys would take the same locks later. The account is locked first, as everywhere.
+                    FOR KEY SHARE OF a, i \(lockWait)
                 ) a
             ), touched AS (
                 UPDATE identities i

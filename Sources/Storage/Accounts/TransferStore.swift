@@ -9,7 +9,7 @@ package struct TransferringIdentity: Sendable {
     package let transferSubject: ProviderSubject?
 }
 
-/// `identity_transfers`: which identity a transfer identifier of Apple's leads to.
+/// `identity_transfers`: the identity of each of Apple's transfer identifiers.
 package struct TransferStore: Sendable {
     private let database: Database
 
@@ -36,7 +36,7 @@ package struct TransferStore: Sendable {
             """, as: TransferStore.identity)
     }
 
-    /// Identities whose new subject is still to be asked for, in the order of their ids, after the given one.
+    /// Identities whose new subject has yet to be requested, in the order of their ids, after the given one.
     package func awaitingSubject(
         targetTeam: String, after: IdentityID?, limit: Int
     ) async throws(PostgresError) -> [TransferringIdentity] {
@@ -61,7 +61,7 @@ package struct TransferStore: Sendable {
         return rows.first ?? 0
     }
 
-    /// How many identities a team has, and how many of them have a transfer identifier for the target team.
+    /// The number of a team's identities, and of those that have a transfer identifier for the target team.
     package func count(
         realm: Realm, targetTeam: String
     ) async throws(PostgresError) -> (identities: Int, exported: Int) {
@@ -90,7 +90,7 @@ package struct TransferStore: Sendable {
             """)
     }
 
-    /// Gives the identity that the transfer identifier leads to its subject in the new team. The identifier is used up.
+    /// Moves the identity of a transfer identifier to its subject in the new team, and deletes the identifier.
     ///
     /// - Returns: whether an identity moved. It does not when the identifier is unknown, when the new subject is linked
     ///   already, or when its account has an identity of the new team.
@@ -117,12 +117,12 @@ package struct TransferStore: Sendable {
                     """
                 ) { row throws(PostgresError) in try row.decode(IdentityID.self, AccountID.self) }
                 guard let (identityID, accountID) = rows.first else { return false }
-                // Of several who held it at once, the first has used it up, and moved the identity.
+                // Of several concurrent callers the first has deleted it, and moved the identity.
                 let isUsed = try await transaction.execute(
                     "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
                 guard isUsed == 1 else { return false }
-                // Of what the old team's key was given, Apple does not say whether the new one may ask about it: no answer
-                // to that would mean that the person has withdrawn.
+                // Apple does not document whether the key of the new team may check a grant of the old one's: a refusal
+                // would not prove that the person has withdrawn.
                 _ = try await transaction.execute(
                     """
                     UPDATE provider_grants

@@ -1,22 +1,22 @@
 package import Accounts
 package import Postgres
 
-/// Lists of accounts. Each goes along one index from the cursor on, so that a page costs the same among ten million
-/// accounts as among a hundred. What was asked for decides which index leads; the rest is a condition on what it finds. A
-/// page looks at so many accounts and no more: a condition that hardly anybody meets gives short pages, even empty ones,
-/// and never a long scan.
+/// Lists of accounts. Each scans one index from the cursor on, so that a page costs the same among ten million accounts
+/// as among a hundred. The filter decides which index is scanned; its other conditions apply to the accounts found. A
+/// page examines ``scanLimit`` accounts at most: a condition that few accounts meet gives short or even empty pages,
+/// never a long scan.
 ///
-/// | asked for | leads | order |
+/// | filter | index scanned | order |
 /// |---|---|---|
 /// | `email` | the unique address | – |
 /// | `subject` | the identities with it | account |
-/// | `name` | the name in lower case | account |
-/// | `emailPrefix` | the addresses that begin so | address |
+/// | `name` | the lower-case name | account |
+/// | `emailPrefix` | the addresses with this prefix | address |
 /// | `status=disabled` | the disabled accounts | account |
 /// | else | all accounts | account |
 package struct AccountSearch: Sendable {
-    /// How many accounts a page looks at, at most.
-    package static let reach = 10_000
+    /// The most accounts that a page examines.
+    package static let scanLimit = 10_000
 
     private let database: Database
 
@@ -30,12 +30,12 @@ package struct AccountSearch: Sendable {
         let found = try await database.query(AccountSearch.statement(filter, after: cursor, limit: limit)) {
             row throws(PostgresError) in
             let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
-            let byEmail = filter.leadsByEmail ? email.flatMap(EmailAddress.init) : nil
+            let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.init) : nil
             return (cursor: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
         }
         let matches = found.filter(\.isMatch).prefix(limit).map(\.cursor)
         let records = try await records(matches.map(\.id))
-        // Where the last one that is shown stands, or the last one that was looked at.
+        // The position of the last account that is returned, or that was examined.
         let next = found.count > limit ? matches.last : found.last { !$0.isMatch }?.cursor
         return Page(items: matches.compactMap { records[$0.id] }, next: next)
     }
@@ -75,21 +75,22 @@ package struct AccountSearch: Sendable {
         """
     }
 
-    /// Rows of an account's id, its address and `true`: those of the page and one more, if there is one. Behind them, if
-    /// there is none and the page has looked as far as it may, the last account that it looked at, and `false`.
+    /// Rows of an account's id, its address and `true`: those of the page and one more, if there is one. If there is
+    /// none and the page has examined as many accounts as it may, these are followed by the last one examined, with
+    /// `false`.
     package static func statement(_ filter: AccountFilter, after cursor: AccountCursor?, limit: Int) -> SQL {
-        let order: SQL = filter.leadsByEmail ? "a.email" : "a.account_id"
+        let order: SQL = filter.isOrderedByEmail ? "a.email" : "a.account_id"
         let candidates: SQL = """
             SELECT a.account_id, a.email, a.status, a.display_name
             FROM accounts a
-            WHERE \(filter.lead) AND \(filter.isBehind(cursor))
+            WHERE \(filter.indexedCondition) AND \(filter.isAfter(cursor))
             ORDER BY \(order)
             """
         return """
             WITH matching AS MATERIALIZED (
                 SELECT a.account_id, a.email
-                FROM (\(candidates) LIMIT \(reach)) a
-                WHERE \(filter.rest)
+                FROM (\(candidates) LIMIT \(scanLimit)) a
+                WHERE \(filter.allConditions)
                 ORDER BY \(order)
                 LIMIT \(limit + 1)
             )
@@ -97,18 +98,18 @@ package struct AccountSearch: Sendable {
             FROM matching
             UNION ALL
             (SELECT a.account_id, a.email, false
-            FROM (\(candidates) OFFSET \(reach - 1) LIMIT 1) a
+            FROM (\(candidates) OFFSET \(scanLimit - 1) LIMIT 1) a
             WHERE (SELECT count(*) FROM matching) <= \(limit))
             """
     }
 }
 
 extension AccountFilter {
-    /// Whether the list goes by the address.
-    fileprivate var leadsByEmail: Bool { email == nil && subject == nil && name == nil && emailPrefix != nil }
+    /// Whether the list is ordered by address.
+    fileprivate var isOrderedByEmail: Bool { email == nil && subject == nil && name == nil && emailPrefix != nil }
 
-    /// The condition that an index of accounts, named `a`, answers by itself.
-    fileprivate var lead: SQL {
+    /// The condition on accounts, named `a`, that an index answers by itself.
+    fileprivate var indexedCondition: SQL {
         if let email { return "a.email = \(email.text)" }
         if let subject {
             let ofProvider: SQL = if let provider { "i.provider = \(provider.rawValue)" } else { "true" }
@@ -123,8 +124,8 @@ extension AccountFilter {
         return status == .disabled ? "a.status = 'disabled'" : "true"
     }
 
-    /// All conditions; to ask for one that led once more costs nothing.
-    fileprivate var rest: SQL {
+    /// All conditions; repeating the indexed one costs nothing.
+    fileprivate var allConditions: SQL {
         let ofName: SQL = if let name { "lower(a.display_name) = lower(\(name))" } else { "true" }
         let ofStatus: SQL = if let status { "a.status = \(status.rawValue)" } else { "true" }
         let ofPrefix: SQL = if let emailPrefix { "starts_with(a.email, \(emailPrefix))" } else { "true" }
@@ -143,10 +144,10 @@ extension AccountFilter {
         return "\(ofName) AND \(ofStatus) AND \(ofPrefix) AND \(ofIdentity)"
     }
 
-    fileprivate func isBehind(_ cursor: AccountCursor?) -> SQL {
+    fileprivate func isAfter(_ cursor: AccountCursor?) -> SQL {
         switch (cursor, cursor?.email) {
         case (nil, _): "true"
-        case (_, let email?) where leadsByEmail: "a.email > \(email.text)"
+        case (_, let email?) where isOrderedByEmail: "a.email > \(email.text)"
         case (let cursor?, _): "a.account_id > \(cursor.id)"
         }
     }

@@ -1,28 +1,28 @@
 package import Accounts
 package import Postgres
 
-/// What opening a shut account came to.
+/// The outcome of enabling an account.
 package enum EnablingOutcome: Sendable {
     case enabled
     case notFound
-    /// Nothing is left to enter it by: it needs an address.
+    /// It has no sign-in method left: it needs an address.
     case emailRequired
-    /// It has a way in, and so gets no address from anybody but its owner.
+    /// It has a sign-in method, so only its owner may give it an address.
     case emailNotAllowed
     case emailTaken
 }
 
-/// What taking an identity from its account came to.
+/// The outcome of detaching an identity from its account.
 package enum DetachOutcome: Sendable {
     case detached
     case notFound
     case lastSignInMethod
 }
 
-/// What an administrator does to somebody's account. Each change is recorded with who made it and why.
+/// An administrator's changes of an account. Each is recorded with who made it and why.
 extension AccountStore {
-    /// Nobody enters the account any more, and its sessions end. Of one that is disabled already the administrator's reason
-    /// is recorded too, and stands from then on.
+    /// Disables the account and ends its sessions. If it is disabled already, the administrator's reason is recorded
+    /// too, and takes the place of the earlier one.
     ///
     /// - Returns: whether there is such an account.
     package func disable(
@@ -43,22 +43,23 @@ extension AccountStore {
         }
     }
 
-    /// Opens a disabled account again.
+    /// Enables a disabled account.
     ///
-    /// - Parameter email: for an account that nothing is left to enter by, because the verified owner of its address took
-    ///   that. It counts as proven, for the administrator vouches for it: a code that is mailed there opens the account.
+    /// - Parameter email: the new address of an account that has no sign-in method left, because the verified owner of
+    ///   its address took that. It counts as proven, for the administrator vouches for it: a code that is mailed there
+    ///   signs in.
     package func enable(
         _ id: AccountID, email: EmailAddress?, reason: String, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> EnablingOutcome {
         do {
             return try await database.transaction(retries: 2) { transaction in
                 guard let account = try await AccountStore.lock(id, in: transaction) else { return .notFound }
-                let isEnterable =
+                let hasSignInMethod =
                     account.isEmailVerified || (account.hasPassword && account.email != nil)
                     || !account.identities.isEmpty
-                guard !isEnterable || email == nil else { return .emailNotAllowed }
+                guard !hasSignInMethod || email == nil else { return .emailNotAllowed }
                 guard account.status == .disabled else { return .enabled }
-                guard isEnterable || email != nil else { return .emailRequired }
+                guard hasSignInMethod || email != nil else { return .emailRequired }
                 _ = try await transaction.execute(
                     """
                     UPDATE accounts
@@ -90,8 +91,8 @@ extension AccountStore {
         }
     }
 
-    /// Takes an identity from its account and leaves its authorization at the provider alone: what was granted is erased
-    /// here. The last way into an account that is in use stays.
+    /// Detaches an identity from its account and leaves its authorization at the provider alone; its grants are deleted
+    /// here. The last sign-in method of an active account stays.
     package func detach(
         _ id: IdentityID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> DetachOutcome {
@@ -102,7 +103,7 @@ extension AccountStore {
             guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
                 let identity = account.identities.first(where: { $0.id == id })
             else { return .notFound }
-            guard account.hasWayIn(without: id) || account.status == .disabled else { return .lastSignInMethod }
+            guard account.hasSignInMethod(besides: id) || account.status == .disabled else { return .lastSignInMethod }
             try await SessionStore.end("s.identity_id = \(id)", reason: .identityUnlinked, at: now, in: transaction)
             _ = try await transaction.execute("DELETE FROM provider_grants WHERE identity_id = \(id)")
             _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(id)")
@@ -116,7 +117,7 @@ extension AccountStore {
 }
 
 extension SessionStore {
-    /// Ends one live session, whoever's it is.
+    /// Ends one live session of any account.
     ///
     /// - Returns: whether there is one.
     package func end(

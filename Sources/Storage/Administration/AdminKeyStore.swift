@@ -1,9 +1,9 @@
 package import Accounts
 package import Postgres
 
-/// `admin_keys`.
+/// `admin_keys`: the keys of administrators, stored as digests.
 package struct AdminKeyStore: Sendable {
-    /// Seconds within which the use of a key is noted once.
+    /// The interval, in seconds, at which the use of a key is noted.
     private static let noteInterval: Int64 = 60
 
     private let database: Database
@@ -27,8 +27,8 @@ package struct AdminKeyStore: Sendable {
         }
     }
 
-    /// The key with this hash, if it has not been revoked. A key that is unknown and one that was revoked are looked for
-    /// alike, and what is compared is a digest of the key: how long it takes tells nothing of any.
+    /// The key with this hash, if it has not been revoked. An unknown key and a revoked one are looked up alike, and a
+    /// digest of the key is compared: how long it takes reveals nothing of any key.
     package func key(hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> AdminKey? {
         let keys = try await database.query(
             """
@@ -49,7 +49,7 @@ package struct AdminKeyStore: Sendable {
         return key
     }
 
-    /// All of them, revoked ones too, the oldest first.
+    /// All keys, revoked ones too, the oldest first.
     package func list() async throws(PostgresError) -> [AdminKey] {
         try await database.query(
             "SELECT \(AdminKeyStore.columns) FROM admin_keys ORDER BY key_id", as: AdminKeyStore.key)

@@ -11,15 +11,15 @@ extension AuditTrail {
         return Page(records, limit: limit) { AuditCursor(createdAt: $0.createdAt, id: $0.id) }
     }
 
-    /// Goes along the index of an account's rows, of those of a rare type, or else of all by their ids, which grow with
-    /// time as the rows do.
+    /// A scan of the index of an account's rows, of the rows of a rare type, or else of all rows by their ids, which
+    /// grow with time as the rows do.
     package static func statement(_ filter: AuditFilter, before cursor: AuditCursor?, limit: Int) -> SQL {
         let isById = filter.accountID == nil && (filter.kind == nil || filter.kind == .signedIn)
         let ofAccount: SQL = if let account = filter.accountID { "account_id = \(account)" } else { "true" }
         let ofKind: SQL =
             switch filter.kind {
             case nil: "true"
-            // By this the planner knows that the index on the rare types will do.
+            // This shows the planner that the index on the rare types will do.
             case let kind? where kind != .signedIn: "type = \(kind.rawValue) AND type <> 'signed_in'"
             case let kind?: "type = \(kind.rawValue)"
             }

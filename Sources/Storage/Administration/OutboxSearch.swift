@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// The rows of `outbox` as an administrator sees them, whatever they promise.
+/// The rows of `outbox`, of every kind, as an administrator sees them.
 package struct OutboxSearch: Sendable {
     private let database: Database
 

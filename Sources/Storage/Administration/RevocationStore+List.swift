@@ -23,10 +23,10 @@ extension RevocationStore {
             """
     }
 
-    /// Has a revocation that was given up attempted anew, from the start of its schedule; one that is pending comes at once.
-    /// Of one that is done nothing is left to attempt, nor of one whose grants a newer revocation has taken over.
+    /// Schedules again a revocation that was given up, from the start of its schedule; a pending one becomes due at
+    /// once. One that is done stays so, as does one whose grants a newer revocation has taken over.
     ///
-    /// - Returns: what it is now; `nil` when there is none.
+    /// - Returns: the revocation as it is now; `nil` when there is none.
     package func retry(
         _ id: RevocationID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> Revocation? {

@@ -4,8 +4,8 @@ import KeyRing
 import OpenSSL
 import Postgres
 
-/// Where a row of the audit trail stands. What is below a position that all open transactions have passed can't change any
-/// more, which no clock and no sequence can tell.
+/// The position of a row in the audit trail. Rows below a position that all open transactions have passed can't change
+/// any more, which no clock and no sequence could guarantee.
 struct AuditPosition: Comparable, Sendable {
     let chain: Int32
     let transactionID: Int64
@@ -16,7 +16,7 @@ struct AuditPosition: Comparable, Sendable {
         chain: .min, transactionID: .min,
         eventID: Identifier(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))))
 
-    /// As PostgreSQL compares: ids octet by octet.
+    /// The order of PostgreSQL, which compares ids octet by octet.
     static func < (left: AuditPosition, right: AuditPosition) -> Bool {
         if left.chain != right.chain { return left.chain < right.chain }
         if left.transactionID != right.transactionID { return left.transactionID < right.transactionID }
@@ -28,11 +28,11 @@ struct AuditPosition: Comparable, Sendable {
 struct AuditRow: Sendable {
     let position: AuditPosition
     let createdAt: Timestamp
-    /// The name and the value of each column that is not NULL. Columns that come later are NULL in old rows, whose seals
-    /// they leave as they are.
+    /// The name and the value of each column that is not NULL. Columns that are added later are NULL in old rows, whose
+    /// seals stay valid.
     let content: [UInt8]
 
-    /// Every column of the table. Whatever a migration adds belongs at the end, and must be NULL in the rows before it.
+    /// Every column of the table. A migration adds its columns at the end, and they must be NULL in the rows before it.
     private static let columnList: StaticString = """
         event_id,type,actor,account_id,identity_id,revocation_id,provider,jti,reason,request_id,created_at,session_id,\
         network,occurrences,transaction_id,chain,actor_name
@@ -71,7 +71,7 @@ struct AuditRow: Sendable {
             }
         }
         guard let eventID, let createdAt, let transactionID, let chain = chain.flatMap(Int32.init(exactly:)) else {
-            throw PostgresValue.mismatch("an audit event that stands nowhere")
+            throw PostgresValue.mismatch("an audit event without a position")
         }
         position = AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
         self.createdAt = createdAt
@@ -79,15 +79,15 @@ struct AuditRow: Sendable {
     }
 }
 
-/// A row of `audit_seals`: closes over all rows up to its position that no seal before it has.
+/// A row of `audit_seals`: covers all rows up to its position that no earlier seal covers.
 struct AuditSeal: Sendable {
-    /// What one covers, at most.
+    /// The most rows that one seal covers.
     static let limit = 1000
 
     let number: Int64
     let position: AuditPosition
     let rowCount: Int64
-    /// Of all seals up to this one.
+    /// The number of rows that all seals up to this one cover.
     let totalCount: Int64
     let keyID: String
     let createdAt: Timestamp
@@ -112,7 +112,7 @@ struct AuditSeal: Sendable {
     }
 }
 
-/// A seal that has been made.
+/// A seal with its code.
 struct StoredAuditSeal: Sendable {
     let seal: AuditSeal
     let code: [UInt8]
@@ -137,15 +137,15 @@ struct StoredAuditSeal: Sendable {
     }
 }
 
-/// The row of `audit_head`: which seal is the last one. It is kept apart from the seals, so that those that are cut off
-/// are missed, and has a code of its own kind, so that no seal's passes for it.
+/// The row of `audit_head`: the last seal. It is stored apart from the seals, so that it shows when the last ones are
+/// deleted, and its code is of a kind of its own, so that no seal's code passes for it.
 struct StoredAuditHead: Sendable {
     let number: Int64
     let totalCount: Int64
     let keyID: String
     let code: [UInt8]
 
-    /// - Parameter sealCode: of the seal that it names.
+    /// - Parameter sealCode: the code of the seal that it names.
     static func code(
         number: Int64, totalCount: Int64, sealCode: [UInt8], key: KeyRing.Subkey
     ) throws(OpenSSLError) -> [UInt8] {
@@ -158,7 +158,7 @@ struct StoredAuditHead: Sendable {
         return try HMACSHA256.authenticationCode(for: message.bytes, key: key.bytes)
     }
 
-    /// Whether it tells of this seal as the last one.
+    /// Whether it names this seal as the last one.
     func names(_ last: StoredAuditSeal, key: KeyRing.Subkey) throws(OpenSSLError) -> Bool {
         guard number == last.seal.number, totalCount == last.seal.totalCount else { return false }
         let expected = try StoredAuditHead.code(
@@ -167,7 +167,7 @@ struct StoredAuditHead: Sendable {
     }
 }
 
-/// Values one behind the other, each readable in one way only: numbers have eight octets, all else is behind its length.
+/// An unambiguous encoding of a sequence of values: numbers have eight octets, everything else follows its length.
 struct CanonicalBytes: Sendable {
     private(set) var bytes: [UInt8] = []
 

@@ -3,35 +3,35 @@ import Foundation
 package import KeyRing
 package import Postgres
 
-/// What a round of sealing came to.
+/// The outcome of a round of sealing.
 package enum SealingOutcome: Sendable, Equatable {
-    /// So many rows. There may be more when it is as many as a seal can cover.
+    /// The number of rows. There may be more when it is as many as a seal can cover.
     case sealed(Int)
-    /// Another process is at it.
+    /// Another process is sealing.
     case busy
-    /// To go on would cover up what an operator has to look at.
+    /// Sealing would hide a fault that an operator has to examine.
     case halted(AuditHalt)
 
-    /// Whether the next round may find more at once.
+    /// Whether the next round may find more rows right away.
     package var mayHaveMore: Bool { self == .sealed(AuditSeal.limit) }
 }
 
-/// Why nothing is sealed.
+/// A reason for which nothing is sealed.
 package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Transaction ids have gone back: a dump was restored into another cluster.
+    /// Transaction ids have gone backwards: a dump was restored into another cluster.
     case restored(chain: Int32)
     /// The last seal is not the one that the head names: seals were cut off or changed.
     case headMismatch
     /// The head is under a key that the key ring lacks.
     case keyMissing(String)
-    /// A later release has added columns: a seal of this one would not cover them, and there would seem to be a change.
+    /// A later release has added columns: a seal of this one would not cover them, and the rows would look changed.
     case columnsUnknown([String])
 
     package var description: String {
         switch self {
         case .restored(let chain):
             """
-            the database was restored into another cluster, where transaction ids begin anew: as its owner, \
+            the database was restored into another cluster, where transaction ids start over: as its owner, \
             ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT \(chain + 1)
             """
         case .headMismatch:
@@ -47,10 +47,10 @@ package enum AuditHalt: Error, Equatable, Sendable, CustomStringConvertible {
     }
 }
 
-/// `audit_seals` and `audit_head`: makes the trail such that a change to it is noticed.
+/// `audit_seals` and `audit_head`: the seals that make a change of the trail evident.
 ///
-/// Rows come unchained, from any number of transactions at once, so that no two have to wait for each other. One sealer at
-/// a time chains those that are final: the ones of transactions before every transaction that is still open.
+/// Rows are inserted unchained, by any number of concurrent transactions, so that none has to wait for another. One
+/// sealer at a time chains those that are final: the rows of transactions older than every open one.
 ///
 /// ```
 ///   committed ──▶ every older transaction is over ──▶ covered by a seal ──▶ the seal is in the head
@@ -64,14 +64,14 @@ package struct AuditSeals: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Where the trail ends by its last seal.
+    /// The last seal.
     package func end() async throws(PostgresError) -> AuditHead? {
         try await AuditSeals.last(in: database).map {
             AuditHead(number: $0.seal.number, totalCount: $0.seal.totalCount, code: $0.code)
         }
     }
 
-    /// When the oldest row was written that no seal covers yet.
+    /// The time of the oldest row that no seal covers yet.
     package func oldestUnsealed() async throws(PostgresError) -> Timestamp? {
         let start = AuditPosition.start
         let times = try await database.query(
@@ -98,10 +98,10 @@ package struct AuditSeals: Sendable {
         return times.first
     }
 
-    /// Seals what is final, up to as many rows as a seal can cover.
+    /// Seals the final rows, up to as many as a seal can cover.
     package func seal(at now: Timestamp) async throws -> SealingOutcome {
         try await database.transaction { transaction in
-            // Until the commit: who comes next sees this seal.
+            // Held until the commit, so the next sealer sees this seal.
             let locks = try await transaction.query(
                 "SELECT pg_try_advisory_xact_lock(hashtextextended('countersign audit seals', 0))"
             ) { row throws(PostgresError) in try row.decode(Bool.self) }
@@ -125,16 +125,16 @@ package struct AuditSeals: Sendable {
                 LIMIT \(AuditSeal.limit)
                 """
             ) { row throws(PostgresError) in try AuditRow(row) }
-            // The rows have locked the table, so nobody adds a column between this look at it and the commit.
+            // Reading the rows has locked the table, so no column is added between this check and the commit.
             if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: transaction) { return .halted(halt) }
             try await seal(rows, after: last, at: now, in: transaction)
             return .sealed(rows.count)
         }
     }
 
-    /// Seals round after round until nothing that is final is left.
+    /// Seals round after round until no final row is left.
     ///
-    /// - Returns: why that can't be.
+    /// - Returns: the reason for which that is impossible, if any.
     package func sealPending(at now: Timestamp) async throws -> AuditHalt? {
         while true {
             switch try await seal(at: now) {
@@ -172,7 +172,7 @@ package struct AuditSeals: Sendable {
             """)
     }
 
-    /// Why not to go on, if there is a reason. To seal over a head that is not the last seal's would hide that.
+    /// The reason to stop, if there is one. Sealing over a head that is not the last seal's would hide the fault.
     private func halt(
         _ last: StoredAuditSeal?, _ head: StoredAuditHead?, chain: Int32, nextTransactionID: Int64
     ) throws -> AuditHalt? {
@@ -189,7 +189,7 @@ package struct AuditSeals: Sendable {
         }
     }
 
-    /// What speaks against making or checking a seal of this release, whoever made it.
+    /// The reason against making or checking a seal of this release: columns that it doesn't know.
     static func columnsUnknown(in session: some PostgresSession) async throws(PostgresError) -> AuditHalt? {
         let names = try await session.query(
             """
@@ -218,8 +218,8 @@ package struct AuditSeals: Sendable {
         }.first
     }
 
-    /// The chain that rows are now added to, which is what its column has as default, and a transaction id that is still
-    /// to come.
+    /// The chain that rows are now added to, which is the default of its column, and a transaction id that is not
+    /// assigned yet.
     private static func current(
         in transaction: Transaction
     ) async throws -> (chain: Int32, nextTransactionID: Int64) {

@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// `audit_events`. Written in the transaction of what it tells of, or by itself when nothing else is written.
+/// `audit_events`: written in the transaction of the change that it records, or alone when nothing else is written.
 package struct AuditTrail: Sendable {
     let database: Database
 
@@ -13,7 +13,7 @@ package struct AuditTrail: Sendable {
         try await AuditTrail.record(event, at: now, in: database)
     }
 
-    /// Records all of them by one statement, or none.
+    /// Records all of the events in one statement, or none.
     package func record(_ events: [AuditEvent], at now: Timestamp) async throws(PostgresError) {
         try await AuditTrail.record(events, at: now, in: database)
     }
@@ -40,8 +40,8 @@ package struct AuditTrail: Sendable {
             """)
     }
 
-    /// `INSERT INTO audit_events … SELECT …`, by itself or before a `FROM` or `WHERE` on which it depends whether there is
-    /// anything to record.
+    /// `INSERT INTO audit_events … SELECT …`, complete, or to be followed by a `FROM` or `WHERE` that decides whether
+    /// there is anything to record.
     static func insertion(_ event: AuditEvent, at now: Timestamp) -> SQL {
         """
         INSERT INTO audit_events (\(columns))

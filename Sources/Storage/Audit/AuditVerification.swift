@@ -5,29 +5,29 @@ import OpenSSL
 package import Postgres
 import Primitives
 
-/// Something about the audit trail that is not as it was sealed.
+/// A deviation of the audit trail from its seals.
 package struct AuditFinding: Sendable, Equatable {
     package enum Fault: Sendable, Equatable {
-        /// The rows that a seal covers, or the seal itself.
+        /// The rows that a seal covers were changed, or the seal itself was.
         case changed
         case missing(Int64)
         case added(Int64)
         /// Seals before this one are gone.
         case sealsMissing(Int64)
         case keyMissing(String)
-        /// Seals that the head tells of are gone from the end, with so many rows.
+        /// Seals that the head counts are missing from the end, with this many rows.
         case cutOff(seals: Int64, rows: Int64)
         /// There are seals and no head.
         case headMissing
-        /// The head is no code of this key ring over the last seal.
+        /// The head's code is not that of the last seal under this key ring.
         case headChanged
-        /// The seal that was noted elsewhere is another one here, or none.
+        /// The seal that was noted elsewhere is a different one here, or missing.
         case notAsNoted
         case halted(AuditHalt)
     }
 
     package let fault: Fault
-    /// The seal where it shows.
+    /// The seal at which it shows.
     package let sealNumber: Int64?
     /// When the seal before it was made; `nil` for the first.
     package let from: Timestamp?
@@ -41,40 +41,41 @@ package struct AuditFinding: Sendable, Equatable {
     }
 }
 
-/// How far the trail goes: its last seal.
+/// The last seal of the trail.
 package struct AuditHead: Sendable, Equatable {
     package let number: Int64
-    /// How many rows this seal and all before it cover.
+    /// The number of rows that this seal and all before it cover.
     package let totalCount: Int64
     /// The seal's code, over everything before it.
     package let code: [UInt8]
 
-    /// As many octets of the code as are told.
+    /// The number of octets of the code that are shown.
     package static let shownOctets = 8
 
-    /// As an operator keeps it: `NUMBER:CODE`.
+    /// The form in which an operator keeps it: `NUMBER:CODE`.
     package var text: String {
         "\(number):\(Hexadecimal.encode(code.prefix(AuditHead.shownOctets)))"
     }
 }
 
-/// What one look at the whole trail came to.
+/// The result of a check of the whole trail.
 package struct AuditReport: Sendable {
     package var findings: [AuditFinding] = []
-    /// There were more than are kept.
+    /// Whether there were more findings than are kept.
     package var isCutShort = false
     package var sealCount: Int64 = 0
     package var rowCount: Int64 = 0
     package var head: AuditHead?
-    /// Rows that no seal covers yet.
+    /// The number of rows that no seal covers yet.
     package var unsealedCount: Int64 = 0
-    /// Whether the role that looked may change or delete rows, which none but the owner should.
+    /// Whether the role that checks may change or delete rows, which none but the owner should.
     package var isRewritable = false
 }
 
-/// Checks every row of the audit trail against the seals, page by page: it takes the same memory however long the trail is.
+/// A check of every row of the audit trail against the seals, page by page: it takes the same memory however long the
+/// trail is.
 package struct AuditVerification: Sendable {
-    /// How many findings are told.
+    /// The most findings that are kept.
     package static let findingLimit = 100
     /// The columns of `audit_events` that are checked.
     package static var coveredColumns: [String] { AuditRow.columnNames }
@@ -89,14 +90,16 @@ package struct AuditVerification: Sendable {
     }
 
     /// - Parameters:
-    ///   - since: begins behind the last seal before it, which is taken for good: rows from before may be gone.
+    ///   - since: the check begins after the last seal before this time, which is trusted: rows from before may be
+    ///     gone.
     ///   - noted: a seal's number and the beginning of its code, as they were kept elsewhere.
     /// - Throws: `AuditHalt.columnsUnknown` when a later release's seals can't be checked.
     package func run(since: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil) async throws -> AuditReport
     {
         var report = AuditReport()
         let (last, head) = try await end()
-        // What a later release has sealed would seem to be changed; none of it is before this end if no column is here yet.
+        // Rows that a later release has sealed would look changed; none of them is before this end if its columns are
+        // not here yet.
         if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
         try inspect(head, last, &report)
         if let noted, try await !code(of: noted.number).starts(with: noted.code) {
@@ -111,7 +114,7 @@ package struct AuditVerification: Sendable {
         return report
     }
 
-    /// Both at one moment: a seal that is made meanwhile is in both or in neither.
+    /// Both from one snapshot: a seal that is made meanwhile is in both or in neither.
     private func end() async throws -> (StoredAuditSeal?, StoredAuditHead?) {
         try await database.transaction(.repeatableRead) { transaction in
             (try await AuditSeals.last(in: transaction), try await AuditSeals.head(in: transaction))
@@ -150,7 +153,7 @@ package struct AuditVerification: Sendable {
                     fault: .changed, sealNumber: seal.number, from: previous?.seal.createdAt, to: seal.createdAt)
                 let gap = seal.number - (previous?.seal.number ?? 0) - 1
                 if gap > 0 { report.add(finding.with(.sealsMissing(gap))) }
-                // Without the seals before it, the total tells how many rows there have to be.
+                // Without the seals before it, the number of rows follows from the total.
                 let expected = gap > 0 ? seal.totalCount - (previous?.seal.totalCount ?? 0) : seal.rowCount
                 let (found, covered) = try await rows.take(upTo: seal.position, from: database)
                 if found < expected {
@@ -174,14 +177,14 @@ package struct AuditVerification: Sendable {
         }
     }
 
-    /// The last seal before a moment.
-    private func base(before moment: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
-        guard let moment else { return nil }
+    /// The last seal before a time.
+    private func base(before time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
+        guard let time else { return nil }
         return try await database.query(
             """
             SELECT \(StoredAuditSeal.columns)
             FROM audit_seals
-            WHERE created_at < \(moment)
+            WHERE created_at < \(time)
             ORDER BY seal_number DESC
             LIMIT 1
             """
@@ -230,8 +233,8 @@ private struct AuditPages {
     private static let size = 2000
 
     private let end: AuditPosition
-    /// Behind it comes what has not been read. Two rows that differ by their time alone are an attacker's, and are told
-    /// apart by it.
+    /// The last row that was read. Two rows that differ in their time alone are an attacker's, so the time is part of
+    /// the order.
     private var last: (position: AuditPosition, createdAt: Timestamp)
     private var page: ArraySlice<AuditRow> = []
     private var hasMore = true
@@ -241,7 +244,7 @@ private struct AuditPages {
         last = (start, Timestamp(microseconds: .max))
     }
 
-    /// - Returns: how many there are up to a position, and themselves if they are no more than a seal covers.
+    /// - Returns: the number of rows up to a position, and the rows themselves, at most as many as a seal covers.
     mutating func take(
         upTo position: AuditPosition, from database: Database
     ) async throws(PostgresError) -> (count: Int64, rows: [AuditRow]) {

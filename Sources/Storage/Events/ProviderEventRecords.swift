@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// The stored events as an operator sees them, whatever key ring the service has.
+/// The stored events as an operator sees them. Reading them needs no key ring.
 package struct ProviderEventRecords: Sendable {
     private let database: Database
 
@@ -24,7 +24,7 @@ package struct ProviderEventRecords: Sendable {
             """, as: ProviderEventRecords.event)
     }
 
-    /// The newest first, by when they came.
+    /// A page, the newest first, in the order of their arrival.
     package func page(
         before cursor: ProviderEventID?, limit: Int
     ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
@@ -51,7 +51,7 @@ package struct ProviderEventRecords: Sendable {
         return events.first
     }
 
-    /// Has the event acted on once more, and records who wants that.
+    /// Makes the event pending again, and records who asked for that.
     ///
     /// - Returns: the event, pending again, if there is one.
     package func replay(

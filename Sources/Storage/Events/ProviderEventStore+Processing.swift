@@ -1,11 +1,11 @@
 package import Accounts
 import Postgres
 
-/// What acting on an event came to.
+/// The outcome of processing an event.
 package struct ProcessedEvent: Sendable {
     package enum Outcome: String, Sendable {
         case done
-        /// A newer consent, or a newer event, counts.
+        /// A newer consent or a newer event takes precedence.
         case outdated
         case unknownSubject = "unknown_subject"
         case unknownType = "unknown_type"
@@ -19,16 +19,16 @@ package struct ProcessedEvent: Sendable {
 }
 
 extension ProviderEventStore {
-    /// How an event of this kind is to be acted on; of a disabled account, `detail` says why it is.
+    /// The effect of an event of this kind; `detail` is the reason of a disabled account.
     package typealias Policy = @Sendable (ProviderEvent.Kind, _ detail: String?) -> ProviderEventEffect
 
-    /// Acts on a pending event and on all others of its person, in the order in which they happened, in one transaction.
-    /// Whoever acts on the same person's events at the same time waits, and finds them done.
+    /// Processes a pending event and all others of its person, in the order in which they happened, in one transaction.
+    /// A concurrent transaction on the same person's events waits, and finds them processed.
     package func process(
         _ id: ProviderEventID, policy: @escaping Policy, at now: Timestamp
     ) async throws -> (processed: [ProcessedEvent], unreadable: [UnreadableRow]) {
         try await database.transaction(retries: 2) { transaction in
-            // Rows are locked after the person: whoever locked one of them first would wait for who waits for it.
+            // The person is locked before the rows: two transactions that locked rows first would wait for each other.
             _ = try await transaction.query(
                 """
                 SELECT pg_advisory_xact_lock(hashtextextended(
@@ -52,7 +52,7 @@ extension ProviderEventStore {
             ) { row throws(PostgresError) in try row.claimed(PendingEvent.init) }
             let claimed = await ClaimedRows(rows, in: transaction)
             let events = claimed.work
-            // Before any account: whoever spends a ticket of the person may be waiting for theirs.
+            // Before any account: a transaction that spends a ticket of the person locks in this order too.
             if let key = events.first?.key { try await LinkStore.lock(key, in: transaction) }
             var processed: [ProcessedEvent] = []
             for event in events {
@@ -61,7 +61,7 @@ extension ProviderEventStore {
                     """
                     UPDATE provider_events
                     SET status = \(outcome.rawValue), processed_at = \(now),
-                        subject = CASE WHEN \(PendingEvent.isOfSomebodyHere) THEN subject END
+                        subject = CASE WHEN \(PendingEvent.isOfLinkedIdentity) THEN subject END
                     WHERE event_id = \(event.id)
                     """)
                 processed.append(
@@ -97,7 +97,8 @@ extension ProviderEventStore {
         }
         guard let key = event.key else { return .unknownSubject }
         let effect = policy(kind, event.detail)
-        // Before the person is looked for: whoever is just spending a ticket is waited for, and is somebody then.
+        // Before the identity is looked up: this waits for a transaction that is spending a ticket, after which the
+        // identity is linked.
         if effect.endsSessions { try await endTickets(of: key, upTo: event, at: now, in: transaction) }
         let owners = try await transaction.query(
             "SELECT account_id FROM identities WHERE \(key.condition)"
@@ -105,16 +106,16 @@ extension ProviderEventStore {
         guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
             let identity = account.identities.first(where: { $0.key == key })
         else {
-            // Somebody who has not chosen yet: what their ticket holds is over too.
+            // The person may have yet to choose: the grants of their tickets end too.
             if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event, in: transaction) }
             return .unknownSubject
         }
-        if effect.isState {
-            // It may be the repetition of one that has been deleted, and with it those that came later. By an hour less
-            // than they are kept, for clocks differ.
-            let forgotten = now.advanced(bySeconds: 3_600 - ProviderEventStore.retention)
-            guard event.occurredAt > forgotten,
-                try await !hasRival(event, kind, of: key, policy: policy, in: transaction)
+        if effect.setsState {
+            // An event this old may repeat one that has been deleted, together with those that came after it. The bound
+            // is an hour less than the retention, because clocks differ.
+            let oldestKnown = now.advanced(bySeconds: 3_600 - ProviderEventStore.retention)
+            guard event.occurredAt > oldestKnown,
+                try await !isSuperseded(event, kind, of: key, policy: policy, in: transaction)
             else { return .outdated }
         }
         if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event, in: transaction) {
@@ -141,14 +142,15 @@ extension ProviderEventStore {
             _ = try await transaction.execute(
                 "UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
         }
-        // What the person proved before the event is worth nothing after it, posted once more or for the first time.
+        // An authentication from before the event is refused from now on, whether its token is posted again or for the
+        // first time.
         if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
         let before: SQL = "COALESCE(s.provider_auth_time, s.auth_time) <= \(event.occurredAt)"
         switch effect {
         case .endAuthorization(let unlinking):
             try await deleteGrants(of: identity.key, upTo: event, in: transaction)
             try await endSessions("true")
-            if unlinking, account.hasWayIn(without: identity.id) {
+            if unlinking, account.hasSignInMethod(besides: identity.id) {
                 _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
                 try await record(.identityUnlinked)
             } else {
@@ -170,7 +172,7 @@ extension ProviderEventStore {
             if !hasConsented { try await set("authorization_status = 'revoked'") }
             try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
         case .endSessions:
-            // Who has proven to be there since then stays.
+            // Sessions of a later authentication stay.
             try await endSessions(before)
             try await record(.sessionsEnded)
         case .noteEmailDeliverable(let isDeliverable):
@@ -187,10 +189,11 @@ extension ProviderEventStore {
         }
     }
 
-    // MARK: - What counts
+    // MARK: - Precedence of events
 
-    /// Of what sets a state only the latest counts, and it may have come first.
-    private func hasRival(
+    /// Whether a later event on the same state has been processed: only the latest counts, and it may have arrived
+    /// first.
+    private func isSuperseded(
         _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: Policy,
         in transaction: Transaction
     ) async throws -> Bool {
@@ -203,12 +206,12 @@ extension ProviderEventStore {
             """
         ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
         return later.contains { kind, detail in
-            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).isState } ?? false
+            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).setsState } ?? false
         }
     }
 
-    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened: then
-    /// they have consented anew.
+    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened:
+    /// each of these is a new consent.
     private func hasNewerConsent(
         _ identity: Identity, than event: PendingEvent, in transaction: Transaction
     ) async throws -> Bool {
@@ -229,7 +232,7 @@ extension ProviderEventStore {
         return rows == [true]
     }
 
-    /// The provider honours them no more, so nothing is left to revoke.
+    /// Deletes the person's grants up to the event: the provider no longer honours them, so nothing is left to revoke.
     private func deleteGrants(
         of key: IdentityKey, upTo event: PendingEvent, in transaction: Transaction
     ) async throws {
@@ -240,7 +243,8 @@ extension ProviderEventStore {
             """)
     }
 
-    /// A ticket proves what a session would that had been opened in its place.
+    /// Consumes the person's tickets up to the event: a ticket proves what a session would that had been opened in its
+    /// place.
     private func endTickets(
         of key: IdentityKey, upTo event: PendingEvent, at now: Timestamp, in transaction: Transaction
     ) async throws {
@@ -252,7 +256,8 @@ extension ProviderEventStore {
             """)
     }
 
-    /// The one refresh token that the event names is dead. When its first characters fit several, each is asked about.
+    /// Deletes the grant whose provider refresh token the event names. When the token's first characters match several
+    /// grants, each is checked with the provider.
     private func endGrants(
         namedBy event: PendingEvent, at now: Timestamp, in transaction: Transaction
     ) async throws -> ProcessedEvent.Outcome {
@@ -260,7 +265,7 @@ extension ProviderEventStore {
             revocation_id IS NULL AND provider = \(event.provider.rawValue)
                 AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))
             """
-        // The identity first, as whoever keeps or checks a grant does.
+        // The identity is locked first, as when a grant is kept or checked.
         _ = try await transaction.execute(
             """
             SELECT FROM identities
@@ -304,7 +309,7 @@ extension ProviderEventStore {
     }
 }
 
-/// An event whose turn it is.
+/// A pending event.
 private struct PendingEvent: Sendable {
     let id: ProviderEventID
     let provider: Provider
@@ -331,8 +336,8 @@ private struct PendingEvent: Sendable {
 }
 
 extension PendingEvent {
-    /// Of the row of an event. No other's subject is kept once it has been acted on.
-    static let isOfSomebodyHere: SQL = """
+    /// The condition under which the row of a processed event keeps its subject: an identity has it.
+    static let isOfLinkedIdentity: SQL = """
         EXISTS (
             SELECT FROM identities i
             WHERE i.provider = provider_events.provider AND i.realm = provider_events.realm
@@ -353,8 +358,8 @@ extension ProviderEventEffect {
 
     fileprivate var endsSessions: Bool { endsAuthorization || self == .endSessions }
 
-    /// Whether it sets what a later event sets anew.
-    fileprivate var isState: Bool {
+    /// Whether it sets a state that a later event overwrites.
+    fileprivate var setsState: Bool {
         switch self {
         case .noteEmailDeliverable, .block, .unblock: true
         case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .note: false

@@ -3,16 +3,16 @@ package import KeyRing
 import OpenSSL
 package import Postgres
 
-/// `provider_events`: stored once, acted on afterwards.
+/// `provider_events`: stored once, processed afterwards.
 ///
 /// ```
 ///   insert ──▶ pending ──process──▶ done
-///      │          ▲                 outdated          a newer consent or event counts
-///      │          └──replay──────   unknown_subject   nobody here
+///      │          ▲                 outdated          a newer consent or event exists
+///      │          └──replay──────   unknown_subject   no such identity
 ///      └── known jti: nothing       unknown_type
 /// ```
 package struct ProviderEventStore: Sendable {
-    /// Seconds for which events are kept that were acted on, and by which their repetitions are known.
+    /// Seconds for which processed events are kept, and for which a repetition is recognised.
     package static let retention: Int64 = 30 * 86_400
 
     let database: Database
@@ -25,7 +25,7 @@ package struct ProviderEventStore: Sendable {
 
     /// Stores the events of one token.
     ///
-    /// - Returns: whether they are new.
+    /// - Returns: whether any of them is new.
     package func insert(_ events: [ProviderEvent], at now: Timestamp) async throws -> Bool {
         let fingerprints = try events.map { event in try self.fingerprints(of: event.subject) }
         return try await database.transaction { transaction in
@@ -49,7 +49,7 @@ package struct ProviderEventStore: Sendable {
         }
     }
 
-    /// What the grants' rows hold for the token that is meant, under each key of the ring.
+    /// The fingerprints that a grant of the named token has, one under each key of the ring.
     private func fingerprints(of subject: ProviderEvent.Subject) throws(OpenSSLError) -> [[UInt8]]? {
         switch subject {
         case .person, .none: nil
@@ -64,7 +64,7 @@ package struct ProviderEventStore: Sendable {
         }
     }
 
-    /// Events that nobody has acted on yet, the oldest first, without `postponed`.
+    /// The pending events, the oldest first, without `postponed`.
     package func pending(
         limit: Int, except postponed: [ProviderEventID] = []
     ) async throws(PostgresError) -> [ProviderEventID] {
@@ -79,10 +79,11 @@ package struct ProviderEventStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(ProviderEventID.self) }
     }
 
-    /// For operators.
+    /// The events as operators see them.
     package var records: ProviderEventRecords { ProviderEventRecords(database: database) }
 
-    /// Deletes events that were acted on before `time`; a token that comes again after that is a new one.
+    /// Deletes processed events that were received before `time`. A token that is delivered again after that counts as
+    /// new.
     package func deleteProcessed(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """

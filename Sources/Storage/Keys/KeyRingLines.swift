@@ -2,24 +2,25 @@ package import Accounts
 package import KeyRing
 package import Postgres
 
-/// `keyring_lines`: when each line of the key ring was last the first one of a process, which is what tells how long it is
-/// needed for what is derived from it and stored nowhere.
+/// `keyring_lines`: when each line of the key ring was last the first one of a process. This decides how long the line
+/// is needed for what is derived from it and stored nowhere.
 package struct KeyRingLines: Sendable {
-    /// What still needs a line, beside what is sealed under it.
+    /// The uses of a line, besides what is sealed under it.
     package struct Use: Sendable {
         package let keyID: String
         /// When it last was the first line of a process, as far as that was noted.
         package let writtenAt: Timestamp?
-        /// Until when a nonce or a mailed code may be shown that was made by it: they live ten minutes.
+        /// Until when a nonce or a mailed code that was made under it may be valid: they live ten minutes.
         package var codesUntil: Timestamp? { writtenAt?.advanced(bySeconds: KeyRingLines.margin + 600) }
-        /// Sessions that nobody has refreshed since, and when the last of them expires.
+        /// The number of live sessions that have not been refreshed since.
         package let sessions: Int64
+        /// When the last of them expires.
         package let sessionsUntil: Timestamp?
-        /// Seals of the audit trail, which can be checked by this line alone.
+        /// The number of audit seals, which can be checked with this line alone.
         package let seals: Int64
     }
 
-    /// Seconds between two notes of one process, at most, and as many again.
+    /// Seconds: twice the longest interval between two notes of one process.
     private static let margin: Int64 = 60
 
     private let database: Database
@@ -30,7 +31,7 @@ package struct KeyRingLines: Sendable {
         self.keyRing = keyRing
     }
 
-    /// This process writes under the first line of its ring. To be said every 30 seconds.
+    /// Notes that this process writes under the first line of its ring. To be called every 30 seconds.
     package func noteWriting(at now: Timestamp) async throws(PostgresError) {
         _ = try await database.execute(
             """
@@ -42,7 +43,7 @@ package struct KeyRingLines: Sendable {
             """)
     }
 
-    /// Of every line but the first.
+    /// The uses of every line but the first.
     package func otherUses(at now: Timestamp) async throws(PostgresError) -> [Use] {
         var uses: [Use] = []
         for line in keyRing.all(for: .refresh).dropFirst() {

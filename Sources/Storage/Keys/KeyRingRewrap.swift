@@ -3,11 +3,11 @@ package import KeyRing
 import OpenSSL
 package import Postgres
 
-/// Seals anew, under the first line of the key ring, what is sealed under another one.
+/// A run that seals again, under the first line of the key ring, what is sealed under another one.
 ///
-/// How far it is stands in the values themselves, each of which names its line: a run that was cut off is simply repeated,
-/// and several at once do no harm. It goes page by page beside whatever else goes on. A value is replaced only while it is
-/// the one that was read, and a row that somebody has locked is left to the next round.
+/// The progress is in the values themselves, each of which names its line: a run that was interrupted is simply
+/// repeated, and several at once do no harm. It goes page by page, while the service runs. A value is replaced only if
+/// it is still the one that was read, and a locked row is left to the next round.
 package struct KeyRingRewrap: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case grants
@@ -16,18 +16,19 @@ package struct KeyRingRewrap: Sendable {
 
     package struct Progress: Sendable {
         package let kind: Kind
-        /// Sealed anew so far.
+        /// The number of values sealed again so far.
         package var done: Int
-        /// What there was to do when it began.
+        /// The number of values to seal again when it began.
         package let total: Int64
-        /// Still under another line.
+        /// The number of values that are still under another line.
         package var left: Int64
-        /// Those of which can't be opened, and why the first of them can't.
+        /// The number of these that can't be opened.
         package var unreadable = 0
+        /// Why the first of them can't be opened.
         package var reason: SealError?
     }
 
-    /// A page of values as they were found, and as they are to be.
+    /// A page of values as they were read, and as they are to be written.
     private struct Page: Sendable {
         var rows = 0
         var last: GrantID
@@ -39,7 +40,8 @@ package struct KeyRingRewrap: Sendable {
     }
 
     private static let page = 500
-    /// Rounds over all rows. What is left after them is being written by somebody whose first line is another one.
+    /// The number of rounds over all rows. What is left after them is being written by a process whose first line is
+    /// another one.
     private static let rounds = 5
 
     private let database: Database
@@ -50,8 +52,8 @@ package struct KeyRingRewrap: Sendable {
         self.keyRing = keyRing
     }
 
-    /// - Parameter report: is told after every page.
-    /// - Returns: how each kind ended.
+    /// - Parameter report: called after every page.
+    /// - Returns: the final progress of each kind.
     package func run(report: @Sendable (Progress) -> Void = { _ in }) async throws -> [Progress] {
         let signingKeys = try await rewrapSigningKeys()
         report(signingKeys)
@@ -108,7 +110,8 @@ package struct KeyRingRewrap: Sendable {
         return page
     }
 
-    /// Many rows in one statement, none of which it waits for: so it comes between no two who lock grants one by one.
+    /// Writes many rows in one statement, which waits for none of them: so it can't deadlock with transactions that
+    /// lock grants one by one.
     private func write(_ page: Page) async throws(PostgresError) -> Int {
         guard !page.ids.isEmpty else { return 0 }
         return try await database.execute(
@@ -133,7 +136,7 @@ package struct KeyRingRewrap: Sendable {
 
     // MARK: - Signing keys
 
-    /// A handful.
+    /// All at once, as there are few of them.
     private func rewrapSigningKeys() async throws -> Progress {
         let total = try await count("signing_keys", "sealed_private_key")
         var progress = Progress(kind: .signingKeys, done: 0, total: total, left: total)
@@ -158,7 +161,7 @@ package struct KeyRingRewrap: Sendable {
         return progress
     }
 
-    // MARK: - What there is to do
+    // MARK: - Values under another line
 
     private func isStale(_ column: SQL) -> SQL {
         let mark = keyRing.currentMark

@@ -5,22 +5,22 @@ package import Postgres
 /// A key that signs access tokens, as it is stored: sealed.
 package struct StoredSigningKey: Equatable, Sendable {
     package enum State: String, Sendable {
-        /// Published, so that verifiers know it when its time comes.
+        /// Published, so that verifiers know it before it signs.
         case next
         case signing
-        /// There for the tokens that it has signed.
+        /// Kept for the tokens that it has signed.
         case verifying
     }
 
     package let keyID: String
     package let sealedPrivateKey: [UInt8]
     package let createdAt: Timestamp
-    /// It is published from its creation on and signs from this moment on.
+    /// When it begins to sign. It is published from its creation on.
     package let signsFrom: Timestamp
     /// When the next key takes over; `nil` while there is none.
     package private(set) var signsUntil: Timestamp?
-    /// Seconds: the longest that a token may live which a process signs by it. Each process sees to that as soon as it has
-    /// read the key.
+    /// Seconds: the longest lifetime of a token that any process signs with it. Each process raises it, if need be, as
+    /// soon as it has read the key.
     package let tokenLifetime: Int64
 
     package init(
@@ -37,11 +37,11 @@ package struct StoredSigningKey: Equatable, Sendable {
         SealedLocation(table: "signing_keys", row: keyID, column: "sealed_private_key")
     }
 
-    /// Seconds for which a key is kept after the last token of it has expired: for clocks that differ, and for a process
-    /// that signs by it a moment too long.
+    /// Seconds for which a key is kept after the last token of it has expired: for clocks that differ, and for a
+    /// process that signs with it a little too long.
     package static let margin: Int64 = 600
 
-    /// When it may go: no token of it is valid any more. `nil` while no other key has taken over.
+    /// When it may be deleted: no token of it is valid any more. `nil` while no other key has taken over.
     package var keptUntil: Timestamp? {
         signsUntil?.advanced(bySeconds: tokenLifetime).advanced(bySeconds: StoredSigningKey.margin)
     }
@@ -55,13 +55,13 @@ package struct StoredSigningKey: Equatable, Sendable {
 }
 
 extension [StoredSigningKey] {
-    /// The key that signs at that moment, of keys in the order of ``SigningKeyStore/keys()``: the last one whose time has
-    /// come, or, by a clock that is behind all of them, the first one to come.
+    /// The key that signs at that time, of keys in the order of ``SigningKeyStore/keys()``: the last one that has begun
+    /// to sign or, by a clock that is behind all of them, the first one that will.
     package func signing(at now: Timestamp) -> StoredSigningKey? {
         first { $0.signsFrom <= now } ?? last
     }
 
-    /// What each is there for at that moment.
+    /// The state of each key at that time.
     package func states(at now: Timestamp) -> [(key: StoredSigningKey, state: StoredSigningKey.State)] {
         let signing = signing(at: now)
         return map { key in
@@ -72,18 +72,18 @@ extension [StoredSigningKey] {
 
 /// `signing_keys`.
 package struct SigningKeyStore: Sendable {
-    /// What a request for a new key came to.
+    /// The outcome of a request for a new key.
     package enum Rotation: Sendable {
         case rotated(StoredSigningKey)
         /// There is a key already that does not sign yet.
         case underWay(StoredSigningKey)
-        /// The key that signs is younger than was asked for.
+        /// The key that signs is younger than the minimum age.
         case recent(StoredSigningKey)
-        /// As many keys are stored as there may be; the first of them goes at this time.
+        /// As many keys are stored as are permitted; the first of them may be deleted at this time.
         case tooMany(until: Timestamp?)
     }
 
-    /// Verifiers take a key set of 32 keys, and nobody needs half as many.
+    /// The most keys that are stored. Verifiers take a key set of 32 keys, and no rotation needs half as many.
     package static let maximumKeys = 16
 
     private let database: Database
@@ -92,7 +92,7 @@ package struct SigningKeyStore: Sendable {
         self.database = database
     }
 
-    /// The one that takes over last comes first.
+    /// All keys, the one that takes over last first.
     package func keys() async throws(PostgresError) -> [StoredSigningKey] {
         try await SigningKeyStore.keys(in: database)
     }
@@ -112,9 +112,9 @@ package struct SigningKeyStore: Sendable {
         }
     }
 
-    /// Stores the next key, unless one is waiting for its time, the one that signs is still young, or there are too many.
+    /// Stores the next key, unless another one is scheduled, the one that signs is still young, or there are too many.
     ///
-    /// - Parameter minimumAge: seconds; how long the present key has to have signed.
+    /// - Parameter minimumAge: seconds; how long the current key must have signed.
     package func add(
         _ key: StoredSigningKey, minimumAge: Int64, at now: Timestamp
     ) async throws -> Rotation {
@@ -132,7 +132,7 @@ package struct SigningKeyStore: Sendable {
         }
     }
 
-    /// Stores a key in the place of all others, whose tokens are good for nothing from then on.
+    /// Replaces all keys by one. The tokens of the others are invalid from then on.
     package func replaceAll(by key: StoredSigningKey, at now: Timestamp) async throws {
         try await changing { transaction, _ in
             try await transaction.execute("DELETE FROM signing_keys")
@@ -141,15 +141,15 @@ package struct SigningKeyStore: Sendable {
         }
     }
 
-    /// Notes that tokens which live so many seconds are signed by all of these keys.
+    /// Notes that all of these keys sign tokens of this lifetime, in seconds.
     package func note(tokenLifetime: Int64) async throws(PostgresError) {
         _ = try await database.execute(
             "UPDATE signing_keys SET token_lifetime = \(tokenLifetime) WHERE token_lifetime < \(tokenLifetime)")
     }
 
-    /// Deletes keys of which no token is valid any more.
+    /// Deletes the keys whose tokens have all expired.
     ///
-    /// - Returns: how many.
+    /// - Returns: the number of deleted keys.
     package func deleteExpired(at now: Timestamp) async throws -> Int {
         let expired = try await keys().filter { key in key.keptUntil.map { $0 <= now } ?? false }
         guard !expired.isEmpty else { return 0 }
@@ -157,7 +157,7 @@ package struct SigningKeyStore: Sendable {
             "DELETE FROM signing_keys WHERE key_id = ANY (\(expired.map(\.keyID)))")
     }
 
-    /// One at a time: what is decided by the keys that are there is still so when it is done.
+    /// Runs one change at a time: the keys that it decides by are the same until it commits.
     private func changing<Result: Sendable>(
         _ body: @escaping @Sendable (Transaction, [StoredSigningKey]) async throws -> Result
     ) async throws -> Result {

@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// `email_codes`: what was mailed, one code per address and purpose.
+/// `email_codes`: the mailed codes, one per address and purpose.
 package struct EmailCodeStore: Sendable {
     private let database: Database
 
@@ -9,12 +9,12 @@ package struct EmailCodeStore: Sendable {
         self.database = database
     }
 
-    /// Makes a code the live one of its address and purpose, and promises the mail that carries it.
+    /// Makes a code the live one of its address and purpose, and enqueues the mail that carries it.
     ///
-    /// One statement, and the same one whether somebody has the address or not: whether there is anybody to mail is
-    /// looked up when the mail is made.
+    /// One statement, and the same one whether or not an account has the address: that is looked up when the mail is
+    /// made.
     ///
-    /// - Parameter ticketHash: of the link ticket that a code for *bind* is asked for with.
+    /// - Parameter ticketHash: the hash of the link ticket that a code for *bind* belongs to.
     package func issue(
         _ code: EmailCode, ticketHash: [UInt8]?, language: String, at now: Timestamp
     ) async throws(PostgresError) {
@@ -42,7 +42,7 @@ package struct EmailCodeStore: Sendable {
 
     /// Counts a try, right or wrong.
     ///
-    /// - Returns: the code to compare with; `nil` when none lives, or it was tried too often.
+    /// - Returns: the code to compare with; `nil` when there is no live one, or it was tried too often.
     package func attempt(
         _ purpose: EmailCodePurpose, of email: EmailAddress, ticketHash: [UInt8]? = nil, at now: Timestamp
     ) async throws(PostgresError) -> EmailCode? {
@@ -61,7 +61,7 @@ package struct EmailCodeStore: Sendable {
         return rows.first
     }
 
-    /// Uses the code up. Whoever else holds it as proof finds it gone.
+    /// Consumes the code. A concurrent use of the same code finds it gone.
     ///
     /// - Returns: whether it was still there.
     static func consume(
@@ -76,14 +76,14 @@ package struct EmailCodeStore: Sendable {
     }
 
     /// - Returns: how many were deleted.
-    package func deleteExpired(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
             DELETE FROM email_codes
             WHERE (email, purpose) IN (
                 SELECT email, purpose
                 FROM email_codes
-                WHERE expires_at < \(moment)
+                WHERE expires_at < \(time)
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED)
             """)

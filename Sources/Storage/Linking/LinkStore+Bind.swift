@@ -1,26 +1,26 @@
 package import Accounts
 import Postgres
 
-/// Why an identity may be bound to an account. Looked at again by the transaction that binds: between a proof and its use
-/// the account may have changed hands.
+/// The proof on which an identity may be bound to an account. The transaction that binds checks it again: between a
+/// proof and its use the account may have changed hands.
 package enum BindProof: Sendable {
     /// A session of the account.
     case session(SessionID, of: AccountID)
-    /// The account's password, known by what it was compared with.
+    /// The account's password, as the hash that it was compared with.
     case password(hash: String, of: AccountID)
-    /// A code that was mailed to the account's address, and that binding uses up.
+    /// A code that was mailed to the account's address, and that binding consumes.
     case emailCode(EmailCode)
     /// No proof: the policy binds to the account that holds the identity's address.
     case verifiedEmail
 }
 
-/// How *bind* is to go about it.
+/// The parameters of *bind*.
 package struct BindRequest: Sendable {
     package let proof: BindProof
-    /// Whether another identity of the provider gives way.
+    /// Whether another identity of the provider is replaced.
     package let isReplacing: Bool
     package let strayAccountPolicy: StrayAccountPolicy
-    /// The id of the identity if it is linked here for the first time.
+    /// The id for the identity if it isn't linked yet.
     package let identityID: IdentityID
     /// `nil` when the person has a session already, and binding opens no other.
     package let newSession: NewSession?
@@ -39,7 +39,7 @@ package struct BindRequest: Sendable {
     }
 }
 
-/// What *bind* came to.
+/// The outcome of *bind*.
 package enum BindOutcome: Sendable {
     case bound(Account, IdentityID)
     case ticketExpired
@@ -52,7 +52,7 @@ package enum BindOutcome: Sendable {
 }
 
 extension LinkStore {
-    /// Links the ticket's identity to the account that the ground leads to, as ``Linking`` decides.
+    /// Links the ticket's identity to the account that the proof names, as ``Linking`` decides.
     package func bind(_ hash: [UInt8], _ request: BindRequest, at now: Timestamp) async throws -> BindOutcome {
         do {
             return try await database.transaction(retries: 2) { transaction in
@@ -60,9 +60,9 @@ extension LinkStore {
                     throw Refusal(.ticketExpired)
                 }
                 let key = ticket.identity.key
-                let locked = try await AccountStore.lock(concerned(by: ticket.identity, request), in: transaction)
+                let locked = try await AccountStore.lock(accountsToLock(for: ticket.identity, request), in: transaction)
                 let account = try await account(for: ticket.identity, request, at: now, in: transaction)
-                // The address that led to it may have been another's until now.
+                // The address may have passed to this account after the locks were taken.
                 guard locked.contains(account.id) else { throw Refusal(.proofNoLongerValid) }
                 let owner = try await owner(of: ticket.identity, in: transaction)
                 switch Linking.decideBind(
@@ -72,19 +72,18 @@ extension LinkStore {
                 case .refusedAccountDisabled: throw Refusal(.accountDisabled)
                 case .refusedIdentityLinked: throw Refusal(.identityAlreadyLinked)
                 case .refusedProviderLinked(let existing): throw Refusal(.providerAlreadyLinked(existing))
-                case .link(let existing, let stray):
+                case .link(let existing, let merged):
                     if let existing {
                         try await replace(existing, by: ticket.identity, of: account, request, at: now, in: transaction)
                     } else {
                         try await MailStore.notify(
                             [account.mailbox], of: .identityLinked, provider: key.provider, from: request.origin,
-                            at: now,
-                            in: transaction)
+                            at: now, in: transaction)
                     }
                     let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
-                    if let stray {
+                    if let merged {
                         try await move(
-                            identityID, of: ticket.identity, hash, from: stray, to: account.id, request, at: now,
+                            identityID, of: ticket.identity, hash, from: merged, to: account.id, request, at: now,
                             in: transaction)
                     } else {
                         try await link(ticket, hash, as: identityID, to: account.id, at: now, in: transaction)
@@ -99,7 +98,7 @@ extension LinkStore {
         }
     }
 
-    /// Rolls the transaction back, and with it what it consumed.
+    /// A refusal, which rolls the transaction back and with it what it consumed.
     private struct Refusal: Error {
         let outcome: BindOutcome
 
@@ -108,9 +107,9 @@ extension LinkStore {
         }
     }
 
-    /// Names the account that the ground leads to and, when the identity may leave it, the one that the identity is
-    /// linked to by now.
-    private func concerned(by identity: VerifiedIdentity, _ request: BindRequest) -> SQL {
+    /// The condition that selects the account that the proof names and, when the identity may be moved, the account
+    /// that it is linked to by now.
+    private func accountsToLock(for identity: VerifiedIdentity, _ request: BindRequest) -> SQL {
         var ids: SQL =
             switch request.proof {
             case .session(_, of: let id), .password(_, of: let id): "SELECT \(id)"
@@ -124,7 +123,7 @@ extension LinkStore {
         return "a.account_id = ANY (ARRAY(\(ids)))"
     }
 
-    /// The account that the ground leads to, locked, if the ground still holds.
+    /// The account that the proof names, locked, if the proof still holds.
     private func account(
         for identity: VerifiedIdentity, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
     ) async throws -> Account {
@@ -166,7 +165,7 @@ extension LinkStore {
         return account
     }
 
-    /// The account that the identity is linked to by now, if any; locked if something may become of it.
+    /// The account that the identity is linked to by now, if any; locked when it may be changed.
     private func owner(of identity: VerifiedIdentity, in transaction: Transaction) async throws -> Account? {
         let owners = try await transaction.query(
             """
@@ -176,12 +175,12 @@ extension LinkStore {
             """
         ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self) }
         guard let (owner, isOutdated) = owners.first else { return nil }
-        // Proven before the provider ended what the identity had opened: nothing is moved on the strength of that.
+        // The person authenticated before the provider ended the identity's sessions: such a proof moves nothing.
         guard !isOutdated else { throw Refusal(.identityAlreadyLinked) }
         return try await AccountStore.account(owner, in: transaction)
     }
 
-    /// Unlinks the identity that gives way, and tells everybody whom it may concern.
+    /// Unlinks the identity that is replaced, and notifies the addresses of the account and of both identities.
     private func replace(
         _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest,
         at now: Timestamp, in transaction: Transaction
@@ -194,12 +193,12 @@ extension LinkStore {
             provider: identity.key.provider, from: request.origin, at: now, in: transaction)
     }
 
-    /// Takes the identity from an account that is nothing but it, and ends that account.
+    /// Moves the identity out of an identity-only account, and deletes that account.
     private func move(
-        _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: [UInt8], from stray: AccountID,
+        _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: [UInt8], from merged: AccountID,
         to accountID: AccountID, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
     ) async throws {
-        try await SessionStore.end("s.account_id = \(stray)", reason: .accountMerged, at: now, in: transaction)
+        try await SessionStore.end("s.account_id = \(merged)", reason: .accountMerged, at: now, in: transaction)
         _ = try await transaction.execute(
             """
             UPDATE identities
@@ -210,10 +209,10 @@ extension LinkStore {
             WHERE identity_id = \(identityID)
             """)
         try await release(hash, of: identity.key, at: now, in: transaction)
-        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(stray)")
+        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(merged)")
         try await AuditTrail.record(
             AuditEvent(
-                .accountMerged, from: request.origin, accountID: stray, identityID: identityID,
+                .accountMerged, from: request.origin, accountID: merged, identityID: identityID,
                 provider: identity.key.provider), at: now, in: transaction)
     }
 

@@ -1,11 +1,11 @@
 package import Accounts
 package import Postgres
 
-/// Tickets: how they come to be, and what becomes of those that nobody spends.
+/// The life of a link ticket before it is spent: issued, cancelled or expired, and what becomes of its grant.
 extension LinkStore {
-    /// Stores a ticket, with what its sign-in was granted.
+    /// Stores a ticket, with the grant that its sign-in brought.
     ///
-    /// - Parameter event: of somebody who is to choose what to spend it on.
+    /// - Parameter event: recorded with the ticket; `nil` for a ticket that its own request spends.
     package func insert(
         _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, recording event: AuditEvent? = nil
     ) async throws {
@@ -42,7 +42,7 @@ extension LinkStore {
         )
     }
 
-    /// The ticket, if it can still be spent. Spends nothing: a proof is checked before the transaction that does.
+    /// The ticket, if it can still be spent. It is only read: a proof is checked before the transaction that spends it.
     package func open(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LinkTicket? {
         let rows = try await database.query(
             """
@@ -56,7 +56,7 @@ extension LinkStore {
 
     /// Consumes the ticket without using it.
     ///
-    /// - Parameter event: of somebody who wants that.
+    /// - Parameter event: recorded with the cancellation; `nil` when the service itself cancels.
     package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws {
         try await database.transaction(retries: 2) { transaction in
             guard let ticket = try await consume(hash, at: now, in: transaction) else { return }
@@ -67,9 +67,9 @@ extension LinkStore {
         }
     }
 
-    /// Decides over the grants of tickets that ended unspent, and deletes the tickets that ended before `ended`.
+    /// Releases the grants of tickets that ended unspent, and deletes the tickets that ended before `ended`.
     ///
-    /// - Returns: how many tickets it dealt with, at most twice `limit`.
+    /// - Returns: the number of tickets processed, at most twice `limit`.
     package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         var released = 0
         while released < limit, try await releaseExpired(at: now) { released += 1 }
@@ -87,8 +87,8 @@ extension LinkStore {
         return released + deleted
     }
 
-    /// Decides over the grant of one ticket that ended unspent. Each in a transaction of its own: whoever deals with a
-    /// person's tickets holds up whoever else does, and must not wait for another person meanwhile.
+    /// Releases the grant of one ticket that ended unspent. One transaction per ticket: it holds the lock on a person's
+    /// tickets and must not wait for another person's meanwhile.
     ///
     /// - Returns: whether there was one.
     private func releaseExpired(at now: Timestamp) async throws -> Bool {
@@ -106,22 +106,22 @@ extension LinkStore {
             }
             guard let (hash, provider, realm, subject) = tickets.first else { return false }
             let key = IdentityKey(provider: provider, realm: realm, subject: subject)
-            // If somebody has dealt with it meanwhile, there is nothing to release.
+            // If another process has released it meanwhile, there is nothing to do.
             try await LinkStore.lock(key, in: transaction)
             try await release(hash, of: key, at: now, in: transaction)
             return true
         }
     }
 
-    /// What becomes of the grant of a ticket that nobody spends. A provider's revocation ends the person's whole
-    /// authorization, so it is revoked only if nothing else of the person lives here. If something does and has no grant of
-    /// the client, it gets this one, and otherwise the grant is erased.
+    /// Disposes of the grant of an unspent ticket. A revocation at the provider ends the person's whole authorization,
+    /// so the grant is revoked only if the person has no identity and no other live ticket here. If there is one and it
+    /// has no grant of the client, the grant moves to it; otherwise the grant is deleted.
     ///
-    /// - Parameter key: whose tickets are locked.
+    /// - Parameter key: the person, whose tickets are locked.
     func release(
         _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
     ) async throws {
-        // As whoever keeps a grant does, so that the identity gets no second one of the client.
+        // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
         _ = try await transaction.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
         let toIdentity = try await transaction.execute(
             """
@@ -179,8 +179,8 @@ extension LinkStore {
         """
     }
 
-    /// Whoever decides over a person's tickets, and what they hold, decides alone: two who see each other's ticket alive
-    /// would both erase their own.
+    /// Locks a person's tickets and their grants until the transaction ends: two transactions that each see the other's
+    /// ticket alive would both delete their own grant.
     static func lock(_ key: IdentityKey, in transaction: Transaction) async throws(PostgresError) {
         try await lockTickets(
             of:
@@ -188,7 +188,7 @@ extension LinkStore {
             in: transaction)
     }
 
-    /// - Parameter person: has their provider, realm and subject.
+    /// - Parameter person: a `FROM` item with the columns provider, realm and subject.
     private static func lockTickets(of person: SQL, in transaction: Transaction) async throws(PostgresError) {
         _ = try await transaction.query(
             """
@@ -198,7 +198,7 @@ extension LinkStore {
         ) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 
-    /// Locks the tickets of the ticket's person, and consumes it if it can still be spent.
+    /// Locks the tickets of the person that this one is for, and consumes it if it can still be spent.
     func consume(
         _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> LinkTicket? {

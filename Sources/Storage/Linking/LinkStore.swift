@@ -2,7 +2,7 @@ package import Accounts
 package import KeyRing
 package import Postgres
 
-/// What *create* came to.
+/// The outcome of *create*.
 package enum CreateOutcome: Sendable {
     case created(Account)
     case ticketExpired
@@ -12,8 +12,8 @@ package enum CreateOutcome: Sendable {
 
 /// `link_tickets`, and the two transactions that spend one.
 ///
-/// A ticket is consumed before anything else by the transaction that uses it up; whatever refuses later rolls that back,
-/// so a refused create or bind leaves the ticket good, and what its sign-in was granted with it.
+/// The transaction that spends a ticket consumes it first; a later refusal rolls that back, so a refused *create* or
+/// *bind* leaves the ticket usable, with its grant.
 package struct LinkStore: Sendable {
     let database: Database
     let keyRing: KeyRing
@@ -23,7 +23,7 @@ package struct LinkStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Makes an account for the ticket's identity and signs it in.
+    /// Creates an account for the ticket's identity and signs it in.
     package func create(
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
         newSession: NewSession, from origin: ChangeOrigin
@@ -51,7 +51,7 @@ package struct LinkStore: Sendable {
                     holder = try await AccountStore.holder(
                         of: email.address, provider: identity.key.provider, realm: identity.key.realm,
                         in: transaction)
-                    // Somebody took it in between: what is decided over has to stay as it is.
+                    // The address was taken after the accounts were locked, and the decision needs a locked holder.
                     if let holder, !locked.contains(holder.accountID) { throw Refusal.holderChanged }
                 }
                 let decision = Linking.decideCreate(identity.email, holder: holder)
@@ -88,20 +88,21 @@ package struct LinkStore: Sendable {
         } catch let error as PostgresError
             where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
         {
-            // Somebody took the address after it was looked up. The next look finds them.
+            // The address was taken after it was looked up; the next attempt finds its holder.
             return try await create(
                 hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
                 from: origin, remainingTries: remainingTries - 1)
         }
     }
 
-    /// Who took the address while the create was under way: the same person on another device, or somebody else.
+    /// The outcome when the address was taken during *create*: by the same person on another device, or by another
+    /// account.
     private func conflict(over hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> CreateOutcome {
         guard let ticket = try await open(hash, at: now) else { return .ticketExpired }
         return try await isLinked(ticket.identity.key, in: database) ? .identityAlreadyLinked : .emailTaken
     }
 
-    /// Rolls the transaction back, and with it the ticket's consumption.
+    /// A refusal, which rolls the transaction back and with it the ticket's consumption.
     private enum Refusal: Error {
         case ticketExpired
         case emailTaken
@@ -133,7 +134,7 @@ package struct LinkStore: Sendable {
         }
     }
 
-    /// Makes the link, with what the person has authorized.
+    /// Inserts the identity, and moves the person's grants to it.
     func link(
         _ ticket: LinkTicket, _ hash: [UInt8], as identityID: IdentityID, to accountID: AccountID, at now: Timestamp,
         in transaction: Transaction
@@ -148,8 +149,8 @@ package struct LinkStore: Sendable {
                 \(identity.key.subject.text), \(email?.address.text), \(email?.isVerified ?? false),
                 \(email?.isPrivateRelay ?? false), \(now), \(identity.authenticatedAt), \(now))
             """)
-        // Also what other tickets of the person hold: Google gives a refresh token for the first code alone, and its
-        // ticket need not be the one that is spent.
+        // Also the grants of the person's other tickets: Google issues a refresh token for the first code alone, and
+        // its ticket need not be the one that is spent.
         let granted = try await transaction.execute(
             """
             UPDATE provider_grants
@@ -166,7 +167,7 @@ package struct LinkStore: Sendable {
         }
     }
 
-    /// Opens the session of whoever came by the identity.
+    /// Opens a session of the account that the identity is linked to.
     func open(
         _ newSession: NewSession, by identityID: IdentityID, in transaction: Transaction
     ) async throws(PostgresError) {

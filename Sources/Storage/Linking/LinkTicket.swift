@@ -1,12 +1,12 @@
 package import Accounts
 
-/// A verified identity that waits for its owner to choose *create* or *bind*. Known by the SHA-256 of the secret that the
-/// phone holds.
+/// A verified identity whose owner has yet to choose *create* or *bind*. It is stored under the SHA-256 of the secret
+/// that the client holds.
 package struct LinkTicket: Sendable {
     package let identity: VerifiedIdentity
-    /// The name that the phone was given at first consent.
+    /// The name that the provider gave the client at first consent.
     package let displayName: DisplayName?
-    /// What the phone said of itself at the sign-in.
+    /// The device, as the client described it at sign-in.
     package let device: Device?
     package let createdAt: Timestamp
     package let expiresAt: Timestamp

@@ -1,7 +1,7 @@
 package import Accounts
 package import Postgres
 
-/// `nonces`: which of the nonces that we issued are spent. Those that nobody has used yet are nowhere.
+/// `nonces`: the nonces of ours that have been spent. An unspent one is not stored.
 package struct NonceStore: Sendable {
     private let database: Database
 
@@ -10,7 +10,7 @@ package struct NonceStore: Sendable {
     }
 
     /// - Parameter hash: the nonce's SHA-256.
-    /// - Returns: whether nobody had spent it; who spends it at the same time waits for the outcome.
+    /// - Returns: whether it was unspent. A concurrent call with the same nonce waits for the outcome of this one.
     package func spend(
         _ hash: [UInt8], expiresAt: Timestamp, at now: Timestamp
     ) async throws(PostgresError) -> Bool {
@@ -29,17 +29,17 @@ package struct NonceStore: Sendable {
         return rows == [true]
     }
 
-    /// Forgets spent nonces. To be called long after they have expired, by every process's clock.
+    /// Deletes spent nonces. To be called long after they have expired, by every process's clock.
     ///
-    /// - Returns: how many.
-    package func deleteExpired(before moment: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+    /// - Returns: the number of deleted nonces.
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
             DELETE FROM nonces
             WHERE nonce_hash = ANY (ARRAY(
                 SELECT nonce_hash
                 FROM nonces
-                WHERE expires_at < \(moment)
+                WHERE expires_at < \(time)
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED))
             """)

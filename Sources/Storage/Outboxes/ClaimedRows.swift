@@ -9,7 +9,7 @@ package struct ClaimedRows<Work: Sendable>: Sendable {
     package let work: [Work]
     package let unreadable: [UnreadableRow]
 
-    /// - Parameter session: that read the rows, to name the tables that the errors are about.
+    /// - Parameter session: the session that read the rows; it names the tables of the errors.
     init(_ rows: [Result<Work, UnreadableRow>], in session: some PostgresSession) async {
         var work: [Work] = []
         var unreadable: [UnreadableRow] = []
@@ -31,11 +31,11 @@ package struct UnreadableRow: Error {
     /// With table and column.
     package let error: PostgresError
 
-    /// What an outbox row or an event says of itself when it was given up for this.
+    /// The `last_error` of an outbox row that was given up for this.
     package static let reason = "unreadable"
 }
 
-/// A row of whatever table, by its primary key.
+/// The primary key of a row of any table.
 package typealias RowID = Identifier<UnreadableRow>
 
 extension PostgresRow {

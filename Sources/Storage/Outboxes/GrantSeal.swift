@@ -2,9 +2,10 @@ package import Accounts
 import KeyRing
 import OpenSSL
 
-/// What an exchanged code brought, to be kept.
+/// A grant that an exchanged code brought, before it is stored.
 package struct NewGrant: Sendable {
     package let clientID: String
+    /// The provider refresh token.
     package let refreshToken: String
     package let exchangedAt: Timestamp
     /// When the provider is to be asked whether it still honours the token; `nil` for never.
@@ -18,7 +19,8 @@ package struct NewGrant: Sendable {
     }
 }
 
-/// A refresh token as it is stored: sealed, and findable by what a security event names it by.
+/// A grant as it is stored: the provider refresh token is sealed, with fingerprints by which the token of a security
+/// event is found.
 struct SealedGrant: Sendable {
     let id: GrantID
     let clientID: String
@@ -37,14 +39,14 @@ struct SealedGrant: Sendable {
         fingerprints = try ProviderTokenFingerprints(of: token, key: keyRing.current(for: .grants))
     }
 
-    /// The id is new with every token, so a ciphertext belongs to one row for ever.
+    /// The id is new with every token, so a ciphertext belongs to one row forever.
     static func location(_ id: GrantID) -> SealedLocation {
         SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token")
     }
 }
 
-/// Keyed digests of the two forms in which Google's security events name a refresh token: its first 16 characters, and
-/// SHA-512 of its SHA-512. A dump tells nothing by them without the key ring.
+/// Keyed digests of the two forms in which Google's security events name a provider refresh token: its first 16
+/// characters, and SHA-512 of its SHA-512. They reveal nothing without the key ring.
 package struct ProviderTokenFingerprints: Equatable, Sendable {
     package let prefix: [UInt8]
     package let digest: [UInt8]

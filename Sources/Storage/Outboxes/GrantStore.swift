@@ -2,19 +2,19 @@ package import Accounts
 package import KeyRing
 package import Postgres
 
-/// A grant whose turn it is to be checked, opened.
+/// A grant that is due for a check.
 package struct GrantCheck: Sendable {
     package let grantID: GrantID
     package let identityID: IdentityID
     package let provider: Provider
     package let clientID: String
-    /// `nil` when the key ring can't open it any more.
+    /// The provider refresh token; `nil` when the key ring can't open it any more.
     package let refreshToken: String?
-    /// The provider has given a doubtful answer before.
+    /// Whether the provider's last answer was doubtful.
     package let isDoubted: Bool
 }
 
-/// `provider_grants`: what exchanged codes brought. Nobody reads a token but who revokes and who checks.
+/// `provider_grants`: the provider refresh tokens that exchanged codes brought. Only revocations and checks open them.
 package struct GrantStore: Sendable {
     private let database: Database
     private let keyRing: KeyRing
@@ -24,15 +24,15 @@ package struct GrantStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Keeps the grant with the identity, in the place of an earlier one of the same client.
+    /// Stores the grant with the identity, in the place of an earlier one of the same client.
     ///
-    /// The update of the identity is also what locks it. A lock by itself before it would be of the row as it stood, and
-    /// after a wait the update of a later one: whoever waits in between then waits for each other.
+    /// The update of the identity also locks it. A separate lock before it would be of the row's version at that time,
+    /// and the update, after a wait, of a later version: transactions that wait in between would wait for each other.
     ///
-    /// - Returns: whether somebody has linked the identity; if not, nothing is kept.
+    /// - Returns: whether the identity is linked; if not, nothing is stored.
     package func keep(_ grant: NewGrant, for key: IdentityKey) async throws -> Bool {
         let sealed = try SealedGrant(grant, keyRing: keyRing)
-        // Once more after a deadlock: what was exchanged can't be had again.
+        // Retried after a deadlock: a code can't be exchanged twice.
         let kept = try await database.transaction(retries: 2) { transaction in
             try await transaction.execute(
                 """
@@ -77,8 +77,8 @@ package struct GrantStore: Sendable {
 
     // MARK: - Checks
 
-    /// Takes grants whose check is due. Their next one is set at once, so that no other process takes them and none is
-    /// asked about more often, whatever becomes of this check.
+    /// Takes grants whose check is due. Their next check is scheduled at once, so that no other process takes them and
+    /// no grant is checked more often, however this check ends.
     package func takeChecks(
         at now: Timestamp, next: Timestamp, limit: Int
     ) async throws(PostgresError) -> ClaimedRows<GrantCheck> {
@@ -120,7 +120,7 @@ package struct GrantStore: Sendable {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The provider honours the token, which ends any doubt. Only Apple is asked every day.
+    /// Notes that the provider honours the token, which ends any doubt. Only Apple's grants are checked daily.
     package func noteAlive(_ check: GrantCheck) async throws(PostgresError) {
         guard check.isDoubted || check.provider != .apple else { return }
         _ = try await database.execute(
@@ -131,21 +131,21 @@ package struct GrantStore: Sendable {
             """)
     }
 
-    /// The answer may mean that the token is dead. The next check decides.
+    /// Notes an answer that may mean that the token is dead. The next check decides.
     package func noteDoubt(_ check: GrantCheck, at now: Timestamp) async throws(PostgresError) {
         _ = try await database.execute(
             "UPDATE provider_grants SET doubted_at = \(now) WHERE grant_id = \(check.grantID)")
     }
 
-    /// The provider honours the token no more. With the last grant of an identity goes the authorization, and with the
-    /// authorization the sessions that the identity opened.
+    /// Deletes a grant whose token the provider no longer honours. The authorization ends with the last grant of an
+    /// identity, and with it the sessions that the identity opened.
     ///
     /// - Returns: whether the authorization is over.
     package func noteDead(_ check: GrantCheck, reason: String, at now: Timestamp) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
             _ = try await transaction.execute(
                 "SELECT FROM identities WHERE identity_id = \(check.identityID) FOR NO KEY UPDATE")
-            // Another grant may have taken its place since: then nothing is over.
+            // Another grant may have replaced it since: then nothing has ended.
             let gone = try await transaction.execute(
                 """
                 DELETE FROM provider_grants

@@ -4,17 +4,17 @@ package import Postgres
 /// A mail that this process has claimed, and what is known of its recipient.
 package struct ClaimedMail: Sendable {
     package let id: MailID
-    /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
+    /// This attempt's number, from 1. A later claim has a higher one, and only the highest may write the outcome.
     package let attempt: Int
-    /// How many attempts have failed before.
+    /// The number of attempts that failed before this one.
     package let failures: Int
-    /// `nil` for one that this version doesn't know: a newer one may have promised it.
+    /// `nil` for a kind that this release doesn't know: a newer one may have enqueued it.
     package let kind: Mail.Kind?
     package let recipient: EmailAddress?
     package let language: String
     package let provider: Provider?
     package let expiresAt: Timestamp
-    /// The code that it was promised with, if that is still the live one.
+    /// The code that it was enqueued with, if that is still the live one.
     package let code: EmailCode?
     /// Whether an account has this address.
     package let isHeld: Bool
@@ -22,16 +22,18 @@ package struct ClaimedMail: Sendable {
     package let isUnproven: Bool
 }
 
+/// The life of a mail in the outbox.
+///
 /// ```
-///   promise ──▶ pending ──claim──▶ pending, claimed ──sent, or nobody to tell──▶ deleted
+///   enqueue ──▶ pending ──claim──▶ pending, claimed ──sent, or no recipient──▶ deleted
 ///                  ▲                  │      │
 ///                  └─────postpone─────┘      └──refused or expired──▶ failed, without its recipient ──▶ deleted
 /// ```
 extension MailStore {
     /// Claims the mail that has been due for longest, until `claimedUntil`.
     ///
-    /// The code and the accounts are looked up with it: by now the code may be spent or another one's turn, and nobody
-    /// may have the address. Whether one is promised never depended on it.
+    /// The code and the accounts are looked up with it: by now the code may be spent or replaced, and the address may
+    /// belong to no account. Whether a mail is enqueued never depends on that.
     package func claim(
         at now: Timestamp, claimedUntil: Timestamp
     ) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
@@ -50,7 +52,7 @@ extension MailStore {
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
         let claimed = await ClaimedRows(rows, in: database)
-        try await outbox.giveUp(claimed.unreadable, at: now)
+        try await outbox.giveUp(claimed.unreadable, at: now, in: database)
         return claimed
     }
 
@@ -72,7 +74,7 @@ extension MailStore {
             code: code, isHeld: isHeld, isUnproven: isUnproven)
     }
 
-    /// It is sent. That a code was mailed is recorded with the account that awaits it.
+    /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code.
     package func finish(_ mail: ClaimedMail, at now: Timestamp) async throws(PostgresError) {
         guard let code = mail.code else { return try await delete(mail) }
         let id = Identifier<AuditEvent>(now: now)
@@ -93,7 +95,7 @@ extension MailStore {
             """)
     }
 
-    /// There is nobody to send it to.
+    /// Deletes a mail that needs no sending.
     package func delete(_ mail: ClaimedMail) async throws(PostgresError) {
         _ = try await database.execute(
             """
@@ -102,14 +104,14 @@ extension MailStore {
             """)
     }
 
-    /// It was not taken this time.
+    /// Schedules the next attempt after one that failed.
     package func postpone(
         _ mail: ClaimedMail, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
         try await outbox.postpone(mail.id, attempt: mail.attempt, error: error, until: nextAttempt)
     }
 
-    /// It never will be. Whom it was for is of no more use.
+    /// Gives the mail up, and erases its recipient.
     package func giveUp(_ mail: ClaimedMail, error: String, at now: Timestamp) async throws(PostgresError) {
         _ = try await database.execute(
             """
@@ -123,8 +125,8 @@ extension MailStore {
         try await outbox.backlog()
     }
 
-    /// Deletes those that expired before `time`: what was given up, and what is pending because nobody sends mail here
-    /// any more.
+    /// Deletes mails that expired before `time`: those that were given up, and those still pending because mail has
+    /// been switched off.
     package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """

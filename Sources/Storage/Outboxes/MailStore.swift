@@ -10,10 +10,10 @@ package struct MailStore: Sendable {
         self.database = database
     }
 
-    /// Promises a mail in the transaction that decides it.
+    /// Enqueues a mail in the transaction that decides it.
     ///
-    /// - Parameter codeID: of the code that it carries; it isn't sent once that is not the live one any more.
-    static func promise(
+    /// - Parameter codeID: the code that it carries; the mail isn't sent once that code is no longer the live one.
+    static func enqueue(
         _ mail: Mail, codeID: EmailCodeID? = nil, expiresAt: Timestamp, at now: Timestamp,
         in session: some PostgresSession
     ) async throws(PostgresError) {
@@ -29,14 +29,14 @@ package struct MailStore: Sendable {
         """
     }
 
-    /// Promises a notice to each of the addresses once; to nobody when no mail is sent.
+    /// Enqueues a notice to each of the addresses once, or none when mail is switched off.
     static func notify(
         _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, from origin: ChangeOrigin,
         at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) {
         guard let language = origin.mailLanguage else { return }
         for address in Set(addresses.compactMap(\.self)) {
-            try await promise(
+            try await enqueue(
                 Mail(kind, to: address, in: language, provider: provider),
                 expiresAt: now.advanced(bySeconds: Mail.noticeLifetime), at: now, in: transaction)
         }

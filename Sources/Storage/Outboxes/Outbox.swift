@@ -1,7 +1,7 @@
 package import Accounts
 import Postgres
 
-/// What the rows of `outbox` have in common, whatever they promise: how one is claimed, put off and counted.
+/// The operations that all kinds of rows of `outbox` share: claim, postpone, give up, count.
 struct Outbox: Sendable {
     enum Kind: String {
         case revocation
@@ -11,8 +11,9 @@ struct Outbox: Sendable {
     let database: Database
     let kind: Kind
 
-    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: rows of this kind that are pending and
-    /// that no process is at, until `claimedUntil`. Whoever claims a row has a number of its own by which it may write.
+    /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims pending rows of this kind
+    /// that no other process holds, until `claimedUntil`. Each claim has an attempt number of its own, and only the
+    /// newest may write.
     func claiming(_ condition: SQL, at now: Timestamp, until claimedUntil: Timestamp, limit: Int) -> SQL {
         """
         WITH due AS (
@@ -34,9 +35,9 @@ struct Outbox: Sendable {
         """
     }
 
-    /// It did not work this time.
+    /// Schedules the next attempt after one that failed.
     ///
-    /// - Parameter attempt: the number of whoever says so; with an older one nothing is written.
+    /// - Parameter attempt: the number of the attempt that failed; nothing is written when there has been a later one.
     func postpone<Message>(
         _ id: Identifier<Message>, attempt: Int, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
@@ -48,10 +49,12 @@ struct Outbox: Sendable {
             """)
     }
 
-    /// Gives up rows that were just claimed and that nothing can be done about, because they can't be read.
-    func giveUp(_ rows: [UnreadableRow], at now: Timestamp) async throws(PostgresError) {
+    /// Gives up rows that were just claimed and can't be read.
+    func giveUp(
+        _ rows: [UnreadableRow], at now: Timestamp, in session: some PostgresSession
+    ) async throws(PostgresError) {
         guard !rows.isEmpty else { return }
-        _ = try await database.execute(
+        _ = try await session.execute(
             """
             UPDATE outbox
             SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(UnreadableRow.reason),
@@ -76,11 +79,11 @@ struct Outbox: Sendable {
     }
 }
 
-/// How much of one kind has been promised and not done.
+/// The unfinished rows of one kind.
 package struct OutboxBacklog: Sendable {
     package let pending: Int
-    /// Since when the oldest pending one has been.
+    /// When the oldest pending row was created.
     package let oldest: Timestamp?
-    /// Given up, and still there for whoever looks into it.
+    /// Rows that were given up, and are kept for an operator.
     package let failed: Int
 }

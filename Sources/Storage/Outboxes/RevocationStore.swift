@@ -7,16 +7,16 @@ package struct ClaimedRevocation: Sendable {
     package struct Grant: Sendable {
         package let id: GrantID
         package let clientID: String
-        /// `nil` when the key ring can't open it any more.
+        /// The provider refresh token; `nil` when the key ring can't open it any more.
         package let refreshToken: String?
     }
 
     package let id: RevocationID
     package let key: IdentityKey
     package let identityID: IdentityID?
-    /// This attempt's number, from 1. Whoever claims it later has a higher one, and the right to write with it.
+    /// This attempt's number, from 1. A later claim has a higher one, and only the highest may write the outcome.
     package let attempt: Int
-    /// How many scheduled attempts have failed before.
+    /// The number of scheduled attempts that failed before this one.
     package let failures: Int
     package let grants: [Grant]
 }
@@ -55,8 +55,8 @@ package struct RevocationStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Promises, in the transaction that decides it, to end the person's authorization: with it ends every grant of the
-    /// subject, whether an identity or a link ticket holds it.
+    /// Enqueues the end of the person's authorization, in the transaction that decides it. With it ends every grant of
+    /// the subject, whether an identity or a link ticket holds it.
     @discardableResult
     static func begin(
         _ key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp, in transaction: Transaction
@@ -77,7 +77,7 @@ package struct RevocationStore: Sendable {
                 OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
             """)
         if moved == 0, let pending = try await pending(of: key, besides: id, in: transaction) {
-            // Asked for before, and not done yet: this is the same revocation.
+            // Requested before and still pending: this is the same revocation.
             _ = try await transaction.execute("DELETE FROM outbox WHERE message_id = \(id)")
             return pending
         }
@@ -118,22 +118,22 @@ package struct RevocationStore: Sendable {
     /// Claims revocations at a provider that are due, until `claimedUntil`.
     package func claim(
         at provider: Provider, now: Timestamp, claimedUntil: Timestamp, limit: Int
-    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+    ) async throws -> ClaimedRows<ClaimedRevocation> {
         try await claim(
             "provider = \(provider.rawValue) AND next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil,
             limit: limit)
     }
 
-    /// Claims those of one subject, due or not: the person is here and wants to authorize anew.
+    /// Claims the revocations of one person, due or not: the person is signing in and authorizes again.
     package func claim(
         of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
-    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+    ) async throws -> ClaimedRows<ClaimedRevocation> {
         try await claim(key.condition, at: now, claimedUntil: claimedUntil, limit: 8)
     }
 
     private func claim(
         _ condition: SQL, at now: Timestamp, claimedUntil: Timestamp, limit: Int
-    ) async throws(PostgresError) -> ClaimedRows<ClaimedRevocation> {
+    ) async throws -> ClaimedRows<ClaimedRevocation> {
         let keyRing = keyRing
         let rows = try await database.query(
             """
@@ -149,23 +149,37 @@ package struct RevocationStore: Sendable {
             try row.claimed { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
         }
         let claimed = await ClaimedRows(rows, in: database)
-        try await outbox.giveUp(claimed.unreadable, at: now)
+        if !claimed.unreadable.isEmpty { try await giveUp(claimed.unreadable, at: now) }
         return claimed
     }
 
-    /// The provider honours this token no more: what is left of an attempt that ends here is less.
+    private func giveUp(_ rows: [UnreadableRow], at now: Timestamp) async throws {
+        try await database.transaction { transaction in
+            try await outbox.giveUp(rows, at: now, in: transaction)
+            for row in rows {
+                let event = AuditEvent(
+                    .revocationFailed, by: .service, revocationID: RevocationID(uuid: row.id.uuid),
+                    reason: UnreadableRow.reason)
+                try await AuditTrail.record(event, at: now, in: transaction)
+            }
+        }
+    }
+
+    /// Deletes a grant whose token the provider no longer honours, so that less is left to do if the attempt is
+    /// interrupted here.
     package func forget(_ grant: ClaimedRevocation.Grant) async throws(PostgresError) {
         _ = try await database.execute(
             "DELETE FROM provider_grants WHERE grant_id = \(grant.id) AND revocation_id IS NOT NULL")
     }
 
-    /// Every token is dead. What the person authorized since then may have died with them, and is checked.
+    /// Ends a revocation whose tokens are all dead. Grants that the person has given since may have died with them, and
+    /// are checked.
     package func finish(_ revocation: ClaimedRevocation, at now: Timestamp) async throws {
         try await database.transaction(retries: 2) { transaction in
             guard try await end(revocation, .done, error: nil, at: now, in: transaction) else { return }
             let key = revocation.key
-            // Whoever keeps a grant locks the identity first, and so does this. By a statement of its own: of two revocations
-            // of one person that are done at the same time, the later one is to see that the earlier one is.
+            // The identity is locked first, as when a grant is kept. This is a statement of its own: when two
+            // revocations of one person end at the same time, the later one has to see that the earlier one has ended.
             let identities: SQL = "identity_id = \(revocation.identityID) OR \(key.condition)"
             _ = try await transaction.execute(
                 "SELECT FROM identities WHERE \(identities) ORDER BY identity_id FOR NO KEY UPDATE")
@@ -186,7 +200,7 @@ package struct RevocationStore: Sendable {
         }
     }
 
-    /// It did not work, out of its turn: it stays as due as it was.
+    /// Releases a revocation after an attempt out of schedule that failed; its schedule stays as it was.
     package func release(_ revocation: ClaimedRevocation, error: String) async throws(PostgresError) {
         _ = try await database.execute(
             """
@@ -196,21 +210,21 @@ package struct RevocationStore: Sendable {
             """)
     }
 
-    /// It did not work this time.
+    /// Schedules the next attempt after one that failed.
     package func postpone(
         _ revocation: ClaimedRevocation, error: String, until nextAttempt: Timestamp
     ) async throws(PostgresError) {
         try await outbox.postpone(revocation.id, attempt: revocation.attempt, error: error, until: nextAttempt)
     }
 
-    /// It did not work this time either. The tokens are kept for who tries again.
+    /// Gives the revocation up. The tokens are kept for the next attempt.
     package func giveUp(_ revocation: ClaimedRevocation, error: String, at now: Timestamp) async throws {
         try await database.transaction { transaction in
             _ = try await end(revocation, .failed, error: error, at: now, in: transaction)
         }
     }
 
-    /// - Returns: whether it was this process's to end: another one may have claimed it meanwhile, which then ends it.
+    /// - Returns: whether it was ended here. If another process has claimed it meanwhile, that one ends it.
     private func end(
         _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?, at now: Timestamp,
         in transaction: Transaction
@@ -230,7 +244,7 @@ package struct RevocationStore: Sendable {
         return true
     }
 
-    // MARK: - Looking
+    // MARK: - Queries
 
     package func isPending(of key: IdentityKey) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
@@ -272,7 +286,7 @@ package struct RevocationStore: Sendable {
         try await outbox.backlog()
     }
 
-    /// Deletes those that were done before `time`.
+    /// Deletes the revocations that were done before `time`.
     package func deleteDone(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
         try await database.execute(
             """
@@ -286,7 +300,7 @@ package struct RevocationStore: Sendable {
             """)
     }
 
-    /// Erases who the revocations were about that ended before `time`.
+    /// Erases the subjects of the revocations that were done before `time`.
     package func eraseSubjects(endedBefore time: Timestamp, limit: Int) async throws(PostgresError) {
         _ = try await database.execute(
             """

@@ -3,7 +3,7 @@ package import Postgres
 
 /// The sessions of an account, as its owner and administrators see them.
 extension SessionStore {
-    /// How many their owner sees at most.
+    /// The most sessions that their owner sees.
     private static let listed = 200
 
     /// The live ones, the newest first.
@@ -43,7 +43,7 @@ extension SessionStore {
 
     /// Ends one of the account's live sessions.
     ///
-    /// - Returns: whether it was one.
+    /// - Returns: whether there was such a session.
     package func end(
         _ id: SessionID, of accountID: AccountID, by event: AuditEvent, at now: Timestamp
     ) async throws(PostgresError) -> Bool {

@@ -1,18 +1,18 @@
 package import Accounts
 package import Postgres
 
-/// A session as each authenticated call needs it: the row, and whether its account may act.
+/// A live session and the status of its account, as each authenticated call needs them.
 package struct LiveSession: Sendable {
     package let session: Session
     package let accountStatus: Account.Status
     let lineage: RefreshLineage
 }
 
-/// What became of a refresh token whose authenticity has been checked.
+/// The outcome of a refresh with an authentic refresh token.
 package enum RefreshOutcome: Sendable {
     /// Answer with the token of `session.generation`.
     case renewed(Session)
-    /// A dead token came back; the session has been ended.
+    /// A superseded token was used again; the session has been ended.
     case reused(AccountID)
     case unknown
 }
@@ -25,15 +25,15 @@ package struct SessionStore: Sendable {
         self.database = database
     }
 
-    /// The session, if it lives.
+    /// The session, if it is live.
     package func live(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
         try await read(id, at: now)
     }
 
     /// Opens a session of an account that its password proved.
     ///
-    /// - Parameter passwordHash: what the password was compared with. Hashing takes long enough for the password to change
-    ///   meanwhile; the lock makes this wait for whoever is changing it.
+    /// - Parameter passwordHash: the hash that the password was compared with. Hashing takes long enough for the
+    ///   password to change meanwhile; the lock makes this wait for a transaction that changes it.
     /// - Returns: `nil` when the account is no longer active or has another password by now.
     package func open(
         _ newSession: NewSession, for accountID: AccountID, passwordHash: String
@@ -53,7 +53,7 @@ package struct SessionStore: Sendable {
     /// Rotates, repeats, or ends on reuse, as ``RefreshLineage`` decides.
     ///
     /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
-    /// statements; who loses the race decides again on what the winner wrote.
+    /// statements; the loser of a race decides again on what the winner wrote.
     package func refresh(
         _ id: SessionID, generation presented: Int32, at now: Timestamp, expiresAt: Timestamp,
         from origin: ChangeOrigin
@@ -104,7 +104,8 @@ package struct SessionStore: Sendable {
         case .all: condition = "s.account_id = \(session.accountID)"
         }
         try await database.transaction(retries: 2) { transaction in
-            // Whoever changes the account holds one of its sessions, and goes on to end others. Who signs in is let by.
+            // A transaction that changes the account holds a lock on one of its sessions and goes on to end others, so
+            // this waits for it here. Sign-ins don't wait for this lock.
             _ = try await transaction.execute(
                 "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
@@ -113,7 +114,7 @@ package struct SessionStore: Sendable {
 
     /// Ends sessions and records it in one statement.
     ///
-    /// - Returns: whether any lived.
+    /// - Returns: whether any was live.
     @discardableResult
     static func end(
         _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp,
@@ -130,7 +131,7 @@ package struct SessionStore: Sendable {
             """) == 1
     }
 
-    /// Why a session ended.
+    /// The reason for which a session ended.
     package enum EndReason: String, CaseIterable {
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
@@ -161,7 +162,7 @@ package struct SessionStore: Sendable {
         """
     }
 
-    /// Whether a session that was live a moment ago still is; it stays so until the transaction ends.
+    /// Whether a session is still live; if so, it stays live until the transaction ends.
     static func isLive(
         _ id: SessionID, of accountID: AccountID, at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> Bool {
@@ -200,10 +201,10 @@ package struct SessionStore: Sendable {
 }
 
 extension NewSession {
-    /// Opens the session and records it, in one statement that touches a row if it did: nobody is signed in unrecorded.
-    /// The record has the session's own id, as there is one of each.
+    /// The statement that opens the session and records it, so no session exists without its audit record. It affects
+    /// one row if it opened a session. The record has the session's own id, as there is one of each.
     ///
-    /// - Parameter source: what comes behind `FROM`; the two expressions refer to it. One row, or none for no session.
+    /// - Parameter source: what follows `FROM`; the two expressions refer to it. One row, or none for no session.
     func insertion(accountID: SQL, identityID: SQL, from source: SQL) -> SQL {
         """
         WITH opened AS (

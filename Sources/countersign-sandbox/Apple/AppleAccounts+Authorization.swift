@@ -1,15 +1,15 @@
 import Synchronization
 
-/// From a person's consent to the end of it.
+/// A person's consent, the codes and tokens issued for it, and its end.
 extension AppleAccounts {
-    /// One authorization, noted: what it says, about whom, and the code that stands for it.
+    /// A recorded authorization: what tokens may state, the subject, and the code.
     struct Authorization: Sendable {
         let identity: AppleIdentity
         let subject: AppleSubject
         let code: String
     }
 
-    /// What a code was exchanged for.
+    /// The result of a code exchange.
     struct Exchanged: Sendable {
         let identity: AppleIdentity
         let subject: AppleSubject
@@ -17,44 +17,46 @@ extension AppleAccounts {
         let refreshToken: String?
     }
 
-    /// Five minutes.
+    /// Seconds: five minutes.
     static let codeLifetime: Int64 = 300
+    /// Seconds: one hour.
     static let accessLifetime: Int64 = 3600
 
-    /// The person taps "Continue" in this client.
+    /// Records the consent of a person who taps "Continue" in this client.
     func authorize(_ request: AppleAuthorization, at now: Int64) throws(ControlRefusal) -> Authorization {
         try state.withLock { state throws(ControlRefusal) in
-            guard let person = state.persons[request.person] else { throw Self.stranger(request.person) }
-            let tie = Ledger.Tie(person: person.name, clientID: request.clientID)
+            guard let person = state.persons[request.person] else { throw Self.personNotFound(request.person) }
+            let pair = Ledger.Pair(person: person.name, clientID: request.clientID)
             let subject = state.subject(of: person, in: request.clientID, seed: seed, at: now)
-            let isFirst = !state.ledger.isConsented(tie)
-            let tellsEmail = request.scopes.contains(.email) && (isFirst || request.repeatsEmail)
+            let isFirst = !state.ledger.isConsented(pair)
+            let includesEmail = request.scopes.contains(.email) && (isFirst || request.repeatsEmail)
             let identity = AppleIdentity(
                 person: person, clientID: request.clientID, nonce: request.nonce, redirectURI: request.redirectURI,
-                email: tellsEmail ? person.address(team: subject.team, seed: seed) : nil, isFirst: isFirst,
+                email: includesEmail ? person.address(team: subject.team, seed: seed) : nil, isFirst: isFirst,
                 authorizedAt: now, exchange: request.exchange)
             state.authorizations += 1
             let code = opaque("c", "code", String(state.authorizations))
-            state.ledger.authorize(tie, identity, code: code, at: now)
+            state.ledger.authorize(pair, identity, code: code, at: now)
             return Authorization(identity: identity, subject: subject, code: code)
         }
     }
 
-    /// The person taps "Stop using Apple ID" for this client: the next authorization is a first one again.
+    /// Ends the consent of a person who taps "Stop using Apple ID" for this client: the next authorization is a first
+    /// one again.
     func withdraw(_ name: String, clientID: String, at now: Int64) throws(ControlRefusal) {
-        let tie = Ledger.Tie(person: name, clientID: clientID)
+        let pair = Ledger.Pair(person: name, clientID: clientID)
         try state.withLock { state throws(ControlRefusal) in
-            guard state.ledger.isConsented(tie) else { throw .notFound("\(name) has not authorized \(clientID).") }
-            state.ledger.end(tie, by: .withdraw, at: now)
+            guard state.ledger.isConsented(pair) else { throw .notFound("\(name) has not authorized \(clientID).") }
+            state.ledger.end(pair, by: .withdraw, at: now)
         }
     }
 
-    /// Redeems a code; when it is refused it stays as it was.
+    /// Redeems a code. A refused code is unchanged.
     func exchange(
         _ code: String, clientID: String, redirectURI: String?, at now: Int64
     ) throws(EndpointRefusal) -> Exchanged {
         try state.withLock { state throws(EndpointRefusal) in
-            let found: (tie: Ledger.Tie, identity: AppleIdentity)
+            let found: (pair: Ledger.Pair, identity: AppleIdentity)
             do throws(Ledger.CodeFault) {
                 found = try state.ledger.code(code, of: clientID, lifetime: Self.codeLifetime, at: now)
             } catch {
@@ -69,9 +71,9 @@ extension AppleAccounts {
             }
             state.ledger.spend(code)
             let accessToken = opaque("a", "access", code)
-            state.ledger.issue(accessToken: accessToken, to: found.tie, until: now + Self.accessLifetime)
+            state.ledger.issue(accessToken: accessToken, to: found.pair, until: now + Self.accessLifetime)
             let refreshToken = found.identity.exchange.omitsRefreshToken ? nil : opaque("r", "refresh", code)
-            if let refreshToken { state.ledger.issue(refreshToken: refreshToken, to: found.tie, at: now) }
+            if let refreshToken { state.ledger.issue(refreshToken: refreshToken, to: found.pair, at: now) }
             return Exchanged(
                 identity: found.identity,
                 subject: state.subject(of: found.identity.person, in: clientID, seed: seed, at: now),
@@ -85,29 +87,29 @@ extension AppleAccounts {
             guard let token = state.ledger.token(refreshToken, at: now), token.kind == .refresh else {
                 throw .apple(.invalidGrant, "refresh_token: unknown")
             }
-            guard token.tie.clientID == clientID else { throw .apple(.invalidGrant, "refresh_token: foreign") }
+            guard token.pair.clientID == clientID else { throw .apple(.invalidGrant, "refresh_token: foreign") }
             guard token.isLive else { throw .apple(.invalidGrant, "refresh_token: ended") }
             let count = state.ledger.check(refreshToken, at: now)
             let accessToken = opaque("a", "access", refreshToken, String(count))
-            state.ledger.issue(accessToken: accessToken, to: token.tie, until: now + Self.accessLifetime)
+            state.ledger.issue(accessToken: accessToken, to: token.pair, until: now + Self.accessLifetime)
             return accessToken
         }
     }
 
-    /// Ends all that the person of this token has with the client; a token that is junk, dead or another client's ends
-    /// nothing and is no fault.
+    /// Ends the whole authorization that the token belongs to. A token that is unknown, dead or another client's ends
+    /// nothing and is not an error.
     func revoke(_ text: String, hint: String?, clientID: String, at now: Int64) throws(EndpointRefusal) {
         try state.withLock { state throws(EndpointRefusal) in
-            guard let token = state.ledger.token(text, at: now), token.tie.clientID == clientID else { return }
+            guard let token = state.ledger.token(text, at: now), token.pair.clientID == clientID else { return }
             guard hint == nil || hint == token.kind.rawValue else {
                 throw .apple(.invalidRequest, "token_type_hint is wrong")
             }
             if token.kind == .refresh { state.ledger.noteRevocation(of: text) }
-            if token.isLive { state.ledger.end(token.tie, by: .revoke, at: now) }
+            if token.isLive { state.ledger.end(token.pair, by: .revoke, at: now) }
         }
     }
 
-    /// A bearer token with which a team carries the users of a client over.
+    /// Issues the bearer token with which a team migrates the users of a client.
     func issueMigrationToken(clientID: String, team: String, at now: Int64) -> String {
         state.withLock { state in
             let token = opaque("a", "migration", clientID, team, String(state.migrationTokens.count))
@@ -117,7 +119,7 @@ extension AppleAccounts {
         }
     }
 
-    func honours(migrationToken: String, clientID: String, team: String, at now: Int64) -> Bool {
+    func accepts(migrationToken: String, clientID: String, team: String, at now: Int64) -> Bool {
         state.withLock { state in
             guard let token = state.migrationTokens[migrationToken] else { return false }
             return token.clientID == clientID && token.team == team && now < token.expiresAt
@@ -126,17 +128,17 @@ extension AppleAccounts {
 
     func authorizations(at now: Int64) -> [AuthorizationListing] {
         state.withLock { state in
-            state.ledger.records.compactMap { tie, record in
-                guard let person = state.persons[tie.person] else { return nil }
-                let subject = state.subject(of: person, in: tie.clientID, seed: seed, at: now)
+            state.ledger.records.compactMap { pair, record in
+                guard let person = state.persons[pair.person] else { return nil }
+                let subject = state.subject(of: person, in: pair.clientID, seed: seed, at: now)
                 return AuthorizationListing(
-                    person: tie.person, clientID: tie.clientID, team: subject.team, subject: subject.text,
+                    person: pair.person, clientID: pair.clientID, team: subject.team, subject: subject.text,
                     isConsented: record.isConsented, grants: record.grants)
             }
         }
     }
 
-    /// A code or token in Apple's shape, which follows from what it was made for.
+    /// A code or token in Apple's format, derived from what it was made for.
     private func opaque(_ letter: String, _ kind: String, _ parts: String...) -> String {
         let origin = parts.joined(separator: " ")
         return letter + seed.hexadecimal(32, for: "apple.\(kind)", origin) + ".0."

@@ -1,7 +1,7 @@
 import OpenSSL
 import Synchronization
 
-/// Teams, their keys, and the apps that move between them.
+/// Teams, their keys, and the transfers of apps between them.
 extension AppleAccounts {
     var clients: [(clientID: String, team: String)] {
         state.withLock { state in
@@ -33,7 +33,7 @@ extension AppleAccounts {
         }
     }
 
-    /// The teams whose keys may sign for a client: its own, and to carry persons over also the one that it came from.
+    /// The teams whose keys may sign for a client: its own and, for user migration, the one it was transferred from.
     func teams(of clientID: String, forMigration: Bool, at now: Int64) -> [AppleTeam] {
         state.withLock { state in
             var ids = [state.team(of: clientID)]
@@ -50,7 +50,8 @@ extension AppleAccounts {
         state.withLock { state in state.transfers.values.sorted { $0.clientID < $1.clientID } }
     }
 
-    /// The recipient accepts: from now on the client is of its team, and who used the app can be carried over.
+    /// Records the recipient's acceptance: from now on the client belongs to its team, and the app's users can be
+    /// migrated.
     func transfer(
         _ clientID: String, from sender: String, to recipient: String, at now: Int64
     ) throws(ControlRefusal) -> AppleTransfer {
@@ -68,7 +69,7 @@ extension AppleAccounts {
         }
     }
 
-    /// What this team calls one of its users when it hands the person over to another team.
+    /// The transfer identifier by which a team hands one of its users over to another team.
     func transferSubject(
         of subject: String, clientID: String, from sender: String, to recipient: String, at now: Int64
     ) throws(EndpointRefusal) -> String {
@@ -80,8 +81,8 @@ extension AppleAccounts {
                 throw .apple(.invalidRequest, "target is not the team that the app went to")
             }
             let person = state.persons.values.first { person in
-                let tie = Ledger.Tie(person: person.name, clientID: clientID)
-                let isUser = transfer?.persons.contains(person.name) ?? state.ledger.isConsented(tie)
+                let pair = Ledger.Pair(person: person.name, clientID: clientID)
+                let isUser = transfer?.persons.contains(person.name) ?? state.ledger.isConsented(pair)
                 return isUser && person.subject(team: sender, seed: seed) == subject
             }
             guard let person else { throw .apple(.invalidRequest, "sub is no user of this client") }
@@ -89,7 +90,7 @@ extension AppleAccounts {
         }
     }
 
-    /// Whom a transfer identifier means in the recipient's team, and the relay address there.
+    /// The subject in the recipient's team that a transfer identifier stands for, and the relay address there.
     func transferred(
         _ subject: String, clientID: String, to recipient: String, at now: Int64
     ) throws(EndpointRefusal) -> (subject: String, relay: String?) {
@@ -117,7 +118,7 @@ extension AppleAccounts.State {
             || transfers.values.contains { $0.fromTeam == team }
     }
 
-    /// By what the client's team knows the person now.
+    /// The subject by which the client's team knows the person now.
     func subject(of person: ApplePerson, in clientID: String, seed: Seed, at now: Int64) -> AppleSubject {
         let team = team(of: clientID)
         let transfer = transfers[clientID].flatMap { transfer in

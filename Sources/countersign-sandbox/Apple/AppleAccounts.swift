@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What Apple knows: persons, teams with their keys and clients, and who has consented to what.
+/// Apple's state: persons, teams with their keys and clients, consents and grants.
 final class AppleAccounts: Sendable {
-    /// The team of every client that nobody has given to another one.
+    /// The team of every client that is not assigned to another one.
     static let defaultTeam = "SANDBOX001"
 
     typealias Ledger = AuthorizationLedger<AppleIdentity>
@@ -20,7 +20,7 @@ final class AppleAccounts: Sendable {
         func team(of clientID: String) -> String { clientTeams[clientID] ?? AppleAccounts.defaultTeam }
     }
 
-    /// A bearer token of `user.migration`.
+    /// A bearer token with the scope `user.migration`.
     struct MigrationToken: Sendable {
         let clientID: String
         let team: String
@@ -43,7 +43,7 @@ final class AppleAccounts: Sendable {
     }
 
     func person(_ name: String) throws(ControlRefusal) -> ApplePerson {
-        guard let person = state.withLock({ $0.persons[name] }) else { throw Self.stranger(name) }
+        guard let person = state.withLock({ $0.persons[name] }) else { throw Self.personNotFound(name) }
         return person
     }
 
@@ -58,7 +58,7 @@ final class AppleAccounts: Sendable {
         return (updated, known == nil)
     }
 
-    static func stranger(_ name: String) -> ControlRefusal {
+    static func personNotFound(_ name: String) -> ControlRefusal {
         .notFound("There is no Apple person \(name); POST /control/apple/persons makes one.")
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import JSON
 
-/// What an app asks Apple for, and what `ASAuthorizationAppleIDCredential` would bring it.
+/// An app's authorization request: the body of `POST /control/apple/authorize`.
 struct AppleAuthorization: Sendable {
     enum Scope: String, CaseIterable, Sendable {
         case email
@@ -11,12 +11,12 @@ struct AppleAuthorization: Sendable {
     var person: String
     var clientID: String
     var nonce: String?
-    /// Any JSON in the place of the client id.
+    /// Any JSON value for `aud` in place of the client id.
     var audience: JSONValue?
     var scopes: Set<Scope> = Set(Scope.allCases)
-    /// Apple is seen to do both: to repeat the address in later tokens, and to leave it out.
+    /// Whether later tokens repeat the address; Apple has been seen to do both.
     var repeatsEmail = false
-    /// Where a browser's request sent the code; a native app's request has none.
+    /// The redirect URI of a browser's request; nil for a native app's.
     var redirectURI: String?
     var overrides = TokenOverrides.none
     var exchange = ExchangePlan.none
@@ -45,7 +45,7 @@ struct AppleAuthorization: Sendable {
         }
     }
 
-    /// Neither an address nor localhost can be registered.
+    /// Whether Apple would register this URI: neither an IP address nor localhost can be registered.
     private static func isRegistrable(_ text: String) -> Bool {
         guard let uri = URLComponents(string: text), uri.scheme == "https", uri.fragment == nil,
             let host = uri.host?.lowercased(), host.contains("."), !host.hasPrefix("["), host != "localhost"
@@ -54,21 +54,22 @@ struct AppleAuthorization: Sendable {
     }
 }
 
-/// Apple's side of one authorization.
+/// Apple's side of an authorization: records the consent and issues the credential.
 struct AppleAuthorizer: Sendable {
     let accounts: AppleAccounts
     let mint: TokenMint
     let issuer: String
     let clock: SandboxClock
 
-    /// As current tokens have it; older ones lived 600 s.
+    /// Seconds from `iat` to `exp` in current tokens; older ones lived 600 s.
     static let lifetime: Int64 = 86_400
 
+    /// The contents of `ASAuthorizationAppleIDCredential`.
     struct Credential: Sendable {
         let user: String
         let identityToken: String
         let authorizationCode: String
-        /// First authorization only, as the SDK has it: Apple tells an app these once.
+        /// This and the following members come with the first authorization only, as in the SDK.
         let email: String?
         let givenName: String?
         let familyName: String?
@@ -76,7 +77,7 @@ struct AppleAuthorizer: Sendable {
     }
 
     func authorize(_ request: AppleAuthorization) async throws -> Credential {
-        // Before anything is noted, so that a key that does not exist leaves no authorization behind.
+        // Before anything is recorded, so that a key that does not exist leaves no authorization behind.
         _ = try mint.signingKey(request.overrides)
         _ = try mint.signingKey(request.exchange.overrides)
         let now = clock.now

@@ -2,18 +2,18 @@ import JOSE
 import JSON
 import OpenSSL
 
-/// The ES256 token by which a client proves that its team let it ask.
+/// A `client_secret`: an ES256 token by which a client authenticates with a key of its team.
 enum AppleClientSecret {
-    /// Whatever address the sandbox has, and whatever issuer its tokens name.
+    /// The required `aud`, whatever the sandbox's address and the issuer of its tokens.
     static let audience = "https://appleid.apple.com"
-    /// About half a year, the longest that Apple believes a secret.
-    static let longestLife: Int64 = 15_777_000
+    /// The longest lifetime that Apple accepts, in seconds: about half a year.
+    static let maximumLifetime: Int64 = 15_777_000
 
-    /// The team whose key signed the secret, when all of it is in order.
+    /// The team whose key signed the secret, if its claims are valid too.
     ///
-    /// Apple's tolerance for clocks is not documented; this one has none: `iat` must not be ahead and `exp` must be.
+    /// Apple documents no tolerance for clocks, so there is none: `iat` must not be in the future and `exp` must be.
     ///
-    /// - Parameter teams: those that may speak for the client.
+    /// - Parameter teams: the teams whose keys may sign for the client.
     static func team(
         of text: String, clientID: String, teams: [AppleTeam], at now: Int64
     ) throws(EndpointRefusal) -> String {
@@ -37,7 +37,7 @@ enum AppleClientSecret {
                 throw refused("iat is missing or ahead")
             }
             guard let end = claims["exp"]?.date?.seconds, end > now else { throw refused("exp is missing or over") }
-            guard end - now <= longestLife else { throw refused("exp is too far ahead") }
+            guard end - now <= maximumLifetime else { throw refused("exp is too far ahead") }
             return team
         }
         throw refused("the signature does not hold")

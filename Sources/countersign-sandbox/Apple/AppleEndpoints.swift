@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// Apple's endpoints for clients that prove themselves: `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`.
+/// Apple's endpoints with client authentication: `/auth/token`, `/auth/revoke` and `/auth/usermigrationinfo`.
 ///
-/// They refuse what Apple's are documented to refuse, and in doubt they refuse: a client that passes here has made none
-/// of the mistakes that Apple's one-word errors do not tell apart. The history tells them apart.
+/// They refuse what Apple documents as refused, and refuse in doubt: a client that passes here makes none of the
+/// mistakes that Apple's one-word errors do not distinguish. The history distinguishes them.
 struct AppleEndpoints: Sendable {
     let accounts: AppleAccounts
     let mint: TokenMint
@@ -58,7 +58,7 @@ struct AppleEndpoints: Sendable {
         return .tokens(answer)
     }
 
-    /// Without an ID token, as Apple has been seen to answer, and never with a refresh token.
+    /// Answers a refresh: without an ID token, as Apple has been seen to do, and never with a refresh token.
     private func refresh(_ form: EndpointForm) throws(EndpointRefusal) -> Response {
         let now = clock.now
         let refreshToken = try required("refresh_token", form)
@@ -112,7 +112,7 @@ struct AppleEndpoints: Sendable {
         let (clientID, team) = try client(form, forMigration: true, at: now)
         let bearer = request.headers[.authorization].flatMap { $0.hasPrefix("Bearer ") ? $0.dropFirst(7) : nil }
         guard let bearer,
-            accounts.honours(migrationToken: String(bearer), clientID: clientID, team: team, at: now)
+            accounts.accepts(migrationToken: String(bearer), clientID: clientID, team: team, at: now)
         else { throw EndpointRefusal.apple(.invalidClient, "no live user.migration token of this client and team") }
 
         var answer = ClaimSet()
@@ -130,7 +130,7 @@ struct AppleEndpoints: Sendable {
         return .tokens(answer)
     }
 
-    // MARK: What all of them ask for
+    // MARK: Common to all of them
 
     private func form(of request: Request) async throws -> EndpointForm {
         guard (request.uri.query ?? "").isEmpty else {

@@ -2,15 +2,15 @@ import Hummingbird
 import JSON
 import Synchronization
 
-/// A notification that Apple is to send: the body of `POST /control/apple/events`.
+/// A notification to be sent as Apple does: the body of `POST /control/apple/events`.
 struct AppleEvent: Sendable {
-    /// How the token holds the event: as Apple sends it, or as Apple's page shows it.
+    /// The form of the claim `events`: a string as Apple sends it, or an object as Apple's page shows it.
     enum Form: String, CaseIterable, Sendable {
         case string
         case object
     }
 
-    /// Of `event_time`: as Apple sends it, or as Apple's page shows it.
+    /// The unit of `event_time`: milliseconds as Apple sends them, or seconds as Apple's page shows them.
     enum Unit: String, CaseIterable, Sendable {
         case milliseconds
         case seconds
@@ -22,16 +22,16 @@ struct AppleEvent: Sendable {
     let type: String
     let form: Form
     let unit: Unit
-    /// When it happened, if not now.
+    /// The time of the event in seconds since 1970; nil for now.
     let time: Int64?
-    /// nil for a new one.
+    /// The `jti`; nil for a new one.
     let tokenID: String?
     let overrides: TokenOverrides
-    let shipment: EventShipment
+    let delivery: DeliveryPlan
 
     static let memberNames =
         ["person", "subject", "clientId", "type", "form", "unit", "eventTime", "jti", "token"]
-        + EventShipment.memberNames
+        + DeliveryPlan.memberNames
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         clientID = try members.clientID()
@@ -44,11 +44,11 @@ struct AppleEvent: Sendable {
         time = try members.time("eventTime")
         tokenID = try members.optionalText("jti")
         overrides = try members.object("token", allowed: TokenOverrides.memberNames).map(TokenOverrides.init) ?? .none
-        shipment = try EventShipment(members)
+        delivery = try DeliveryPlan(members)
     }
 }
 
-/// Apple's side of server-to-server notifications.
+/// The sender of Apple's server-to-server notifications.
 struct AppleNotifier: Sendable {
     let accounts: AppleAccounts
     let mint: TokenMint
@@ -74,7 +74,7 @@ struct AppleNotifier: Sendable {
         claims.set("iat", .integer(period.issued))
         claims.set("exp", .integer(period.expires))
         claims.set("jti", tokenID)
-        let text = try happening(event, at: now).json
+        let text = try eventMembers(event, at: now).json
         switch event.form {
         case .string: claims.set("events", String(decoding: text, as: UTF8.self))
         case .object: claims.set("events", .json(try JSONValue(parsing: text)))
@@ -84,11 +84,11 @@ struct AppleNotifier: Sendable {
         body.set("payload", token)
         return SentEvent(
             token: token, tokenID: tokenID,
-            deliveries: try await event.shipment.deliver(body.json, type: "application/json"))
+            deliveries: try await event.delivery.deliver(body.json, type: "application/json"))
     }
 
-    /// The one event of the token, in Apple's order.
-    private func happening(_ event: AppleEvent, at now: Int64) throws(ControlRefusal) -> ClaimSet {
+    /// The members of the token's one event, in Apple's order.
+    private func eventMembers(_ event: AppleEvent, at now: Int64) throws(ControlRefusal) -> ClaimSet {
         var members = ClaimSet()
         members.set("type", event.type)
         if let person = event.person {
@@ -96,7 +96,7 @@ struct AppleNotifier: Sendable {
             members.set("sub", known.subject)
             if event.type.hasPrefix("email-") {
                 members.set("email", known.address)
-                // A text here, whatever it is in identity tokens.
+                // A string here, whatever its type in identity tokens.
                 members.set("is_private_email", "true")
             }
         } else {
@@ -109,12 +109,12 @@ struct AppleNotifier: Sendable {
 }
 
 extension AppleAccounts {
-    /// What the client's team knows of a person, whether they use the client or not.
+    /// The subject and address by which the client's team knows a person, whether or not they use the client.
     fileprivate func user(
         _ name: String, of clientID: String, at now: Int64
     ) throws(ControlRefusal) -> (subject: String, address: String?) {
         try state.withLock { state throws(ControlRefusal) in
-            guard let person = state.persons[name] else { throw Self.stranger(name) }
+            guard let person = state.persons[name] else { throw Self.personNotFound(name) }
             let subject = state.subject(of: person, in: clientID, seed: seed, at: now)
             return (subject.text, person.address(team: subject.team, seed: seed))
         }

@@ -1,20 +1,20 @@
 import JOSE
 
-/// What one authorization lets Apple's tokens say about a person.
+/// What one authorization allows Apple's tokens to state about a person.
 struct AppleIdentity: Sendable {
     let person: ApplePerson
     let clientID: String
     let nonce: String?
-    /// Of the browser's request; none for a native app.
+    /// The redirect URI of a browser's request; nil for a native app's.
     let redirectURI: String?
     /// The address, if this authorization's tokens have one.
     let email: String?
-    /// Only the first authorization of a client carries how real the person looks.
+    /// Whether it is the person's first authorization of the client; only its tokens have `real_user_status`.
     let isFirst: Bool
     let authorizedAt: Int64
     let exchange: ExchangePlan
 
-    /// The claims that the token of the app and the token of the exchange have in common, in Apple's order.
+    /// The claims common to the app's token and the exchange's, in Apple's order.
     func claims(
         issuer: String, audience: ClaimSet.Value, subject: AppleSubject, authenticatedAt: Int64,
         period: (issued: Int64, expires: Int64), hash: (name: String, of: String), seed: Seed
@@ -41,7 +41,7 @@ struct AppleIdentity: Sendable {
     }
 }
 
-/// By what a team knows a person, and, for sixty days after an app has come to it, by what the former team can be asked.
+/// A person's subject in a team and, for sixty days after an app's transfer to that team, the transfer identifier.
 struct AppleSubject: Sendable {
     let team: String
     let text: String

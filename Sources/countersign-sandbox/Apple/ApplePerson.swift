@@ -1,20 +1,20 @@
 import JOSE
 
-/// Somebody with an Apple Account.
+/// A person with an Apple Account.
 struct ApplePerson: Sendable {
-    /// What tests and developers call this person; Apple never shows it.
+    /// The name that tests and developers use for the person; no token has it.
     let name: String
     var email: String?
-    /// Chose "Hide My Email": every team sees a relay address of its own.
+    /// Whether the person chose "Hide My Email": every team sees a relay address of its own.
     var hidesEmail = false
     var emailVerified = true
-    /// An account managed by a school or company.
+    /// Whether a school or company manages the account.
     var isManaged = false
     var givenName: String?
     var familyName: String?
     /// 0 unsupported, 1 unknown, 2 likely real.
     var realUserStatus: Int64 = 2
-    /// Subjects that a test wants to choose, by team; every other team's is derived.
+    /// Subjects that a test has chosen, by team; every other team's is derived.
     var subjects: [String: String] = [:]
 
     static let memberNames = [
@@ -26,7 +26,7 @@ struct ApplePerson: Sendable {
         self.name = name
     }
 
-    /// Takes over the members that are there; the others stay as they are.
+    /// Applies the members that are present; the others stay unchanged.
     mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
         try members.change(&email, "email")
         hidesEmail = try members.flag("hidesEmail", else: hidesEmail)
@@ -46,7 +46,7 @@ struct ApplePerson: Sendable {
             + seed.digits(4, for: "apple.sub.tail", name)
     }
 
-    /// What this team may know as the person's address: the relay's, the real one or none.
+    /// The address that this team sees: the relay's, the real one or none.
     func address(team: String, seed: Seed) -> String? {
         guard hidesEmail else { return email }
         return seed.lowercase(10, for: "apple.relay", name, team) + "@privaterelay.appleid.com"

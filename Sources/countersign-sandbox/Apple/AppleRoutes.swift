@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-/// What appleid.apple.com serves, under `/apple`.
+/// The public documents of appleid.apple.com, under `/apple`: key set and discovery.
 struct AppleRoutes: Sendable {
     let keys: ProviderKeys
     let issuer: String

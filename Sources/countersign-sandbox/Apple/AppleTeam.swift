@@ -11,7 +11,7 @@ struct AppleTeam: Sendable {
     }
 
     let id: String
-    /// In the order of their registration.
+    /// Keys in the order of their registration.
     private(set) var keys: [Key] = []
 
     init(id: String) {

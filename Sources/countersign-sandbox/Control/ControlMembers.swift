@@ -1,9 +1,9 @@
 import JSON
 
-/// The members of one JSON object of a control request, read strictly: a name that nobody asks for is refused, so that
-/// a misspelt option cannot pass for one that was honoured.
+/// The members of one JSON object of a control request, read strictly: an unknown name is refused, so that a misspelt
+/// option is not silently ignored.
 struct ControlMembers {
-    /// What a request says about a value that may also be taken away.
+    /// A change to a value that can also be removed.
     enum Change<Value> {
         case unchanged
         case removed
@@ -11,7 +11,7 @@ struct ControlMembers {
     }
 
     private let members: [(name: String, value: JSONValue)]
-    /// Where the object sits in the request, for messages: "" or "token.".
+    /// The path of the object in the request, for messages: "" or "token.".
     private let prefix: String
 
     init(_ value: JSONValue, prefix: String = "", allowed: [String]) throws(ControlRefusal) {
@@ -61,8 +61,8 @@ struct ControlMembers {
         return flag
     }
 
-    func flag(_ name: String, else usual: Bool = false) throws(ControlRefusal) -> Bool {
-        try optionalFlag(name) ?? usual
+    func flag(_ name: String, else defaultValue: Bool = false) throws(ControlRefusal) -> Bool {
+        try optionalFlag(name) ?? defaultValue
     }
 
     func integer(_ name: String, in range: ClosedRange<Int64>) throws(ControlRefusal) -> Int64? {
@@ -120,7 +120,7 @@ struct ControlMembers {
         return texts
     }
 
-    /// An object whose members may be anything at all.
+    /// An object with members of any type.
     func rawObject(_ name: String) throws(ControlRefusal) -> [(name: String, value: JSONValue)] {
         guard let value = value(name) else { return [] }
         guard let members = value.members else { throw refusal(name, "an object") }
@@ -136,7 +136,7 @@ struct ControlMembers {
         try identifier("clientId")
     }
 
-    /// A client or team: visible ASCII, of which no two spellings mean the same.
+    /// A client or team id: visible ASCII, where strings that compare equal have equal bytes.
     func identifier(_ name: String) throws(ControlRefusal) -> String {
         let text = try text(name)
         guard text.utf8.count <= 255, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -145,7 +145,7 @@ struct ControlMembers {
         return text
     }
 
-    /// A person's name, which can stand in a path.
+    /// A person's name, which is safe in a path.
     func personName() throws(ControlRefusal) -> String {
         let name = try text("name")
         let punctuation = Set("._-".utf8)
@@ -159,7 +159,7 @@ struct ControlMembers {
         return name
     }
 
-    /// Applies what the request says about an optional text.
+    /// Applies the request's change, if any, to an optional text.
     func change(_ text: inout String?, _ name: String) throws(ControlRefusal) {
         switch try changedText(name) {
         case .unchanged: break
@@ -168,6 +168,6 @@ struct ControlMembers {
         }
     }
 
-    /// Present in whatever form, for a claim that is passed on as it is.
+    /// The value as it came, for a claim that is passed on unchanged.
     func raw(_ name: String) -> JSONValue? { value(name) }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-/// Why a control request was not done: a status, a word for programs and a sentence for the person who wrote it.
+/// A refused control request: a status, a code for programs and a sentence for the developer.
 struct ControlRefusal: Error, HTTPResponseError {
     let status: HTTPResponse.Status
     let code: String

@@ -69,7 +69,7 @@ struct HistoryControl: Sendable {
     }
 }
 
-/// The query of `GET /control/history`, as strict as the bodies of the other controls.
+/// The query of `GET /control/history`, read as strictly as the bodies of the other controls.
 struct HistoryQuery: Sendable {
     var filter = RequestHistory.Filter()
     var count: Int64 = 0

@@ -4,11 +4,11 @@ import JSON
 import NIOCore
 
 extension Request {
-    /// The largest control request: enough for any key set or page that a fault shall answer.
+    /// The largest control request in bytes: enough for any key set or page that a fault is to answer with.
     static let maximumControlBytes = 1 << 20
 
-    /// The body as a JSON object with these members at most; an empty body is an empty object. The content type is not
-    /// looked at, so that `curl -d` works without a header.
+    /// The body as a JSON object with these members at most; an empty body is an empty object. The content type is
+    /// ignored, so that `curl -d` works without a header.
     func members(_ allowed: [String]) async throws -> ControlMembers {
         var copy = self
         let body: ByteBuffer
@@ -62,7 +62,7 @@ extension Response {
         }
     }
 
-    /// The answer of a control request that has nothing to say.
+    /// An empty object: the answer of a control request without a result.
     static var done: Response {
         .json { writer in
             writer.beginObject()

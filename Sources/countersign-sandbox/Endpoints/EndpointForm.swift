@@ -15,7 +15,7 @@ struct EndpointForm: Sendable {
     /// Whether each reserved character was percent-encoded.
     let isFullyEncoded: Bool
 
-    /// - Parameter allowsNone: whether a request without any body may do without a content type too.
+    /// - Parameter allowsNone: whether a request without a body may also lack a content type.
     init(_ request: Request, allowsNone: Bool = false) async throws {
         var request = request
         let body = Array(try await request.collectBody(upTo: HistoryMiddleware.maximumBytes).readableBytesView)

@@ -2,13 +2,13 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-/// What the provider side answers when it refuses.
+/// An error response of the provider side.
 protocol ProviderRefusal: HTTPResponseError {
-    /// For the history alone, so that a developer learns what a provider would never tell.
+    /// The reason, for the history alone; a provider's response doesn't contain it.
     var reason: String { get }
 }
 
-/// What a token endpoint answers when it refuses (RFC 6749 §5.2).
+/// An error response of a token endpoint (RFC 6749 §5.2).
 struct EndpointRefusal: ProviderRefusal {
     enum Code: String, Sendable {
         case invalidRequest = "invalid_request"
@@ -28,12 +28,12 @@ struct EndpointRefusal: ProviderRefusal {
     let description: String?
     let reason: String
 
-    /// Apple's: always 400, and nothing but the code.
+    /// Apple's response: always 400, and nothing but the code.
     static func apple(_ code: Code, _ reason: String) -> EndpointRefusal {
         EndpointRefusal(status: .badRequest, code: code, description: nil, reason: reason)
     }
 
-    /// Google's: 401 when it is the client that is not believed, else 400, and a sentence.
+    /// Google's response: 401 when the client is not authenticated or authorized, else 400, and a sentence.
     static func google(_ code: Code, _ description: String, _ reason: String? = nil) -> EndpointRefusal {
         let status: HTTPResponse.Status =
             switch code {
@@ -56,7 +56,7 @@ struct EndpointRefusal: ProviderRefusal {
 }
 
 extension Response {
-    /// An answer with tokens in it, which nobody may keep (RFC 6749 §5.1).
+    /// A response with tokens, which must not be cached (RFC 6749 §5.1).
     static func tokens(_ answer: ClaimSet) -> Response {
         var response = Response.json(document: answer.json)
         response.headers[.cacheControl] = "no-store"

@@ -3,18 +3,18 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A receiver of events on this machine. No other is sent anything: a stand-in has nothing to tell the world.
+/// A receiver of events on this machine. Nothing is sent to any other machine.
 struct LoopbackTarget: Sendable {
-    /// What the receiver said.
+    /// The receiver's response.
     struct Answer: Sendable {
         let status: Int
         let body: [UInt8]
     }
 
     enum Failure: String, Error {
-        /// Nobody listens.
+        /// No connection could be established.
         case connect
-        /// The connection ended, or thirty seconds did, before there was an answer.
+        /// The connection was closed, or thirty seconds passed, before there was a response.
         case noAnswer = "no_answer"
     }
 
@@ -47,16 +47,16 @@ struct LoopbackTarget: Sendable {
         }
     }
 
-    private typealias Exchange = NIOAsyncChannel<NIOHTTPClientResponseFull, HTTPClientRequestPart>
+    private typealias Connection = NIOAsyncChannel<NIOHTTPClientResponseFull, HTTPClientRequestPart>
 
     func post(_ body: [UInt8], type: String) async throws(Failure) -> Answer {
-        let exchange = try await connection()
-        let patience = exchange.channel.eventLoop.scheduleTask(in: .seconds(30)) {
-            exchange.channel.close(promise: nil)
+        let connection = try await connect()
+        let timeout = connection.channel.eventLoop.scheduleTask(in: .seconds(30)) {
+            connection.channel.close(promise: nil)
         }
-        defer { patience.cancel() }
+        defer { timeout.cancel() }
         do {
-            return try await exchange.executeThenClose { inbound, outbound in
+            return try await connection.executeThenClose { inbound, outbound in
                 let headers: HTTPHeaders = [
                     "Host": "\(host.contains(":") ? "[\(host)]" : host):\(port)", "Content-Type": type,
                     "Content-Length": String(body.count), "Connection": "close",
@@ -76,7 +76,7 @@ struct LoopbackTarget: Sendable {
         }
     }
 
-    private func connection() async throws(Failure) -> Exchange {
+    private func connect() async throws(Failure) -> Connection {
         do {
             return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .connectTimeout(.seconds(5))
@@ -86,7 +86,7 @@ struct LoopbackTarget: Sendable {
                         try pipeline.addHTTPClientHandlers()
                         try pipeline.addHandler(
                             NIOHTTPClientResponseAggregator(maxContentLength: Self.maximumAnswerBytes))
-                        return try Exchange(wrappingChannelSynchronously: channel)
+                        return try Connection(wrappingChannelSynchronously: channel)
                     }
                 }
         } catch {

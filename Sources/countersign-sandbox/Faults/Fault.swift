@@ -1,23 +1,23 @@
 import HTTPTypes
 
-/// What shall go wrong with the requests to one path.
+/// A fault: an effect on the requests to one path.
 struct Fault: Sendable {
     enum Effect: Sendable {
         /// Nothing but the delay.
         case none
-        /// This answer in place of the real one.
+        /// This response in place of the real one.
         case answer(status: Int, headers: [(name: String, value: String)], body: [UInt8])
         /// A redirect, which a server-to-server client must not follow.
         case redirect(status: Int, location: String)
-        /// A body of so many bytes of JSON white space.
+        /// A body of `bytes` bytes of JSON white space.
         case oversized(bytes: Int)
-        /// The real head with the whole length, half of the body, then the end of the connection.
+        /// The real head with the whole length, half of the body, then the connection is closed.
         case truncated
-        /// The same, but ended by a reset.
-        case torn
-        /// The real answer, so many bytes a second.
+        /// The same, but the connection is reset.
+        case resetMidBody
+        /// The real response at this rate.
         case slow(bytesPerSecond: Int)
-        /// No answer, for as long as a client may wait.
+        /// No response for longer than any client waits.
         case hang
         /// The connection is reset.
         case reset
@@ -31,11 +31,11 @@ struct Fault: Sendable {
         case redirect
         case oversized
         case truncated
-        case torn
+        case resetMidBody = "torn"
         case slow
         case hang
         case reset
-        /// A reset that comes afterwards, under a name of its own because so much depends on it.
+        /// A reset after the request was processed; it has its own name because retries must survive this case.
         case lost
     }
 
@@ -44,13 +44,13 @@ struct Fault: Sendable {
     let path: String
     let method: String?
     let delay: Duration
-    /// The request is done as ever, and only its answer meets the fault. Without this nothing is done, except where the
-    /// client gets the real answer or a part of it.
+    /// Whether the request is processed as usual and only its response meets the fault. Otherwise the request is not
+    /// processed, except where the client gets the real response or a part of it.
     let comesAfterwards: Bool
-    /// Requests that it will still hit; nil until cleared.
+    /// Requests that it will still hit; nil: all, until it is cleared.
     var remaining: Int?
 
-    static let page = """
+    static let htmlPage = """
         <!DOCTYPE html>
         <html><head><title>Sorry</title></head><body><h1>We will be back soon.</h1></body></html>
 
@@ -80,52 +80,52 @@ struct Fault: Sendable {
     ]
 
     private static func effect(_ name: Name, _ members: ControlMembers) throws(ControlRefusal) -> Effect {
-        func only(_ own: String...) throws(ControlRefusal) {
+        func allowOnly(_ own: String...) throws(ControlRefusal) {
             for member in members.names where !common.contains(member) && !own.contains(member) {
                 throw .invalid("\(member) has no meaning for the effect \(name.rawValue).")
             }
         }
         switch name {
         case .delay:
-            try only("afterwards")
+            try allowOnly("afterwards")
             return .none
         case .status:
-            try only("afterwards", "status", "headers", "body")
+            try allowOnly("afterwards", "status", "headers", "body")
             guard let status = try members.integer("status", in: 200...599) else {
                 throw .invalid("status is missing.")
             }
             let body = try members.optionalText("body") ?? ""
             return .answer(status: Int(status), headers: try headers(members), body: Array(body.utf8))
         case .html:
-            try only("afterwards", "status", "headers", "body")
+            try allowOnly("afterwards", "status", "headers", "body")
             let status = try members.integer("status", in: 200...599) ?? 200
-            let body = try members.optionalText("body") ?? page
+            let body = try members.optionalText("body") ?? htmlPage
             let headers = [("Content-Type", "text/html;charset=UTF-8")] + (try headers(members))
             return .answer(status: Int(status), headers: headers, body: Array(body.utf8))
         case .redirect:
-            try only("afterwards", "status", "location")
+            try allowOnly("afterwards", "status", "location")
             let status = try members.integer("status", in: 300...399) ?? 302
             return .redirect(status: Int(status), location: try members.text("location"))
         case .oversized:
-            try only("afterwards", "bytes")
+            try allowOnly("afterwards", "bytes")
             return .oversized(bytes: Int(try members.integer("bytes", in: 1...1_000_000_000) ?? 1_048_576))
         case .truncated:
-            try only()
+            try allowOnly()
             return .truncated
         case .slow:
-            try only("bytesPerSecond")
+            try allowOnly("bytesPerSecond")
             return .slow(bytesPerSecond: Int(try members.integer("bytesPerSecond", in: 1...1000) ?? 1))
-        case .torn:
-            try only()
-            return .torn
+        case .resetMidBody:
+            try allowOnly()
+            return .resetMidBody
         case .hang:
-            try only("afterwards")
+            try allowOnly("afterwards")
             return .hang
         case .reset:
-            try only("afterwards")
+            try allowOnly("afterwards")
             return .reset
         case .lost:
-            try only()
+            try allowOnly()
             return .reset
         }
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Lets a request to the provider side meet the fault that is set for it.
+/// Middleware that applies the fault that is set for a request to the provider side.
 struct FaultMiddleware: RouterMiddleware {
     let plan: FaultPlan
     let history: RequestHistory
@@ -13,7 +13,7 @@ struct FaultMiddleware: RouterMiddleware {
         next: (Request, SandboxContext) async throws -> Response
     ) async throws -> Response {
         guard let entry = context.historyEntry,
-            let fault = plan.strike(method: request.method.rawValue, path: request.uri.path)
+            let fault = plan.nextFault(method: request.method.rawValue, path: request.uri.path)
         else { return try await next(request, context) }
         history.note(fault: fault.name.rawValue, in: entry)
         let done = fault.comesAfterwards ? try await next(request, context) : nil
@@ -30,24 +30,24 @@ struct FaultMiddleware: RouterMiddleware {
             return Self.answer(200, [("Content-Type", "application/json;charset=UTF-8")], Self.blank(bytes))
         case .truncated:
             return try await next(request, context).altered { writer, length in
-                CutOff(parent: writer, remaining: length / 2) { ConnectionReset() }
+                TruncatingWriter(parent: writer, remaining: length / 2) { ConnectionReset() }
             }
-        case .torn:
+        case .resetMidBody:
             return try await next(request, context).altered { writer, length in
-                CutOff(parent: writer, remaining: length / 2) { try await context.reset() }
+                TruncatingWriter(parent: writer, remaining: length / 2) { try await context.reset() }
             }
         case .slow(let rate):
-            return try await next(request, context).altered { writer, _ in Trickle(parent: writer, rate: rate) }
+            return try await next(request, context).altered { writer, _ in ThrottledWriter(parent: writer, rate: rate) }
         case .hang:
-            try await Task.sleep(for: Self.patience)
+            try await Task.sleep(for: Self.hangDuration)
             throw try await context.reset()
         case .reset:
             throw try await context.reset()
         }
     }
 
-    /// No client of ours waits for longer.
-    private static let patience: Duration = .seconds(600)
+    /// Longer than any of our clients waits.
+    private static let hangDuration: Duration = .seconds(600)
 
     private static func answer(
         _ status: Int, _ headers: [(name: String, value: String)], _ body: ResponseBody
@@ -73,11 +73,12 @@ struct FaultMiddleware: RouterMiddleware {
     }
 }
 
-/// The connection is gone; there is nobody to answer.
+/// The connection was closed by a fault, so no response can be sent.
 struct ConnectionReset: Error {}
 
 extension SandboxContext {
-    /// Ends the connection with RST instead of FIN: with no lingering, the kernel drops what it has (socket(7)).
+    /// Ends the connection with RST instead of FIN: with a linger time of zero, the kernel discards unsent data
+    /// (socket(7)).
     func reset() async throws -> ConnectionReset {
         if let socket = channel as? any SocketOptionProvider {
             try await socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
@@ -88,7 +89,7 @@ extension SandboxContext {
 }
 
 extension Response {
-    /// The same answer, with the length that it announces, through another writer.
+    /// The same response with the same announced length, its body written through another writer.
     fileprivate func altered(
         _ alter: @escaping @Sendable (any ResponseBodyWriter, Int) -> any ResponseBodyWriter
     ) -> Response {
@@ -102,8 +103,8 @@ extension Response {
     }
 }
 
-/// Passes on so many bytes, then ends the connection.
-private struct CutOff: ResponseBodyWriter {
+/// A body writer that passes on `remaining` bytes, then ends the connection.
+private struct TruncatingWriter: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
     var remaining: Int
     let end: @Sendable () async throws -> ConnectionReset
@@ -120,8 +121,8 @@ private struct CutOff: ResponseBodyWriter {
     }
 }
 
-/// Passes on so many bytes a second, one by one.
-private struct Trickle: ResponseBodyWriter {
+/// A body writer that passes on `rate` bytes a second, one by one.
+private struct ThrottledWriter: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
     let rate: Int
 

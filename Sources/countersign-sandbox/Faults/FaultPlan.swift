@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The faults that are set. The oldest one that matches a request acts; a counted one goes when it is used up.
+/// The faults that are set. The oldest one that matches a request applies; one with a count is removed when it is used
+/// up.
 final class FaultPlan: Sendable {
     struct Entry: Sendable {
         let id: Int64
@@ -27,7 +28,7 @@ final class FaultPlan: Sendable {
     }
 
     /// The fault that this request meets, counted as a hit.
-    func strike(method: String, path: String) -> Fault? {
+    func nextFault(method: String, path: String) -> Fault? {
         state.withLock { state in
             guard let index = state.entries.firstIndex(where: { $0.fault.matches(method: method, path: path) }) else {
                 return nil

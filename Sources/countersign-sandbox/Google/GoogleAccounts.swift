@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What Google knows: persons, server clients, and who has consented to what.
+/// Google's state: persons, server clients, consents and grants.
 final class GoogleAccounts: Sendable {
     typealias Ledger = AuthorizationLedger<GoogleIdentity>
 
@@ -35,7 +35,7 @@ final class GoogleAccounts: Sendable {
     }
 
     func person(_ name: String) throws(ControlRefusal) -> GooglePerson {
-        guard let person = state.withLock({ $0.persons[name] }) else { throw Self.stranger(name) }
+        guard let person = state.withLock({ $0.persons[name] }) else { throw Self.personNotFound(name) }
         return person
     }
 
@@ -50,7 +50,7 @@ final class GoogleAccounts: Sendable {
         return (updated, known == nil)
     }
 
-    static func stranger(_ name: String) -> ControlRefusal {
+    static func personNotFound(_ name: String) -> ControlRefusal {
         .notFound("There is no Google person \(name); POST /control/google/persons makes one.")
     }
 

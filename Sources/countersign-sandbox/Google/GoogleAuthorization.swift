@@ -1,6 +1,6 @@
 import JSON
 
-/// What an app asks Google for, and what `GIDSignInResult` or the Credential Manager would bring it.
+/// An app's authorization request: the body of `POST /control/google/authorize`.
 struct GoogleAuthorization: Sendable {
     enum Scope: String, CaseIterable, Sendable {
         case email
@@ -15,10 +15,10 @@ struct GoogleAuthorization: Sendable {
     /// The app's own client; nil leaves the claim out.
     var authorizedParty: String?
     var nonce: String?
-    /// Any JSON in the place of the client id.
+    /// Any JSON value for `aud` in place of the client id.
     var audience: JSONValue?
     var scopes: Set<Scope> = Set(Scope.allCases)
-    /// The person is asked again, so that the exchange brings a refresh token although there is one.
+    /// Whether consent is asked for again, so that the exchange brings a refresh token although there is one.
     var forcesConsent = false
     var overrides = TokenOverrides.none
     var exchange = ExchangePlan.none
@@ -47,16 +47,17 @@ struct GoogleAuthorization: Sendable {
     }
 }
 
-/// Google's side of one authorization.
+/// Google's side of an authorization: records the consent and issues the result.
 struct GoogleAuthorizer: Sendable {
     let accounts: GoogleAccounts
     let mint: TokenMint
     let issuer: String
     let clock: SandboxClock
 
-    /// One hour, as Sign in with Google documents it.
+    /// Seconds from `iat` to `exp`: one hour, as Sign in with Google documents it.
     static let lifetime: Int64 = 3600
 
+    /// What `GIDSignInResult` or the Credential Manager returns.
     struct Result: Sendable {
         let userID: String
         let idToken: String
@@ -67,7 +68,7 @@ struct GoogleAuthorizer: Sendable {
     }
 
     func authorize(_ request: GoogleAuthorization) async throws -> Result {
-        // Before anything is noted, so that a key that does not exist leaves no authorization behind.
+        // Before anything is recorded, so that a key that does not exist leaves no authorization behind.
         _ = try mint.signingKey(request.overrides)
         _ = try mint.signingKey(request.exchange.overrides)
         let now = clock.now

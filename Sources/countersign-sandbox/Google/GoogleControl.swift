@@ -60,7 +60,7 @@ struct GoogleControl: Sendable {
         }
     }
 
-    /// Without the secret, as Google's console shows it once.
+    /// Without the secret, which Google's console shows only once.
     private func write(_ client: GoogleAccounts.Client, _ writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("clientId", client.id)

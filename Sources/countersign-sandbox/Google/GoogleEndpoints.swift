@@ -58,7 +58,7 @@ struct GoogleEndpoints: Sendable {
         return .tokens(answer)
     }
 
-    /// The client whose secret came, in the body or as Basic, but not both (RFC 6749 §2.3).
+    /// Authenticates the client by its secret, in the body or as Basic, but not both (RFC 6749 §2.3).
     private func client(_ form: EndpointForm, _ authorization: String?) throws(EndpointRefusal) -> String {
         let clientID: String
         let secret: String
@@ -75,7 +75,7 @@ struct GoogleEndpoints: Sendable {
             (clientID, secret) = basic
         } else {
             clientID = try required("client_id", form)
-            // Without one it is a public client, which these are not.
+            // Without a secret it would be a public client, which these are not.
             guard let text = form["client_secret"] else {
                 throw .google(.invalidRequest, "client_secret is missing.")
             }
@@ -98,7 +98,7 @@ struct GoogleEndpoints: Sendable {
 
     // MARK: /revoke
 
-    /// Google's own example has the token in the query, so both places will do, but not together.
+    /// Takes the token from the body or, as in Google's own example, from the query, but not from both.
     private func revoke(_ request: Request) async throws -> Response {
         let form = try await form(of: request, allowsNone: true)
         let query = FormFields(Array((request.uri.query ?? "").utf8))?.fields.filter { $0.name == "token" } ?? []
@@ -113,7 +113,7 @@ struct GoogleEndpoints: Sendable {
         return .tokens(ClaimSet())
     }
 
-    // MARK: What both ask for
+    // MARK: Common to both
 
     private func form(of request: Request, allowsNone: Bool = false) async throws -> EndpointForm {
         do {

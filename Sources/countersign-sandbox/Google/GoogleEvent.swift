@@ -4,14 +4,14 @@ import JSON
 import OpenSSL
 import Synchronization
 
-/// A security event that Google is to send: the body of `POST /control/google/events`.
+/// A security event to be sent as Google does: the body of `POST /control/google/events`.
 struct GoogleEvent: Sendable {
     enum SubjectType: String, CaseIterable, Sendable {
         case issuerAndSubject = "iss-sub"
         case idTokenClaims = "id_token_claims"
     }
 
-    /// How a refresh token is named to somebody who may have it.
+    /// The form in which an event names a refresh token to its holder.
     enum Identifier: String, CaseIterable, Sendable {
         /// Its first sixteen characters.
         case prefix
@@ -26,13 +26,13 @@ struct GoogleEvent: Sendable {
     }
 
     enum Subject: Sendable {
-        /// The event names nobody.
+        /// The event has no subject.
         case none
         case person(String)
         case subject(String)
-        /// Of a person for the event's client, the last that was issued.
+        /// The refresh token that was issued last to a person for the event's client.
         case tokenOf(person: String, Identifier)
-        /// The token, or its fingerprint as the listing of authorizations has it.
+        /// This refresh token, or the one with this fingerprint in the listing of authorizations.
         case token(String, Identifier)
     }
 
@@ -43,18 +43,18 @@ struct GoogleEvent: Sendable {
     let reason: String?
     let state: String?
     let hasTrailingSlash: Bool
-    /// When it happened, if not now: the token's `iat`.
+    /// The time of the event, which is the token's `iat`, in seconds since 1970; nil for now.
     let time: Int64?
-    /// nil for a new one.
+    /// The `jti`; nil for a new one.
     let tokenID: String?
     let overrides: TokenOverrides
-    let shipment: EventShipment
+    let delivery: DeliveryPlan
 
     static let memberNames =
         [
             "person", "subject", "refreshToken", "identifier", "subjectType", "clientId", "type", "reason", "state",
             "trailingSlash", "eventTime", "jti", "token",
-        ] + EventShipment.memberNames
+        ] + DeliveryPlan.memberNames
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         clientID = try members.clientID()
@@ -67,7 +67,7 @@ struct GoogleEvent: Sendable {
         time = try members.time("eventTime")
         tokenID = try members.optionalText("jti")
         overrides = try members.object("token", allowed: TokenOverrides.memberNames).map(TokenOverrides.init) ?? .none
-        shipment = try EventShipment(members)
+        delivery = try DeliveryPlan(members)
     }
 
     private static func subject(_ members: ControlMembers) throws(ControlRefusal) -> Subject {
@@ -107,7 +107,7 @@ enum GoogleEventType {
     }
 }
 
-/// Google's side of Cross-Account Protection: makes the tokens, and posts them.
+/// The sender of Google's Cross-Account Protection events: mints the tokens and posts them.
 struct GoogleNotifier: Sendable {
     let accounts: GoogleAccounts
     let mint: TokenMint
@@ -128,10 +128,10 @@ struct GoogleNotifier: Sendable {
         members.set("state", event.state)
         return try await send(
             event.type, members, issuer: issuer, audience: .string(event.clientID), at: event.time,
-            tokenID: event.tokenID, overrides: event.overrides, by: event.shipment)
+            tokenID: event.tokenID, overrides: event.overrides, by: event.delivery)
     }
 
-    /// Tells the stream's receiver that it is one.
+    /// Sends a verification event to the stream's receiver.
     ///
     /// - Parameter clientIDs: at least one.
     func verify(
@@ -142,13 +142,13 @@ struct GoogleNotifier: Sendable {
         let sent = try await send(
             GoogleEventType.verification, members, issuer: issuer + "/",
             audience: try Self.audience(clientIDs), at: nil, tokenID: nil, overrides: .none,
-            by: EventShipment(to: target))
+            by: DeliveryPlan(to: target))
         return sent.deliveries.first
     }
 
     private func send(
         _ type: String, _ event: ClaimSet, issuer: String, audience: ClaimSet.Value, at time: Int64?,
-        tokenID: String?, overrides: TokenOverrides, by shipment: EventShipment
+        tokenID: String?, overrides: TokenOverrides, by plan: DeliveryPlan
     ) async throws -> SentEvent {
         let tokenID = tokenID ?? accounts.newTokenID()
         var events = ClaimSet()
@@ -156,14 +156,14 @@ struct GoogleNotifier: Sendable {
         var claims = ClaimSet()
         claims.set("iss", issuer)
         claims.set("aud", audience)
-        // It does not expire: what has happened has happened.
+        // No `exp`: an event does not become untrue (RFC 8417 §2.2).
         claims.set("iat", .integer(overrides.period(at: time ?? clock.now, lifetime: 0).issued))
         claims.set("jti", tokenID)
         claims.set("events", .json(try JSONValue(parsing: events.json)))
         let token = try await mint.mint(claims, overrides: overrides)
         return SentEvent(
             token: token, tokenID: tokenID,
-            deliveries: try await shipment.deliver(Array(token.utf8), type: "application/secevent+jwt"))
+            deliveries: try await plan.deliver(Array(token.utf8), type: "application/secevent+jwt"))
     }
 
     private static func audience(_ clientIDs: [String]) throws -> ClaimSet.Value {
@@ -214,16 +214,16 @@ extension GoogleAccounts {
         }
     }
 
-    /// Whatever has become of it: the event may tell of just that.
+    /// The refresh token that was issued last, live or dead: the event may announce its end.
     fileprivate func lastRefreshToken(of person: String, clientID: String) throws(ControlRefusal) -> String {
-        let tie = Ledger.Tie(person: person, clientID: clientID)
-        guard let grant = state.withLock({ $0.ledger.records[tie]?.grants.last }) else {
+        let pair = Ledger.Pair(person: person, clientID: clientID)
+        guard let grant = state.withLock({ $0.ledger.records[pair]?.grants.last }) else {
             throw .notFound("\(person) has never had a refresh token of \(clientID).")
         }
         return grant.refreshToken
     }
 
-    /// The token that has this fingerprint; any other text is a token itself, one of Google's or not.
+    /// The token with this fingerprint; any other text is a token itself, known or not.
     fileprivate func refreshToken(_ text: String) throws(ControlRefusal) -> String {
         guard text.hasPrefix("sha256:") else { return text }
         let token = state.withLock { state in

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What Google's RISC API keeps of the project: who may manage its event stream, and the stream.
+/// The project's state in Google's RISC API: the service accounts that may manage its event stream, and the stream.
 final class GoogleEventStream: Sendable {
     struct Configuration: Sendable {
         let url: String
@@ -9,10 +9,11 @@ final class GoogleEventStream: Sendable {
         var isEnabled = true
     }
 
-    /// A verification that was asked for, and what came of it.
+    /// A requested verification and its result.
     struct Verification: Sendable {
         let state: String?
-        /// nil while it is under way, and for ever when the stream does not ask for it, is disabled or leads elsewhere.
+        /// nil until it is delivered, and for good if the stream does not request such events, is disabled or has the
+        /// URL of another machine.
         var delivery: EventDelivery?
     }
 
@@ -45,7 +46,7 @@ final class GoogleEventStream: Sendable {
         }
     }
 
-    /// Of the OAuth consent screen; their subdomains too.
+    /// The domains of the OAuth consent screen; their subdomains are authorized too.
     var authorizedDomains: [String] {
         get { state.withLock { $0.domains } }
         set { state.withLock { $0.domains = newValue } }
@@ -60,7 +61,7 @@ final class GoogleEventStream: Sendable {
 
     var verifications: [Verification] { state.withLock { $0.verifications } }
 
-    /// A type that Google does not know is dropped without a word.
+    /// Registers the stream. Types that Google does not know are silently dropped.
     func configure(url: String, eventTypes: [String]) throws(StreamRefusal) {
         let known = eventTypes.filter(GoogleEventType.known.contains)
         try state.withLock { state throws(StreamRefusal) in
@@ -72,7 +73,8 @@ final class GoogleEventStream: Sendable {
         }
     }
 
-    /// Plain http only to this machine, for there a test or a developer listens.
+    /// Whether events may be sent to this URL: https on an authorized domain, or plain http on this machine, where
+    /// tests and developers listen.
     private static func mayReceive(_ url: String, domains: [String]) -> Bool {
         if LoopbackTarget(url) != nil { return true }
         guard let parts = URLComponents(string: url), parts.scheme == "https", let host = parts.host?.lowercased()
@@ -87,13 +89,14 @@ final class GoogleEventStream: Sendable {
         }
     }
 
-    /// Notes that it was asked for; where it goes to, if anywhere, and the number by which its outcome is added.
+    /// Records that a verification was requested. Returns the number by which its result is added, and the address it
+    /// is sent to, if any.
     func beginVerification(_ text: String?) throws(StreamRefusal) -> (number: Int, target: LoopbackTarget?) {
         try state.withLock { state throws(StreamRefusal) in
             guard let configuration = state.configuration else { throw .noStream }
             state.verifications.append(Verification(state: text))
-            let goes = configuration.isEnabled && configuration.eventTypes.contains(GoogleEventType.verification)
-            return (state.verifications.count - 1, goes ? LoopbackTarget(configuration.url) : nil)
+            let isSent = configuration.isEnabled && configuration.eventTypes.contains(GoogleEventType.verification)
+            return (state.verifications.count - 1, isSent ? LoopbackTarget(configuration.url) : nil)
         }
     }
 

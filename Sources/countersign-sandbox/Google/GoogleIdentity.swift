@@ -1,9 +1,9 @@
 import JOSE
 
-/// What one authorization lets Google's tokens say about a person.
+/// What one authorization allows Google's tokens to state about a person.
 struct GoogleIdentity: Sendable {
     let person: GooglePerson
-    /// To which the code belongs.
+    /// The client that the code belongs to.
     let serverClientID: String
     let nonce: String?
     let scopes: Set<GoogleAuthorization.Scope>
@@ -21,7 +21,7 @@ struct GoogleIdentity: Sendable {
         return names.joined(separator: " ")
     }
 
-    /// The claims that the token of the app and the tokens of the server have in common, in Google's order.
+    /// The claims common to the app's token and the server's tokens, in Google's order.
     func claims(
         issuer: String, audience: ClaimSet.Value, authorizedParty: String?, nonce: String?, accessToken: String,
         period: (issued: Int64, expires: Int64), seed: Seed

@@ -1,8 +1,8 @@
 import JOSE
 
-/// Somebody with a Google Account.
+/// A person with a Google Account.
 struct GooglePerson: Sendable {
-    /// What tests and developers call this person; Google never shows it.
+    /// The name that tests and developers use for the person; no token has it.
     let name: String
     var email: String?
     var emailVerified = true
@@ -11,7 +11,7 @@ struct GooglePerson: Sendable {
     var givenName: String?
     var familyName: String?
     var picture: String?
-    /// A subject that a test wants to choose; else it is derived.
+    /// The subject that a test has chosen; nil derives one.
     var chosenSubject: String?
 
     static let memberNames = [
@@ -22,7 +22,7 @@ struct GooglePerson: Sendable {
         self.name = name
     }
 
-    /// Takes over the members that are there; the others stay as they are.
+    /// Applies the members that are present; the others stay unchanged.
     mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
         try members.change(&email, "email")
         emailVerified = try members.flag("emailVerified", else: emailVerified)

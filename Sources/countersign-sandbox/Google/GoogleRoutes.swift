@@ -1,7 +1,7 @@
 import Hummingbird
 import JSON
 
-/// What accounts.google.com, www.googleapis.com and oauth2.googleapis.com serve, under `/google`.
+/// The public documents of accounts.google.com and www.googleapis.com, under `/google`: key set and configurations.
 struct GoogleRoutes: Sendable {
     let keys: ProviderKeys
     let issuer: String
@@ -16,7 +16,7 @@ struct GoogleRoutes: Sendable {
         group.get(".well-known/risc-configuration") { request, _ in
             Response.json { writer in
                 writer.beginObject()
-                // With the slash, as the tokens have it.
+                // With the slash at the end, as in the tokens.
                 writer.member("issuer", issuer + "/")
                 writer.member("jwks_uri", request.origin + "/google/oauth2/v3/certs")
                 writer.member("delivery_methods_supported", [GoogleStreamEndpoints.deliveryMethod])

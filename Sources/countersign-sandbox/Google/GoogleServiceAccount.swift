@@ -3,22 +3,22 @@ import JSON
 import OpenSSL
 import Primitives
 
-/// An account of the project that signs its own way into Google's API.
+/// A service account of the project, which authenticates to Google's API by tokens that it signs itself.
 struct GoogleServiceAccount: Sendable {
     let email: String
-    /// By their ids.
+    /// Public keys by key id.
     var keys: [String: PublicKey] = [:]
-    /// `roles/riscconfigs.admin`.
+    /// Whether it has `roles/riscconfigs.admin`.
     var hasRole = true
 
-    /// Of every bearer for the API, whatever address the sandbox has.
+    /// The `aud` required of every bearer, whatever the sandbox's address.
     static let audience = "https://risc.googleapis.com/google.identity.risc.v1beta.RiscManagementService"
-    /// Seconds from `iat` to `exp`, no more and no fewer.
+    /// Seconds from `iat` to `exp`, exactly.
     static let lifetime: Int64 = 3600
 
-    /// The account whose bearer this is: an RS256 token that it made for itself.
+    /// The account that signed this bearer, an RS256 token.
     ///
-    /// Google's tolerance for clocks is not documented; this one has none: `iat` must not be ahead and `exp` must be.
+    /// Google documents no tolerance for clocks, so there is none: `iat` must not be in the future and `exp` must be.
     static func account(
         of authorization: String?, among accounts: [GoogleServiceAccount], at now: Int64
     ) throws(StreamRefusal) -> GoogleServiceAccount {

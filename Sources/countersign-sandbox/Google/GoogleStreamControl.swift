@@ -1,7 +1,7 @@
 import Hummingbird
 import JSON
 
-/// The controls of Google's project: its service accounts, its domains, and a look at its event stream.
+/// The controls of Google's project: its service accounts, its domains, and the state of its event stream.
 struct GoogleStreamControl: Sendable {
     let stream: GoogleEventStream
 

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-/// The RISC API of risc.googleapis.com, which manages where a project's security events go.
+/// The RISC API of risc.googleapis.com, which configures the delivery of a project's security events.
 struct GoogleStreamEndpoints: Sendable {
     let stream: GoogleEventStream
     let accounts: GoogleAccounts
@@ -81,7 +81,7 @@ struct GoogleStreamEndpoints: Sendable {
         return Response.done
     }
 
-    /// Of the project: an event is for all of them.
+    /// The project's clients, which are the audience of a verification.
     private var clientIDs: [String] { accounts.clients.filter { !$0.isDeleted }.map(\.id) }
 
     private static func isEnabled(_ members: ControlMembers) throws(ControlRefusal) -> Bool {
@@ -116,7 +116,7 @@ struct GoogleStreamEndpoints: Sendable {
         }
     }
 
-    /// What a control request would be refused for, said as Google says it.
+    /// Runs `body`; a refusal is thrown in the form of Google's.
     private func refusing<Value>(_ body: () throws(ControlRefusal) -> Value) throws(StreamRefusal) -> Value {
         do {
             return try body()

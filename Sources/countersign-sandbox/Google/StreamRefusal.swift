@@ -2,29 +2,29 @@ import HTTPTypes
 import Hummingbird
 import JSON
 
-/// What Google's RISC API answers when it refuses, in the form of Google's APIs.
+/// An error response of Google's RISC API, in the form of Google's APIs.
 struct StreamRefusal: ProviderRefusal {
     let status: HTTPResponse.Status
-    let word: String
+    let statusName: String
     let message: String
     let reason: String
 
     static func unauthenticated(_ reason: String) -> StreamRefusal {
         StreamRefusal(
-            status: .unauthorized, word: "UNAUTHENTICATED",
+            status: .unauthorized, statusName: "UNAUTHENTICATED",
             message: "Request had invalid authentication credentials.", reason: "bearer: " + reason)
     }
 
     static func forbidden(_ message: String) -> StreamRefusal {
-        StreamRefusal(status: .forbidden, word: "PERMISSION_DENIED", message: message, reason: message)
+        StreamRefusal(status: .forbidden, statusName: "PERMISSION_DENIED", message: message, reason: message)
     }
 
     static func invalid(_ message: String) -> StreamRefusal {
-        StreamRefusal(status: .badRequest, word: "INVALID_ARGUMENT", message: message, reason: message)
+        StreamRefusal(status: .badRequest, statusName: "INVALID_ARGUMENT", message: message, reason: message)
     }
 
     static let noStream = StreamRefusal(
-        status: .notFound, word: "NOT_FOUND", message: "The project has no stream.", reason: "no stream")
+        status: .notFound, statusName: "NOT_FOUND", message: "The project has no stream.", reason: "no stream")
 
     func response(from request: Request, context: some RequestContext) -> Response {
         var response = Response.json(status) { writer in
@@ -33,7 +33,7 @@ struct StreamRefusal: ProviderRefusal {
             writer.beginObject()
             writer.member("code", status.code)
             writer.member("message", message)
-            writer.member("status", word)
+            writer.member("status", statusName)
             writer.endObject()
             writer.endObject()
         }

@@ -1,24 +1,24 @@
-/// Who has authorized which client, and what came of it: codes, refresh tokens and access tokens. `Identity` is what an
-/// authorization lets the tokens say.
+/// The consents of persons to clients, with the codes, refresh tokens and access tokens issued for them. `Identity` is
+/// what an authorization allows the tokens to state.
 struct AuthorizationLedger<Identity: Sendable>: Sendable {
-    /// A person and a client. What ends, ends for the two together.
-    struct Tie: Hashable, Sendable {
+    /// A person and a client: the key of a record, which begins and ends for the two together.
+    struct Pair: Hashable, Sendable {
         let person: String
         let clientID: String
     }
 
     struct Record: Sendable {
         fileprivate(set) var isConsented = false
-        /// In the order of their issue, the dead ones too.
+        /// Refresh tokens in the order of their issue, dead ones included.
         fileprivate(set) var grants: [Grant] = []
-        /// Of the last authorization.
+        /// The identity of the last authorization.
         fileprivate(set) var identity: Identity?
         fileprivate var openCodes: Set<String> = []
-        /// When each ends.
+        /// The end of each token, in seconds since 1970.
         fileprivate var accessTokens: [String: Int64] = [:]
     }
 
-    /// Why a code is worth nothing.
+    /// Why a code is not accepted. The history's reasons contain the names of the cases.
     enum CodeFault: Error {
         case unknown
         case foreign
@@ -28,7 +28,7 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
         case expired
     }
 
-    /// A token that this provider has issued, whatever has become of it.
+    /// A token that this provider has issued, live or dead.
     struct Token: Sendable {
         enum Kind: String, Sendable {
             case refresh = "refresh_token"
@@ -36,74 +36,74 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
         }
 
         let kind: Kind
-        let tie: Tie
+        let pair: Pair
         let isLive: Bool
     }
 
     private struct Code: Sendable {
-        let tie: Tie
+        let pair: Pair
         let identity: Identity
         let issuedAt: Int64
         var isSpent = false
     }
 
-    private(set) var records: [Tie: Record] = [:]
+    private(set) var records: [Pair: Record] = [:]
     private var codes: [String: Code] = [:]
-    private var tokens: [String: (kind: Token.Kind, tie: Tie)] = [:]
+    private var tokens: [String: (kind: Token.Kind, pair: Pair)] = [:]
 
-    func isConsented(_ tie: Tie) -> Bool { records[tie]?.isConsented == true }
+    func isConsented(_ pair: Pair) -> Bool { records[pair]?.isConsented == true }
 
     // MARK: Authorization and exchange
 
-    /// The person agrees, once more perhaps, and the client gets a code for it.
-    mutating func authorize(_ tie: Tie, _ identity: Identity, code: String, at now: Int64) {
-        records[tie, default: Record()].isConsented = true
-        records[tie]?.identity = identity
-        records[tie]?.openCodes.insert(code)
-        codes[code] = Code(tie: tie, identity: identity, issuedAt: now)
+    /// Records a consent, the first or a repeated one, and the code that the client gets for it.
+    mutating func authorize(_ pair: Pair, _ identity: Identity, code: String, at now: Int64) {
+        records[pair, default: Record()].isConsented = true
+        records[pair]?.identity = identity
+        records[pair]?.openCodes.insert(code)
+        codes[code] = Code(pair: pair, identity: identity, issuedAt: now)
     }
 
-    /// What a code stands for; it can still be used afterwards.
+    /// The authorization that a code stands for; the code is not spent.
     func code(
         _ text: String, of clientID: String, lifetime: Int64, at now: Int64
-    ) throws(CodeFault) -> (tie: Tie, identity: Identity) {
+    ) throws(CodeFault) -> (pair: Pair, identity: Identity) {
         guard let code = codes[text] else { throw .unknown }
-        guard code.tie.clientID == clientID else { throw .foreign }
+        guard code.pair.clientID == clientID else { throw .foreign }
         guard !code.isSpent else { throw .spent }
-        guard records[code.tie]?.openCodes.contains(text) == true else { throw .ended }
+        guard records[code.pair]?.openCodes.contains(text) == true else { throw .ended }
         guard now - code.issuedAt < lifetime else { throw .expired }
-        return (code.tie, code.identity)
+        return (code.pair, code.identity)
     }
 
     mutating func spend(_ text: String) {
-        guard let tie = codes[text]?.tie else { return }
+        guard let pair = codes[text]?.pair else { return }
         codes[text]?.isSpent = true
-        records[tie]?.openCodes.remove(text)
+        records[pair]?.openCodes.remove(text)
     }
 
-    mutating func issue(refreshToken: String, to tie: Tie, at now: Int64) {
-        records[tie]?.grants.append(Grant(refreshToken: refreshToken, issuedAt: now))
-        tokens[refreshToken] = (.refresh, tie)
+    mutating func issue(refreshToken: String, to pair: Pair, at now: Int64) {
+        records[pair]?.grants.append(Grant(refreshToken: refreshToken, issuedAt: now))
+        tokens[refreshToken] = (.refresh, pair)
     }
 
-    mutating func issue(accessToken: String, to tie: Tie, until end: Int64) {
-        records[tie]?.accessTokens[accessToken] = end
-        tokens[accessToken] = (.access, tie)
+    mutating func issue(accessToken: String, to pair: Pair, until end: Int64) {
+        records[pair]?.accessTokens[accessToken] = end
+        tokens[accessToken] = (.access, pair)
     }
 
     // MARK: Use and end
 
     func token(_ text: String, at now: Int64) -> Token? {
-        guard let (kind, tie) = tokens[text], let record = records[tie] else { return nil }
+        guard let (kind, pair) = tokens[text], let record = records[pair] else { return nil }
         let isLive =
             switch kind {
             case .refresh: record.grants.contains { $0.refreshToken == text && $0.isLive }
             case .access: record.accessTokens[text].map { now < $0 } ?? false
             }
-        return Token(kind: kind, tie: tie, isLive: isLive)
+        return Token(kind: kind, pair: pair, isLive: isLive)
     }
 
-    /// A refresh was answered; how many there have been with this token.
+    /// Counts an answered refresh. Returns how many there have been with this token.
     mutating func check(_ refreshToken: String, at now: Int64) -> Int {
         change(refreshToken) { $0.check(at: now) }?.checks ?? 0
     }
@@ -113,28 +113,28 @@ struct AuthorizationLedger<Identity: Sendable>: Sendable {
     }
 
     private mutating func change(_ refreshToken: String, _ change: (inout Grant) -> Void) -> Grant? {
-        guard let tie = tokens[refreshToken]?.tie,
-            let index = records[tie]?.grants.firstIndex(where: { $0.refreshToken == refreshToken })
+        guard let pair = tokens[refreshToken]?.pair,
+            let index = records[pair]?.grants.firstIndex(where: { $0.refreshToken == refreshToken })
         else { return nil }
-        if var grant = records[tie]?.grants[index] {
+        if var grant = records[pair]?.grants[index] {
             change(&grant)
-            records[tie]?.grants[index] = grant
+            records[pair]?.grants[index] = grant
         }
-        return records[tie]?.grants[index]
+        return records[pair]?.grants[index]
     }
 
     /// Ends everything between a person and a client: the consent, the codes and every token.
-    mutating func end(_ tie: Tie, by ending: Grant.Ending, at now: Int64) {
-        endGrants(of: tie, by: ending, at: now) { _ in true }
-        records[tie]?.isConsented = false
-        records[tie]?.openCodes = []
-        records[tie]?.accessTokens = [:]
+    mutating func end(_ pair: Pair, by ending: Grant.Ending, at now: Int64) {
+        endGrants(of: pair, by: ending, at: now) { _ in true }
+        records[pair]?.isConsented = false
+        records[pair]?.openCodes = []
+        records[pair]?.accessTokens = [:]
     }
 
     /// Ends some refresh tokens and nothing else.
-    mutating func endGrants(of tie: Tie, by ending: Grant.Ending, at now: Int64, where matches: (Grant) -> Bool) {
-        guard var grants = records[tie]?.grants else { return }
+    mutating func endGrants(of pair: Pair, by ending: Grant.Ending, at now: Int64, where matches: (Grant) -> Bool) {
+        guard var grants = records[pair]?.grants else { return }
         for index in grants.indices where matches(grants[index]) { grants[index].end(by: ending, at: now) }
-        records[tie]?.grants = grants
+        records[pair]?.grants = grants
     }
 }

@@ -1,11 +1,11 @@
 import Hummingbird
 import JSON
 
-/// One line of `GET /control/…/authorizations`: what the provider believes now about a person and a client.
+/// One item of `GET /control/…/authorizations`: the provider's present state of a person and a client.
 struct AuthorizationListing: Sendable {
     let person: String
     let clientID: String
-    /// Apple's clients belong to one, Google's do not.
+    /// The client's team; nil for Google's clients, which have none.
     let team: String?
     let subject: String
     let isConsented: Bool

@@ -1,12 +1,12 @@
 import JSON
 
-/// How the answer to a code shall differ from what the provider would say: the `exchange` member of an authorization.
+/// Deviations of the answer to a code from the provider's: the `exchange` member of an authorization.
 struct ExchangePlan: Sendable {
     var overrides = TokenOverrides.none
     var omitsIDToken = false
-    /// No refresh token is made at all, so there is none to revoke either.
+    /// Whether no refresh token is made at all, so that there is none to revoke either.
     var omitsRefreshToken = false
-    /// Members of the answer to set, to anything.
+    /// Members of the answer to set, to values of any type.
     var answer: [(name: String, value: JSONValue)] = []
     var withoutAnswer: [String] = []
 

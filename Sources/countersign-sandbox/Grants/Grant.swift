@@ -1,13 +1,13 @@
 /// One refresh token from its issue to its end.
 struct Grant: Sendable {
     enum Ending: String, Sendable {
-        /// The client asked for it.
+        /// The client revoked it.
         case revoke
-        /// The person did, in the account's settings.
+        /// The person withdrew the consent in the account's settings.
         case withdraw
-        /// A younger token took its place: Google keeps a hundred for each person and client.
+        /// A younger token replaced it: Google keeps a hundred for each person and client.
         case limit
-        /// Nobody had used it for so long that the provider dropped it.
+        /// The provider ended it because it was not used for too long.
         case disuse
     }
 
@@ -17,7 +17,7 @@ struct Grant: Sendable {
     private(set) var endedBy: Ending?
     /// Refreshes that were answered.
     private(set) var checks = 0
-    /// Those that came within a day of the one before; Apple asks for one a day at most.
+    /// Refreshes within a day of the one before; Apple asks for one a day at most.
     private(set) var hastyChecks = 0
     /// Revoke requests that named this token, the one that ended it and those that came too late.
     var revocations = 0
@@ -38,7 +38,7 @@ struct Grant: Sendable {
         lastCheck = now
     }
 
-    /// A token ends once: whatever would end a dead one changes nothing.
+    /// Ends the token, once: ending a dead one changes nothing.
     mutating func end(by ending: Ending, at now: Int64) {
         guard isLive else { return }
         endedAt = now

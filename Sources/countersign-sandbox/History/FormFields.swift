@@ -1,13 +1,13 @@
 import Primitives
 
-/// `application/x-www-form-urlencoded` in the order in which it came, duplicates and all.
+/// The fields of an `application/x-www-form-urlencoded` text in their order, duplicates included.
 struct FormFields: Sendable {
     let fields: [(name: String, value: String)]
     /// Whether no name and no value has a character that a form must encode: the rest are letters, digits, `-`, `.`,
     /// `_`, `~` and `*`.
     let isFullyEncoded: Bool
 
-    /// nil when it is not one: a broken percent sign, or octets that are not UTF-8.
+    /// nil for a broken percent-encoding or octets that are not UTF-8.
     init?(_ octets: [UInt8]) {
         var fields: [(name: String, value: String)] = []
         for pair in octets.split(separator: UInt8(ascii: "&")) {
@@ -18,16 +18,16 @@ struct FormFields: Sendable {
         }
         self.fields = fields
         isFullyEncoded = octets.split(separator: UInt8(ascii: "&")).allSatisfy { pair in
-            pair.split(separator: UInt8(ascii: "="), maxSplits: 1).allSatisfy { $0.allSatisfy(Self.standsInForm) }
+            pair.split(separator: UInt8(ascii: "="), maxSplits: 1).allSatisfy { $0.allSatisfy(Self.isFormCharacter) }
         }
     }
 
-    private static func standsInForm(_ octet: UInt8) -> Bool {
+    private static func isFormCharacter(_ octet: UInt8) -> Bool {
         let character = Character(UnicodeScalar(octet))
         return octet < 0x80 && (character.isLetter || character.isNumber || "-._~*+%".contains(character))
     }
 
-    /// One value on its own, as the halves of Basic credentials are encoded (RFC 6749 §2.3.1).
+    /// Decodes a single value, such as one half of Basic credentials (RFC 6749 §2.3.1).
     static func decode(_ text: some StringProtocol) -> String? {
         decode(Array(text.utf8)[...])
     }

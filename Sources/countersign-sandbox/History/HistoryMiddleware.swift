@@ -2,11 +2,11 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Notes each request to the provider side, answered or not, known path or not.
+/// Middleware that records each request to the provider side, answered or not, known path or not.
 struct HistoryMiddleware: RouterMiddleware {
     let history: RequestHistory
 
-    /// More than any provider takes; a larger request is refused and not noted.
+    /// The largest request in bytes, more than any provider takes; a larger one is refused and not recorded.
     static let maximumBytes = 1 << 20
 
     func handle(

@@ -1,8 +1,8 @@
 import OpenSSL
 import Primitives
 
-/// What the history shows in the place of a secret: enough of its digest to see that two requests brought the same one,
-/// and that it was the one a test expected, but not the secret.
+/// Replaces a secret in the history by the beginning of its digest: enough to see that two requests had the same
+/// secret, or that it was the one that a test expects.
 enum Redaction {
     /// Form and query fields that carry a credential (RFC 6749, RFC 7009, RFC 7521, RFC 7636).
     static let secretFields: Set = [

@@ -6,24 +6,24 @@ final class RequestHistory: Sendable {
         enum Body: Sendable {
             case none
             case form([(name: String, value: String)])
-            /// Any other body is not kept: it may hold a secret where nobody knows to look for it.
+            /// Any other body is not kept: it may contain a secret that isn't recognized as one.
             case other(bytes: Int, fingerprint: String)
         }
 
         let id: Int64
         /// By the sandbox's clock, seconds.
         let time: Int64
-        /// Real milliseconds since the sandbox started, for tests of pace.
+        /// Milliseconds of real time since the sandbox started, for tests of timing.
         let elapsed: Int64
         let method: String
         let path: String
         let query: [(name: String, value: String)]
         let headers: [(name: String, value: String)]
         let body: Body
-        /// nil while it runs, and for ever when the connection was reset.
+        /// nil until the response, and for good if the connection was reset.
         var status: Int?
         var fault: String?
-        /// Why an endpoint refused, in more words than the provider has.
+        /// The reason for a refusal, in more detail than the response has.
         var reason: String?
     }
 
@@ -42,7 +42,7 @@ final class RequestHistory: Sendable {
         }
     }
 
-    /// Old entries go when there are more; `dropped` counts them.
+    /// Entries that are kept; `dropped` counts the older ones.
     static let capacity = 10_000
 
     private struct State {
@@ -61,7 +61,7 @@ final class RequestHistory: Sendable {
 
     var dropped: Int64 { state.withLock { $0.dropped } }
 
-    /// Notes an arrival and gives the number by which its outcome is added.
+    /// Records a request. Returns the id by which its outcome is added.
     func begin(
         method: String, path: String, query: [(name: String, value: String)],
         headers: [(name: String, value: String)], body: Entry.Body
@@ -106,10 +106,10 @@ final class RequestHistory: Sendable {
         state.withLock { $0.entries }.filter(filter.admits)
     }
 
-    /// Waits until so many entries have been answered, or until the time is over: a test that expects a request asks
-    /// here instead of sleeping.
-    func entries(_ filter: Filter, count: Int64, within patience: Duration) async throws -> [Entry] {
-        let deadline = ContinuousClock.now + patience
+    /// Waits until `count` entries match, or until the timeout: a test that expects a request waits here instead of
+    /// sleeping.
+    func entries(_ filter: Filter, count: Int64, within timeout: Duration) async throws -> [Entry] {
+        let deadline = ContinuousClock.now + timeout
         while true {
             let found = entries(filter)
             if found.count >= count || ContinuousClock.now >= deadline { return found }

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import JOSE
 
-/// A provider's key set as its endpoint answers it (RFC 7517 §5).
+/// The response of a provider's key set endpoint (RFC 7517 §5).
 struct KeySetResponse: Sendable {
     let keys: [SigningKey]
     let cacheControl: String?

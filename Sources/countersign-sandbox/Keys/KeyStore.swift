@@ -1,10 +1,10 @@
 import Foundation
 import OpenSSL
 
-/// Where private keys come from: made anew each time, or kept in a directory, so that a restarted sandbox still has the
-/// keys that others have cached, and a test run does not search primes for every test.
+/// The source of private keys: generated each time, or kept in a directory, so that a restarted sandbox still has the
+/// keys that clients have cached, and a test run does not search primes for every test.
 struct KeyStore: Sendable {
-    /// nil keeps nothing.
+    /// The directory of the keys; nil keeps none.
     let directory: URL?
 
     init(path: String?) throws {
@@ -14,7 +14,7 @@ struct KeyStore: Sendable {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// The key of that name. It blocks for as long as a prime search takes.
+    /// The key of that name. Blocks for as long as a prime search takes.
     func key(_ name: String) throws -> RSAPrivateKey {
         guard let directory else { return try RSAPrivateKey(bits: 2048) }
         let file = directory.appending(path: name + ".pem")

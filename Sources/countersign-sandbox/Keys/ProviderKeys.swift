@@ -1,16 +1,16 @@
 import Synchronization
 
-/// The keys of one provider: which are published, which one signs, and how they follow each other.
+/// The keys of one provider: which are published, which one signs, and their rotation.
 ///
 /// A revoked key is no longer published but still known, so that a token can be minted with it.
 final class ProviderKeys: Sendable {
-    /// What differs between the providers in how they show their keys.
+    /// The differences between the providers' key sets.
     struct Profile: Sendable {
-        /// Before the hyphen and the number in the store's names.
+        /// The part of the names in the store before the hyphen and the number.
         var storeName: String
         /// Published keys at the start.
         var initialCount: Int
-        /// Published keys at most after a rotation; the oldest goes.
+        /// The most published keys after a rotation; beyond it the oldest is withdrawn.
         var rotationLimit: Int
         /// Whether the order changes from one fetch to the next.
         var shuffles: Bool
@@ -35,7 +35,7 @@ final class ProviderKeys: Sendable {
         case full
     }
 
-    /// More keys than any verifier should accept from one set, and few enough to be generated in seconds.
+    /// The most keys: more than any verifier should accept from one set, and few enough to be generated in seconds.
     static let capacity = 64
 
     private struct State {
@@ -62,7 +62,7 @@ final class ProviderKeys: Sendable {
         state = Mutex(initial)
     }
 
-    /// Back to the keys of the start, without generating anything again.
+    /// Restores the initial keys without generating any again.
     func reset() {
         state.withLock { $0 = initial }
     }
@@ -81,15 +81,15 @@ final class ProviderKeys: Sendable {
         set { state.withLock { $0.cacheControl = newValue } }
     }
 
-    /// The set as this fetch sees it. Apple's order changes between fetches; a reader that takes the first key fails
-    /// here on the second fetch.
+    /// The published keys in the order of this fetch. Apple's order changes between fetches: a client that takes the
+    /// first key fails on the second fetch.
     func fetch() -> [SigningKey] {
         state.withLock { state in
             let published = state.keys.filter { state.published.contains($0.id) }
             guard profile.shuffles, !published.isEmpty else { return published }
-            let turn = state.fetches % published.count
+            let start = state.fetches % published.count
             state.fetches += 1
-            return Array(published[turn...] + published[..<turn])
+            return Array(published[start...] + published[..<start])
         }
     }
 
@@ -105,7 +105,8 @@ final class ProviderKeys: Sendable {
         return key
     }
 
-    /// A new key that is published and signs from now on; beyond the provider's limit the oldest published one goes.
+    /// Adds a key that is published and signs from now on; beyond the provider's limit the oldest published one is
+    /// withdrawn.
     func rotate() throws(Failure) -> SigningKey {
         let result: Result<SigningKey, Failure> = state.withLock { state in
             guard state.keys.count < Self.capacity else { return .failure(.full) }
@@ -120,7 +121,7 @@ final class ProviderKeys: Sendable {
         return try result.get()
     }
 
-    /// A new key beside the one that signs.
+    /// Adds a key beside the one that signs.
     func add(id: String?, published: Bool) throws(Failure) -> SigningKey {
         let result: Result<SigningKey, Failure> = state.withLock { state in
             guard state.keys.count < Self.capacity else { return .failure(.full) }
@@ -135,7 +136,7 @@ final class ProviderKeys: Sendable {
         return try result.get()
     }
 
-    /// Takes the key out of the published set. When it was the one that signs, the youngest published one takes over.
+    /// Takes the key out of the published set. If it was the signing key, the youngest published one signs from now on.
     func revoke(id: String) throws(Failure) {
         let failure: Failure? = state.withLock { state in
             guard let index = state.published.firstIndex(of: id) else { return .unknown }

@@ -6,7 +6,7 @@ struct ClaimSet {
         case string(String)
         case integer(Int64)
         case bool(Bool)
-        /// Whatever the control request said, well-shaped or not.
+        /// The value of the control request, of the right type or not.
         case json(JSONValue)
     }
 
@@ -30,8 +30,8 @@ struct ClaimSet {
         members.removeAll { $0.name.utf8.elementsEqual(name.utf8) }
     }
 
-    /// Booleans become the strings "true" and "false", as Apple's tokens had them before 2022 and its events still do.
-    mutating func spellBooleans() {
+    /// Turns booleans into the strings "true" and "false", as in Apple's tokens before 2022 and still in its events.
+    mutating func convertBooleansToStrings() {
         for index in members.indices {
             if case .bool(let flag) = members[index].value { members[index].value = .string(flag ? "true" : "false") }
         }

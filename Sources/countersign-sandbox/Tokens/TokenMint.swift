@@ -1,17 +1,17 @@
 import OpenSSL
 import Primitives
 
-/// Signs the tokens of one provider, soundly or as unsoundly as the control request asks.
+/// The signer of one provider's tokens: valid ones, or invalid in the ways that the control request asks for.
 struct TokenMint: Sendable {
     let keys: ProviderKeys
     /// The `typ` of the header; Apple's tokens have none.
     let type: String?
-    /// Makes the key that never belongs to any provider.
+    /// The source of the key that belongs to no provider.
     let store: KeyStore
 
     func mint(_ issued: ClaimSet, overrides: TokenOverrides) async throws -> String {
         var claims = issued
-        if overrides.spellsBooleans { claims.spellBooleans() }
+        if overrides.booleansAsStrings { claims.convertBooleansToStrings() }
         for (name, value) in overrides.claims { claims.set(name, .json(value)) }
         for name in overrides.withoutClaims { claims.remove(name) }
 
@@ -38,10 +38,10 @@ struct TokenMint: Sendable {
         }
     }
 
-    private var stranger: SigningKey { SigningKey(id: "stranger", name: "stranger", from: store) }
+    private var foreignKey: SigningKey { SigningKey(id: "foreign", name: "foreign", from: store) }
 
     private func sign(_ input: [UInt8], key: SigningKey, overrides: TokenOverrides) async throws -> [UInt8] {
-        let material = try await (overrides.signature == .otherKey ? stranger : key).material
+        let material = try await (overrides.signature == .otherKey ? foreignKey : key).material
         var signature: [UInt8]
         switch overrides.algorithm {
         case "none": signature = []

@@ -1,12 +1,12 @@
 import JSON
 
-/// How a token shall differ from what the provider would have issued: the `token` member of an authorization.
+/// Deviations of a token from what the provider would have issued: the `token` member of an authorization.
 struct TokenOverrides: Sendable {
     enum Signature: String, CaseIterable, Sendable {
         case valid
-        /// The right key's signature with one bit turned.
+        /// The right key's signature with one bit flipped.
         case forged
-        /// A sound signature, made by a key that the provider never had, under the provider's key id.
+        /// A valid signature, made by a key that the provider never had, under the provider's key id.
         case otherKey
         case absent
     }
@@ -15,17 +15,17 @@ struct TokenOverrides: Sendable {
     var withoutClaims: [String] = []
     var header: [(name: String, value: JSONValue)] = []
     var withoutHeader: [String] = []
-    /// Issued so long ago that it ended an hour ago.
+    /// Whether it was issued so long ago that it expired an hour ago.
     var isExpired = false
     /// Seconds from `iat` to `exp`; nil for the provider's own.
     var lifetime: Int64?
     /// The key that signs; nil for the provider's current one. It may be a revoked or an unpublished one.
     var keyID: String?
     var signature = Signature.valid
-    /// What the header says. `none` also drops the signature, `HS256` and `ES256` make one of that kind (keyed with the
-    /// public modulus, the classic confusion, and with a fresh P-256 key); any other name only lies.
+    /// The header's `alg`. `none` also drops the signature, `HS256` and `ES256` make one of that kind (keyed with the
+    /// public modulus, the classic confusion, and with a fresh P-256 key); any other name is only claimed.
     var algorithm: String?
-    var spellsBooleans = false
+    var booleansAsStrings = false
 
     static let none = TokenOverrides()
 
@@ -41,7 +41,7 @@ struct TokenOverrides: Sendable {
         keyID = try members.optionalText("keyId")
         signature = try members.choice("signature", of: Signature.self) ?? .valid
         algorithm = try members.optionalText("algorithm")
-        spellsBooleans = try members.flag("booleansAsStrings")
+        booleansAsStrings = try members.flag("booleansAsStrings")
     }
 
     static let memberNames = [
@@ -50,8 +50,8 @@ struct TokenOverrides: Sendable {
     ]
 
     /// `iat` and `exp` of a token with this lifetime.
-    func period(at now: Int64, lifetime usual: Int64) -> (issued: Int64, expires: Int64) {
-        let lifetime = lifetime ?? usual
+    func period(at now: Int64, lifetime providerLifetime: Int64) -> (issued: Int64, expires: Int64) {
+        let lifetime = lifetime ?? providerLifetime
         let issued = isExpired ? now - lifetime - 3600 : now
         return (issued, issued + lifetime)
     }

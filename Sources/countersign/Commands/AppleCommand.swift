@@ -6,7 +6,7 @@ import Providers
 
 struct AppleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apple", abstract: "Speaks to Apple as this service's clients.",
+        commandName: "apple", abstract: "Calls Apple with the configured signing keys.",
         subcommands: [ClientSecret.self, AppleTransferCommand.self])
 
     struct ClientSecret: AsyncParsableCommand {
@@ -26,7 +26,7 @@ struct AppleCommand: AsyncParsableCommand {
     }
 }
 
-/// Apple's token endpoint as the configuration has it.
+/// Runs the body with Apple's token endpoint as it is configured.
 func withAppleEndpoint<Result: Sendable>(
     _ options: ConfigurationOptions, _ body: (AppleTokenEndpoint) async throws -> Result
 ) async throws -> Result {
@@ -35,7 +35,7 @@ func withAppleEndpoint<Result: Sendable>(
         if apple?.teams.contains(where: { $0.signing != nil }) != true {
             let main = Settings.Apple.team("main")
             for row in main.rows where !reader.isSet(row.name) {
-                reader.refuse(row.name, "is required to speak to Apple")
+                reader.refuse(row.name, "is required to call Apple")
             }
         }
         return apple
@@ -58,7 +58,9 @@ func withAppleEndpoint<Result: Sendable>(
 }
 
 extension AppleTokenEndpoint {
-    /// A secret for one of our clients, or a sentence that says why there is none.
+    /// The client_secret of one of our clients.
+    ///
+    /// - Throws: `UsageFault` if no team with a signing key has this client.
     func secret(for clientID: String) throws -> String {
         do {
             return try clientSecret(for: clientID, at: SystemClock().now())
@@ -67,6 +69,9 @@ extension AppleTokenEndpoint {
         }
     }
 
+    /// The realm of the team that has this client.
+    ///
+    /// - Throws: `UsageFault` if there is none.
     func realm(ofTeamWith clientID: String) throws -> Realm {
         guard let realm = realm(of: clientID) else { throw UsageFault(clientID) }
         return realm

@@ -4,18 +4,18 @@ import Providers
 import SignIn
 import Storage
 
-/// Moves the users of an app to another developer team. Apple gives them new subjects there; what leads from the old to
-/// the new is a transfer identifier, which the sending team asks for and the receiving team turns in, until 60 days
-/// after the transfer was accepted.
+/// The command that moves the users of an app to another developer team. Apple gives them new subjects there. A
+/// transfer identifier leads from the old to the new one: the sending team requests it and the receiving team redeems
+/// it, until 60 days after the transfer was accepted.
 struct AppleTransferCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transfer", abstract: "Moves the users of an app to another developer team.",
         subcommands: [Export.self, Import.self])
 
-    /// How fast, and whether at all.
+    /// The options for the request rate and for a dry run.
     struct Pace: ParsableArguments {
         @Option(help: "Users a second, at most.") var rate = 10
-        @Flag(help: "Say how many there are, and ask Apple nothing.") var dryRun = false
+        @Flag(help: "Print how many there are, and call Apple for none.") var dryRun = false
 
         func validate() throws {
             guard 1...100 ~= rate else { throw ValidationError("--rate is a number from 1 to 100") }
@@ -73,7 +73,7 @@ struct AppleTransferCommand: AsyncParsableCommand {
     }
 }
 
-/// The identities of a team stand in its realm, and the client ID says which team's.
+/// Runs the body with the realm of the team that has this client ID.
 private func withTransfers(
     _ options: ConfigurationOptions, _ clientID: String, _ body: (AppleTransfers, Realm) async throws -> Void
 ) async throws {
@@ -92,13 +92,13 @@ private func report(_ line: AppleTransfers.Report) {
     case .moved(let identityID, let subject):
         print(#"{"identityId":"\#(identityID)","subject":"\#(subject.text)"}"#)
     case .failed(let identityID, let error):
-        tell("identity \(identityID): \(error)")
+        printNotice("identity \(identityID): \(error)")
     case .progress(let progress):
-        tell("\(progress.done) of \(progress.total) done, \(progress.failed) failed")
+        printNotice("\(progress.done) of \(progress.total) done, \(progress.failed) failed")
     }
 }
 
 private func finish(_ progress: AppleTransfers.Progress, _ what: String) throws {
-    tell("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
+    printNotice("\(progress.done) of \(progress.total) \(what), \(progress.failed) failed")
     if progress.failed > 0 { throw ExitCode(1) }
 }

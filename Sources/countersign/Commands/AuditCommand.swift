@@ -14,8 +14,8 @@ struct AuditCommand: AsyncParsableCommand {
             abstract: "Seals what waits for it, then checks every row of the audit trail.",
             discussion: """
                 Prints what is not as it was sealed, a line each, and at the end how far the trail goes: keep the head \
-                that it names somewhere else, and give it to a later run as --head. What lets a whole end of the trail \
-                disappear together with its seals and its head shows by that alone.
+                that it names somewhere else, and give it to a later run as --head. Only that detects that a whole end \
+                of the trail was removed together with its seals and its head.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -56,7 +56,7 @@ struct AuditCommand: AsyncParsableCommand {
     }
 }
 
-/// Where the trail ended once.
+/// A head of the trail as an earlier run printed it, `NUMBER:CODE`.
 struct NotedHead {
     let number: Int64
     let code: [UInt8]

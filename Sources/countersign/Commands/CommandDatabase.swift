@@ -2,8 +2,8 @@ import Logging
 import Migrator
 import Postgres
 
-/// A few connections as the service's role, for as long as the body runs. Refuses a database on whose schema this
-/// binary can't serve.
+/// Runs the body with a small pool of connections as the service's role. Throws if this binary can't serve on the
+/// database's schema.
 func withDatabase<Result: Sendable>(
     _ options: ConfigurationOptions, statementTimeout: Duration? = .seconds(10),
     _ body: (Database) async throws -> Result

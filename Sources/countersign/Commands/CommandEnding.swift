@@ -2,7 +2,7 @@ import ArgumentParser
 import Migrator
 import Postgres
 
-/// What a command that threw leaves behind: its last words and its exit code. One sentence a fault; never a stack trace,
+/// The message and the exit code of a command that threw. The message has one sentence per fault; never a stack trace,
 /// never a secret.
 struct CommandEnding {
     let message: String
@@ -48,7 +48,7 @@ struct CommandEnding {
     }
 }
 
-/// The command line asks for something that makes no sense together; one sentence says what.
+/// A fault of the command line or of what it names, in one sentence; exit code 2.
 struct UsageFault: Error {
     let sentence: String
 }

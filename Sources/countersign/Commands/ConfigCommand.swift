@@ -8,13 +8,13 @@ struct ConfigCommand: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Judges the whole configuration as `serve` does, and names every fault.")
+            abstract: "Checks the whole configuration as `serve` does, and names every fault.")
 
         @OptionGroup var options: ConfigurationOptions
 
         func run() throws {
             let sources = try options.sources()
-            sources.tellUnknownVariables()
+            sources.warnOfUnknownVariables()
             _ = try sources.load(ServiceConfiguration.init)
             print("the configuration is sound")
         }
@@ -40,15 +40,15 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             let sources = try options.sources()
             for line in ConfigurationListing(sources: sources).lines { print(line) }
-            sources.tellUnknownVariables()
-            // What can't be understood is told after what can, and the keys that only `serve` needs aren't asked for.
+            sources.warnOfUnknownVariables()
+            // Invalid values are reported after the valid ones. Keys that only `serve` needs aren't required here.
             _ = try sources.load { reader in reader.refuseUnacceptable() }
         }
     }
 }
 
 extension ConfigurationSources {
-    fileprivate func tellUnknownVariables() {
-        for variable in unknownVariables { tell("warning: \(variable) belongs to no key") }
+    fileprivate func warnOfUnknownVariables() {
+        for variable in unknownVariables { printNotice("warning: \(variable) belongs to no key") }
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Where a command finds its configuration.
+/// The option that names the configuration file.
 struct ConfigurationOptions: ParsableArguments {
     @Option(name: .customLong("config"), help: "The YAML file; else COUNTERSIGN_CONFIG names it, and none is needed.")
     var path: String?

@@ -6,7 +6,7 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor", abstract: "Looks at everything that the service needs, and changes nothing.",
         discussion: """
             A line for each check: ok, warning or failure, what was found, and what to do. Exit code 1 when something \
-            would fail. docs/operations/doctor.md tells of each.
+            would fail. docs/operations/doctor.md describes each.
             """)
 
     @OptionGroup var options: ConfigurationOptions

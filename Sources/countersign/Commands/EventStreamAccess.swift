@@ -2,7 +2,7 @@ import ArgumentParser
 import Curl
 import Providers
 
-/// What each command of `google risc` takes.
+/// The options of every command of `google risc`.
 struct EventStreamOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
     @Option(name: .customLong("api-url"), help: "Google's RISC API, or what stands in for it.")
@@ -15,29 +15,31 @@ struct EventStreamOptions: ParsableArguments {
     }
 }
 
-/// Google's RISC API as the configured service account, and what the service expects of events.
+/// Access to Google's RISC API with the configured service account, and what the service requires of events.
 struct EventStreamAccess {
     let stream: GoogleEventStream
     let configuration: EventStreamConfiguration
     let fetcher: any Fetcher
 
-    /// Events that are signed otherwise than configured are refused when they come: better to hear of it now.
-    func warnOfOtherTokens() async {
+    /// Warns when Google's discovery document names another issuer or other keys than are configured: events would be
+    /// refused.
+    func warnOfMismatch() async {
         let url = configuration.configurationURL
         guard let discovery = await GoogleEventDiscovery(at: url, fetcher: fetcher) else {
-            tell("warning: \(url) (google.riscConfigurationUrl) can't be read: issuer and keys were not compared")
+            printNotice(
+                "warning: \(url) (google.riscConfigurationUrl) can't be read: issuer and keys were not compared")
             return
         }
         if !discovery.names(oneOf: configuration.issuers) {
-            tell("warning: \(url) names an issuer that google.issuers lacks: events will be refused")
+            printNotice("warning: \(url) names an issuer that google.issuers lacks: events will be refused")
         }
         if !discovery.names(keysURL: configuration.keysURL) {
-            tell("warning: \(url) names another key address than google.keysUrl: events may be refused")
+            printNotice("warning: \(url) names another key address than google.keysUrl: events may be refused")
         }
     }
 }
 
-/// The keys that `google risc` needs, and no other.
+/// The part of the configuration that `google risc` needs.
 struct EventStreamConfiguration: Sendable {
     let account: GoogleServiceAccount
     let issuers: [String]
@@ -54,6 +56,7 @@ struct EventStreamConfiguration: Sendable {
     }
 }
 
+/// Runs the body with access to the event stream. A refusal of Google's is thrown as a `CommandFailure`.
 func withEventStream(
     _ options: EventStreamOptions, _ body: (EventStreamAccess) async throws -> Void
 ) async throws {

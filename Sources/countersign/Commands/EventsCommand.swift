@@ -5,7 +5,7 @@ import Storage
 
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Looks at what Apple and Google have told of people.",
+        commandName: "events", abstract: "Lists, shows and replays the events that Apple and Google have sent.",
         subcommands: [List.self, Show.self, Replay.self])
 
     struct List: AsyncParsableCommand {
@@ -13,8 +13,8 @@ struct EventsCommand: AsyncParsableCommand {
             abstract: "Prints events, the newest first, one JSON line each.")
 
         @OptionGroup var options: ConfigurationOptions
-        @Option(help: "Whose: apple or google; both if absent.") var provider: Provider?
-        @Option(help: "What became of them; all if absent.") var status: EventStatus?
+        @Option(help: "Of one provider, apple or google; both if absent.") var provider: Provider?
+        @Option(help: "In one status; all if absent.") var status: EventStatus?
         @Option(help: "How many, at most.") var limit = 50
 
         func validate() throws {
@@ -43,10 +43,10 @@ struct EventsCommand: AsyncParsableCommand {
 
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has an event acted on once more, and prints it as a JSON line.",
+            abstract: "Has an event processed again, and prints it as a JSON line.",
             discussion: """
-                The running service comes to it within a second, under the policy that is configured now. What a newer \
-                consent or event has overtaken is left alone again.
+                The running service processes it within a second, under the policy that is configured now. An event \
+                that a newer consent or event has superseded has no effect again.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -63,7 +63,7 @@ struct EventsCommand: AsyncParsableCommand {
     }
 }
 
-/// One event, by its id.
+/// The argument that names an event by its id.
 struct EventChoice: ParsableArguments {
     @Argument(help: "The event's id, as the list has it.") var id: String
 
@@ -82,7 +82,7 @@ struct EventChoice: ParsableArguments {
     }
 }
 
-/// What became of an event.
+/// The status of a stored event.
 enum EventStatus: String, CaseIterable, ExpressibleByArgument {
     case pending
     case done

@@ -1,33 +1,33 @@
 import Accounts
 import ArgumentParser
-import HTTPServer
 import JSON
 import Primitives
 import Providers
 
 struct GoogleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "google", abstract: "Speaks to Google as this service's project.", subcommands: [RISC.self])
+        commandName: "google", abstract: "Calls Google with the configured service account.",
+        subcommands: [RISC.self])
 
     struct RISC: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "risc", abstract: "Manages where Google sends security events (Cross-Account Protection).",
             discussion: """
                 Uses the service account of google.serviceAccountPath, which needs the role roles/riscconfigs.admin in \
-                the project of the OAuth clients; docs/events.md tells how to set it up.
+                the project of the OAuth clients; docs/events.md explains how to set it up.
                 """,
             subcommands: [Status.self, Register.self, Verify.self, Enable.self, Disable.self])
     }
 
     struct Status: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Prints where events go and which, as a JSON line; warns of what does not fit.")
+            abstract: "Prints where events go and which, as a JSON line; warns of what differs.")
 
         @OptionGroup var options: EventStreamOptions
 
         func run() async throws {
             try await withEventStream(options) { access in
-                await access.warnOfOtherTokens()
+                await access.warnOfMismatch()
                 let settings = try await access.stream.settings()
                 warnOfMissingEvents(in: settings)
                 print(settings.line(try await access.stream.status()))
@@ -40,13 +40,13 @@ struct GoogleCommand: AsyncParsableCommand {
             }
             guard !missing.isEmpty else { return }
             let names = missing.map(\.rawValue).joined(separator: ", ")
-            tell("warning: Google is not asked for \(names); `countersign google risc register` asks for all")
+            printNotice("warning: Google is not asked for \(names); `countersign google risc register` asks for all")
         }
     }
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has events sent to a URL, and prints what Google kept of it.",
+            abstract: "Has events sent to a URL, and prints what Google accepted.",
             discussion: "Registering again replaces the URL and the events, and leaves the stream on or off as it is.")
 
         @OptionGroup var options: EventStreamOptions
@@ -67,16 +67,16 @@ struct GoogleCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withEventStream(options) { access in
-                await access.warnOfOtherTokens()
+                await access.warnOfMismatch()
                 try await access.stream.register(.init(url: url, eventTypes: events))
                 let kept = try await access.stream.settings()
                 let dropped = events.filter { !kept.eventTypes.contains($0) }
-                if !dropped.isEmpty { tell("warning: Google dropped \(dropped.joined(separator: ", "))") }
+                if !dropped.isEmpty { printNotice("warning: Google dropped \(dropped.joined(separator: ", "))") }
                 print(kept.line(try await access.stream.status()))
             }
         }
 
-        /// Google drops a misspelt name without a word, so it is found here.
+        /// Google drops a misspelt name silently, so it is refused here.
         @Sendable private static func eventTypes(_ text: String) throws -> [String] {
             try text.split(separator: ",", omittingEmptySubsequences: false).map { item in
                 if item.contains("://") { return String(item) }
@@ -89,11 +89,11 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Has Google send an event to try the way.",
+            abstract: "Has Google send a verification event.",
             discussion: "The running service stores and logs it: `countersign events list --provider google` shows it.")
 
         @OptionGroup var options: EventStreamOptions
-        @Option(help: "A text to know it by, at most 255 bytes.") var state: String
+        @Option(help: "A text that identifies it, at most 255 bytes.") var state: String
 
         func validate() throws {
             guard 1...255 ~= state.utf8.count, !state.utf8.contains(where: \.isASCIIControl) else {
@@ -124,7 +124,7 @@ struct GoogleCommand: AsyncParsableCommand {
 
     struct Disable: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Switches the stream off: what happens meanwhile is never told.")
+            abstract: "Switches the stream off: events that happen meanwhile are never sent.")
 
         @OptionGroup var options: EventStreamOptions
 

@@ -11,7 +11,7 @@ struct IdentityCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Ends an identity's authorization at its provider, and the sessions that it opened.",
             discussion: """
-                Promises the revocation in the outbox, which the running service carries out within a second, and prints \
+                Puts the revocation into the outbox, which the running service processes within a second, and prints \
                 its id and status. The identity is unlinked, unless it is the last way into its account: then it is kept \
                 and marked, and a later sign-in with it makes it active again.
                 """)
@@ -46,7 +46,7 @@ struct IdentityCommand: AsyncParsableCommand {
     }
 }
 
-/// One sentence for the operator; exit code 1.
+/// A failure of a command, in one sentence for the operator; exit code 1.
 struct CommandFailure: Error, CustomStringConvertible {
     let description: String
 

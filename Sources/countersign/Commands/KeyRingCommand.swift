@@ -4,14 +4,14 @@ import KeyRing
 import Storage
 import Synchronization
 
-/// Looks after the key ring.
+/// The commands on the key ring.
 struct KeyRingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyring", abstract: "Looks after the key ring.", subcommands: [Rewrap.self])
 
     struct Rewrap: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Seals anew, under the first line of the key ring, what is sealed under another one.",
+            abstract: "Reseals, under the first line of the key ring, what is sealed under another one.",
             discussion: """
                 Every running process has to have the first line in its ring. It goes on beside them, and an interrupted \
                 run is simply repeated. Progress goes to standard error; at the end it says what still needs the other \
@@ -24,14 +24,16 @@ struct KeyRingCommand: AsyncParsableCommand {
             let keyRing = try options.sources().load(KeyRing.init)
             // Counting looks at every row.
             let (results, uses) = try await withDatabase(options, statementTimeout: nil) { database in
-                let told = Mutex(ContinuousClock.now)
+                let nextNotice = Mutex(ContinuousClock.now)
                 let results = try await KeyRingRewrap(database: database, keyRing: keyRing).run { progress in
-                    let isDue = told.withLock { told in
-                        guard ContinuousClock.now >= told else { return false }
-                        told = .now + .seconds(1)
+                    let isDue = nextNotice.withLock { nextNotice in
+                        guard ContinuousClock.now >= nextNotice else { return false }
+                        nextNotice = .now + .seconds(1)
                         return true
                     }
-                    if isDue { tell("\(progress.kind.rawValue): \(progress.done) of \(progress.total) sealed anew") }
+                    if isDue {
+                        printNotice("\(progress.kind.rawValue): \(progress.done) of \(progress.total) resealed")
+                    }
                 }
                 return (
                     results,
@@ -47,7 +49,7 @@ struct KeyRingCommand: AsyncParsableCommand {
 
 extension KeyRingRewrap.Progress {
     fileprivate var line: String {
-        let line = "\(kind.rawValue): \(done) sealed anew, \(left) under other lines"
+        let line = "\(kind.rawValue): \(done) resealed, \(left) under other lines"
         return reason.map { "\(line); \(unreadable) can't be opened: \($0)" } ?? line
     }
 }

@@ -5,7 +5,7 @@ import KeyRing
 import SignIn
 import Storage
 
-/// Looks after the keys that sign access tokens.
+/// The commands on the keys that sign access tokens.
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Looks after the keys that sign access tokens.",
@@ -31,9 +31,9 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes the next key, and prints it as a JSON line.",
             discussion: """
-                The running processes publish it within seconds, and all sign with it from the same moment on. The key \
-                before it goes by itself, when the last token that it signed has expired. While a key is waiting for its \
-                time, that one is printed and no other is made.
+                The running processes publish it within seconds, and all sign with it from the same moment on. The \
+                previous key is removed when the last token that it signed has expired. While a next key is published \
+                already, that one is printed and no other is made.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -44,8 +44,8 @@ struct KeysCommand: AsyncParsableCommand {
         var ifOlderThan: Age?
         @Flag(
             help: """
-                For a key that somebody else may have: the new one signs at once, and all others go at once with every \
-                token that they signed. Apps refresh theirs.
+                For a key that may have leaked: the new one signs at once, and all others are removed at once, with \
+                every token that they signed. Apps refresh theirs.
                 """)
         var leaked = false
 
@@ -66,14 +66,14 @@ struct KeysCommand: AsyncParsableCommand {
                 case .rotated(let key):
                     return key
                 case .underWay(let key):
-                    tell("a key is waiting for its time already")
+                    printNotice("a next key is published already")
                     return key
                 case .recent(let key):
-                    tell("the present key is not that old")
+                    printNotice("the present key is not that old")
                     return key
                 case .tooMany(let until):
                     let next = until.map { "; the next one goes at \($0.rfc3339)" } ?? ""
-                    tell(
+                    printNotice(
                         "there are \(SigningKeyStore.maximumKeys) keys already, whose tokens have not expired\(next)")
                     throw ExitCode(1)
                 }
@@ -97,7 +97,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 }
 
-/// A time span as one types it: `30d`.
+/// A time span on the command line, such as `30d`.
 struct Age {
     let seconds: Int64
 

@@ -1,5 +1,5 @@
-/// Cuts a stream of bytes into lines, each without its line feed and nothing else taken away. Of a line longer than
-/// `maximumBytes` only so many are kept, so that memory stays bounded whatever comes.
+/// A splitter of a byte stream into lines. Each loses its line feed and nothing else. Of a line longer than
+/// `maximumBytes` only that many bytes are kept, so that memory stays bounded.
 struct LineSplitter {
     let maximumBytes: Int
     private var unfinished: [UInt8]?

@@ -1,5 +1,4 @@
 import ArgumentParser
-import HTTPServer
 import Logging
 import Migrator
 import Postgres
@@ -98,7 +97,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 }
 
-/// All that `migrate verify` found, a sentence a line.
+/// The faults that `migrate verify` found, one sentence per line.
 struct SchemaDiffers: Error, CustomStringConvertible {
     let faults: [MigrationFault]
 
@@ -125,7 +124,7 @@ private func withMigrator(_ options: ConfigurationOptions, _ body: (Migrator) as
     try await withMigrator(configuration, logger: logger, body)
 }
 
-/// One connection as the owner, for as long as the body runs.
+/// Runs the body with one connection as the owner of the schema.
 func withMigrator(
     _ configuration: DatabaseConfiguration, logger: Logger, _ body: (Migrator) async throws -> Void
 ) async throws {
@@ -133,7 +132,7 @@ func withMigrator(
         configuration: Database.Configuration(
             url: configuration.migrationURL, poolSize: 1, acquireTimeout: .seconds(10),
             applicationName: "countersign migrate"),
-        // What goes wrong with the connection is this command's last word, and need not be said before.
+        // A failure of the connection ends the command with a message, so it need not be logged before.
         logger: Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() }))
     let migrator = Migrator(
         database: database, service: configuration.serviceRole.map { ServiceRole(name: $0) }, logger: logger)

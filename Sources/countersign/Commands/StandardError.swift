@@ -1,6 +1,6 @@
 import Foundation
 
-/// A sentence for the operator beside what a command prints.
-func tell(_ sentence: String) {
+/// Prints a sentence for the operator on standard error, apart from the command's output.
+func printNotice(_ sentence: String) {
     FileHandle.standardError.write(Data("countersign: \(sentence)\n".utf8))
 }

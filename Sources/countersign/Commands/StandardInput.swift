@@ -1,13 +1,15 @@
 import Dispatch
 import Foundation
 
-/// Standard input, as it comes: whatever is there is returned at once, and a pause is waited out on a thread of its own,
-/// for there are few that Swift's tasks share.
+/// Standard input in chunks: what is available is returned at once. Reads block a thread of their own, since there are
+/// few that Swift's tasks share.
 struct StandardInput: Sendable {
     private static let chunkBytes = 262_144
     private let queue = DispatchQueue(label: "standard-input")
 
-    /// Nil at the end of the input.
+    /// The next chunk, at most 256 KiB; nil at the end of the input.
+    ///
+    /// - Throws: `UsageFault` if standard input can't be read.
     func nextChunk() async throws -> [UInt8]? {
         let chunk = try await withCheckedThrowingContinuation { continuation in
             queue.async { continuation.resume(with: Result { try Self.read() }) }

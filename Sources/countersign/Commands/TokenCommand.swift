@@ -45,17 +45,17 @@ struct TokenCommand: AsyncParsableCommand {
                 } else {
                     try TokenRules.identity(of: provider, clientIDs: clientIDs, keys: keys, sources)
                 }
-            var output = VerdictOutput(verification: TokenVerification(rules: rules, nonce: nonce, time: at))
+            var output = ReportOutput(verification: TokenVerification(rules: rules, nonce: nonce, time: at))
             if tokens.isEmpty {
-                // One byte more than a token can have: enough to see that it is too large, however long the line goes on.
+                // One byte more than a token can have: enough to see that it is too large, however long the line is.
                 var lines = LineSplitter(maximumBytes: UnverifiedToken.maximumBytes + 1)
                 let input = StandardInput()
                 while let chunk = try await input.nextChunk() {
-                    try await output.write(verdictsOn: lines.append(chunk))
+                    try await output.write(reportsOn: lines.append(chunk))
                 }
-                try await output.write(verdictsOn: lines.finish())
+                try await output.write(reportsOn: lines.finish())
             } else {
-                try await output.write(verdictsOn: tokens.map { Array($0.utf8) })
+                try await output.write(reportsOn: tokens.map { Array($0.utf8) })
             }
             if output.sawRejection { throw ExitCode(1) }
         }

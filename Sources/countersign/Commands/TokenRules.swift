@@ -5,11 +5,11 @@ import JOSE
 import Logging
 import Providers
 
-/// What `token verify` judges by.
+/// The rules by which `token verify` accepts a token.
 enum TokenRules: Sendable {
     /// A signature by one of these keys, and nothing more.
     case signature(KeySource)
-    /// Everything that sign-in asks of a token.
+    /// Everything that sign-in requires of a token.
     case identity(any IdentityProvider)
 
     static func signature(of provider: Provider?, keys: KeySet?, _ sources: ConfigurationSources) throws -> TokenRules {
@@ -50,7 +50,7 @@ enum TokenRules: Sendable {
         }
     }
 
-    /// Without an audience that is ours every app's token would do, so there is no such check to skip.
+    /// Without an audience of ours the token of any app would be valid, so this check can't be skipped.
     private static func require(_ clientIDs: [String], _ key: String) throws {
         guard !clientIDs.isEmpty else {
             throw UsageFault(sentence: "--client-id, or \(key) in the configuration, says whose tokens are accepted")
@@ -73,8 +73,7 @@ extension ConfigurationReader {
 }
 
 extension KeySet {
-    /// The keys in a file. A file without a usable key is an empty set: then every key is unknown, and each token is told
-    /// so.
+    /// The keys in a file. A file without a usable key is an empty set: then every token is rejected as `key_unknown`.
     init(file path: String) throws {
         guard let handle = FileHandle(forReadingAtPath: path),
             let data = try? handle.read(upToCount: KeySet.maximumBytes + 1) ?? Data()

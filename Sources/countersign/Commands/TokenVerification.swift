@@ -3,29 +3,29 @@ import JOSE
 import JSON
 import Providers
 
-/// Judges one token, and says so in one line of JSON.
+/// The verification of a token, with a line of JSON as its result.
 struct TokenVerification: Sendable {
     let rules: TokenRules
     let nonce: String?
-    /// Nil is now, whenever that is.
+    /// The time to verify at; nil is the current time of each verification.
     let time: Timestamp?
 
-    struct Verdict: Sendable {
+    struct Report: Sendable {
         let isValid: Bool
-        /// With its line feed.
+        /// A JSON object and a line feed.
         let line: [UInt8]
     }
 
-    func verdict(on token: [UInt8]) async -> Verdict {
+    func report(on token: [UInt8]) async -> Report {
         do {
             switch rules {
             case .signature(let keys):
                 try await verifySignature(of: token, keys)
-                return Verdict(isValid: true) { $0.member("valid", true) }
+                return Report(isValid: true) { $0.member("valid", true) }
             case .identity(let provider):
                 let credential = try await provider.credential(
                     token, postedNonce: nonce, expectedClientID: nil, at: time ?? SystemClock().now())
-                return Verdict(isValid: true) { line in
+                return Report(isValid: true) { line in
                     line.member("valid", true)
                     line.member("subject", credential.identity.key.subject.text)
                     if let email = credential.identity.email { line.member("email", email.address.text) }
@@ -34,14 +34,14 @@ struct TokenVerification: Sendable {
                 }
             }
         } catch {
-            return Verdict(isValid: false) { line in
+            return Report(isValid: false) { line in
                 line.member("valid", false)
                 line.member("reason", error.reason.rawValue)
             }
         }
     }
 
-    /// Any compact JWS that can be signed by a key set's key, whatever kind of token it says it is.
+    /// Verifies the signature alone, for every type of token that keys of a key set sign.
     private func verifySignature(of token: [UInt8], _ source: KeySource) async throws(CredentialRefusal) {
         do throws(TokenRejection) {
             let unverified = try UnverifiedToken(
@@ -66,7 +66,7 @@ struct TokenVerification: Sendable {
     }
 }
 
-extension TokenVerification.Verdict {
+extension TokenVerification.Report {
     fileprivate init(isValid: Bool, _ members: (inout JSONWriter) -> Void) {
         var writer = JSONWriter()
         writer.beginObject()

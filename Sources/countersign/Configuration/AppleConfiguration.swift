@@ -12,12 +12,12 @@ struct AppleConfiguration: Sendable {
         let signing: Signing?
     }
 
-    /// What a client_secret is signed with.
+    /// The key that signs client secrets, and its ids.
     struct Signing: Sendable {
         let teamID: String
         let keyID: String
         let privateKey: P256PrivateKey
-        /// When its file was last written.
+        /// The modification time of its file.
         let keyWrittenAt: Date?
     }
 
@@ -30,7 +30,7 @@ struct AppleConfiguration: Sendable {
     let userMigrationURL: String
     let nonceForm: NonceForm
 
-    /// Nil when no key of Apple's is set, and then the provider is off.
+    /// Nil when no `apple.*` key is set: the provider is off.
     init?(from reader: inout ConfigurationReader) {
         guard reader.isAnySet(in: "apple") else { return nil }
         let names = reader.value(Settings.Apple.teams)
@@ -42,7 +42,7 @@ struct AppleConfiguration: Sendable {
         revokeURL = reader.value(Settings.Apple.revokeURL)
         userMigrationURL = reader.value(Settings.Apple.userMigrationURL)
         nonceForm = reader.value(Settings.Apple.nonceForm)
-        if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "names no team") }
+        if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "lists no team") }
         if !names.contains("main") {
             for row in Settings.Apple.team("main").rows where reader.isSet(row.name) {
                 reader.refuse(row.name, "belongs to the team main, which apple.teams doesn't list")
@@ -55,7 +55,7 @@ struct AppleConfiguration: Sendable {
         name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
     }
 
-    /// The `aud` of a token tells the team, so it must tell one.
+    /// The `aud` of a token determines the team, so a client ID may belong to only one.
     private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
         var owners: [[UInt8]: String] = [:]
         for team in teams {
@@ -100,6 +100,7 @@ extension AppleConfiguration.Team {
             signing = nil
         }
     }
+
     private static func modificationDate(ofFileAt path: String) -> Date? {
         let target = URL(filePath: path).resolvingSymlinksInPath().path
         return (try? FileManager.default.attributesOfItem(atPath: target))?[.modificationDate] as? Date

@@ -1,5 +1,5 @@
-/// One thing that is wrong with the configuration: which key, where its value came from, and what is expected of it.
-/// Never the value, which may be a secret in the wrong place.
+/// A fault in the configuration: the key, the origin of its value, and what is expected of it. Never the value, which
+/// may be a secret in the wrong place.
 struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
     let key: String
     let origin: ConfigurationOrigin
@@ -10,7 +10,7 @@ struct ConfigurationFault: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong, so that one run shows an operator the whole list.
+/// All faults of a configuration, so that one run shows an operator the whole list.
 struct ConfigurationFaults: Error, CustomStringConvertible {
     let faults: [ConfigurationFault]
 
@@ -19,7 +19,7 @@ struct ConfigurationFaults: Error, CustomStringConvertible {
     }
 }
 
-/// Where a value was found, or could have been set.
+/// The place where a value was found, or could have been set.
 enum ConfigurationOrigin: Equatable, CustomStringConvertible {
     case file(String)
     case environment(String)

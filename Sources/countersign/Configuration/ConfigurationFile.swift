@@ -7,21 +7,22 @@ struct ConfigurationFile: Sendable {
     let path: String
     /// The full names of all leaves, in the order of the file.
     let keys: [String]
-    /// Absent when the file has comments alone.
+    /// Nil when the file has nothing but comments.
     private let values: YAMLSnapshot?
 
     private static let maximumBytes = 1 << 20
 
     /// - Parameters:
-    ///   - origin: where the path came from, for the fault.
-    ///   - isReload: a pipe has been read by then, and would hold up the reload until somebody writes into it again.
+    ///   - origin: where the path came from, for faults.
+    ///   - isReload: refuses a pipe. It was consumed at the start, and opening it would block until another writer
+    ///     opens it.
     init(path: String, origin: ConfigurationOrigin, isReload: Bool) throws(ConfigurationFaults) {
         self.path = path
         func fault(_ sentence: String) -> ConfigurationFaults {
             ConfigurationFaults(faults: [ConfigurationFault(key: path, origin: origin, sentence: sentence)])
         }
-        // Opened first, for what stands under a name can change, and `/dev/fd/63` has no other name. An open that doesn't
-        // wait for a writer is right for a file and for the look at what it is.
+        // Opened first and examined by its descriptor: another file may take its name in between, and `/dev/fd/63` has
+        // no other name. O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (isReload ? O_NONBLOCK : 0))
         guard descriptor >= 0 else { throw fault(errno == ENOENT ? "is no file" : "can't be read") }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
@@ -42,7 +43,7 @@ struct ConfigurationFile: Sendable {
             values = nil
             return
         }
-        // The parser asks of every leaf whether it is secret, which is how the names of the leaves become known.
+        // The parser asks for every leaf whether it is secret. This is how the names of the leaves become known.
         let leaves = Mutex<[String]>([])
         let options = YAMLSnapshot.ParsingOptions(
             secretsSpecifier: .dynamic { name, _ in
@@ -52,7 +53,7 @@ struct ConfigurationFile: Sendable {
         do {
             values = try YAMLSnapshot(data: data.bytes, providerName: "file", parsingOptions: options)
         } catch {
-            // Only the first line of the parser's words: those after it quote the file.
+            // Only the first line of the parser's message: later ones quote the file.
             let reason = String(describing: error).prefix { !$0.isNewline }
             throw fault("isn't a YAML mapping of keys to values (\(reason))")
         }

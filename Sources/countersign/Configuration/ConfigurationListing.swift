@@ -1,4 +1,4 @@
-/// The effective configuration, a key a line.
+/// The effective configuration, one line per key.
 struct ConfigurationListing {
     let lines: [String]
 
@@ -7,9 +7,9 @@ struct ConfigurationListing {
             let found = sources.value(of: row.name)
             let value: String
             switch (found?.raw, row.defaultText) {
-            // Whether a secret is there is no secret, and is what one wants to know.
+            // That a secret is set is no secret, and is worth showing.
             case (_?, _) where row.isSecret: value = "<redacted>"
-            // Nobody knows what that is: perhaps a secret that slipped into the wrong line.
+            // Not shown, for it may be a secret that was written under the wrong key.
             case (let raw?, _) where !row.accepts(raw): value = "<not valid>"
             case (.text(let text)?, _): value = text
             case (.list(let items)?, _): value = items.joined(separator: ",")
@@ -18,7 +18,7 @@ struct ConfigurationListing {
             }
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
             let absence = "not set" + (row.fallbackDescription.map { ": \($0)" } ?? "")
-            // The links of the page lead nowhere here.
+            // The relative links of the page don't work here.
             let meaning = row.meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
             return
                 "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? absence). \(meaning)"

@@ -4,8 +4,8 @@ import OpenSSL
 extension ConfigurationReader {
     private static let maximumSecretBytes = 65_536
 
-    /// The bytes of a file that holds a secret. Nobody but its owner may read or write it: what a backup, another
-    /// service or a colleague can read is no secret any more.
+    /// The bytes of a file that holds a secret; nil after a fault. Only its owner may read or write it: what a backup,
+    /// another service or a colleague can read is no secret any more.
     mutating func secretFile(_ setting: Setting<String>, _ path: String) -> [UInt8]? {
         guard !path.isEmpty else { return nil }
         // The target's mode counts, not that of a link to it.
@@ -37,8 +37,8 @@ extension ConfigurationReader {
         return bytes
     }
 
-    /// Nobody but its owner may open it. A file of root's may be readable for a group: so systemd's `LoadCredential=` and
-    /// Kubernetes' `fsGroup` hand it to a service, which isn't root and could not read it otherwise.
+    /// Whether only its owner may open the file. A file of root's may also be readable for a group: that is how
+    /// systemd's `LoadCredential=` and Kubernetes' `fsGroup` pass it to a service that isn't root.
     static func isSecret(mode: Int, owner: uid_t, reader: uid_t) -> Bool {
         mode & 0o077 == 0 || owner == 0 && reader != 0 && mode & 0o037 == 0
     }

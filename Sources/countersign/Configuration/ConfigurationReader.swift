@@ -1,4 +1,4 @@
-/// Reads typed values and gathers what is wrong with them; reading never stops at the first fault.
+/// A reader of typed values that collects their faults; it doesn't stop at the first one.
 struct ConfigurationReader {
     let sources: ConfigurationSources
     private(set) var faults: [ConfigurationFault] = []
@@ -22,7 +22,7 @@ struct ConfigurationReader {
         return parse(found.raw, setting, origin: found.origin)
     }
 
-    /// The value, or nil when nobody set the key.
+    /// The value, or nil when the key isn't set.
     mutating func optional<Value>(_ setting: Setting<Value>) -> Value? {
         sources.value(of: setting.name).map { parse($0.raw, setting, origin: $0.origin) }
     }
@@ -31,12 +31,12 @@ struct ConfigurationReader {
         sources.value(of: name) != nil
     }
 
-    /// Whether anybody set a key of this section, if only to nothing.
+    /// Whether any key of this section is set, if only to an empty value.
     func isAnySet(in section: String) -> Bool {
         sources.isAnySet(in: section)
     }
 
-    /// A fault that only shows beside other keys or in a file that the value names.
+    /// Records a fault that depends on other keys or on the file that the value names.
     mutating func refuse(_ name: String, _ sentence: String) {
         let origin = sources.value(of: name)?.origin ?? .environment(sources.variable(for: name))
         faults.append(ConfigurationFault(key: name, origin: origin, sentence: sentence))
@@ -54,26 +54,28 @@ struct ConfigurationReader {
 }
 
 extension ConfigurationSources {
-    /// What `section` reads, if nothing in it is wrong and no key of the file is misspelt.
+    /// The section that `section` reads.
+    ///
+    /// - Throws: all faults in it, and a fault for each unknown key of the file.
     func load<Section: Sendable>(_ section: (inout ConfigurationReader) -> Section?) throws(ConfigurationFaults)
         -> Section
     {
         try ConfigurationReading(of: self, section).section
     }
 
-    /// Whether anybody set a key of this section, if only to nothing.
+    /// Whether any key of this section is set, if only to an empty value.
     func isAnySet(in section: String) -> Bool {
         let prefix = section + "."
         return fileKeys.contains { $0.hasPrefix(prefix) }
             || Settings.rows(teams: teamNames).contains { $0.name.hasPrefix(prefix) && value(of: $0.name) != nil }
     }
 
-    /// As `apple.teams` lists them, which decides what keys there are.
+    /// The names in `apple.teams`, which determine what keys there are.
     var teamNames: [String] {
         value(of: Settings.Apple.teams.name)?.raw.list ?? []
     }
 
-    /// Every name in the file has to be one of the table: a misspelt key would silently keep its default.
+    /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
     fileprivate func unknownKeys() -> [ConfigurationFault] {
         let known = Set(Settings.rows(teams: teamNames).map(\.name))
         var seen: Set<String> = []
@@ -87,9 +89,9 @@ extension ConfigurationSources {
                 sentence = "is a section: write its keys below it, or remove it"
             } else if key.hasPrefix("apple.team.") {
                 sentence =
-                    "is no key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
+                    "unknown key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
             } else {
-                sentence = "is no key; see `countersign config show` for all there are"
+                sentence = "unknown key; see `countersign config show` for all there are"
             }
             return ConfigurationFault(key: key, origin: .file(filePath ?? ""), sentence: sentence)
         }

@@ -1,8 +1,9 @@
-/// A configuration that was read without a fault, and what it was read from: so that the next one can be held against it.
+/// A configuration that was read without a fault, and its sources, so that the next one can be compared with it.
 struct ConfigurationReading<Section: Sendable>: Sendable {
     let sources: ConfigurationSources
     let section: Section
-    /// Of the secret files that were opened, by the key that names them: a new key under the old path is a change too.
+    /// SHA-256 of each secret file that was opened, by the key that names it: a new content under the old path is a
+    /// change too.
     private let fingerprints: [String: [UInt8]]
 
     init(
@@ -22,7 +23,7 @@ struct ConfigurationReading<Section: Sendable>: Sendable {
         self.fingerprints = fingerprints
     }
 
-    /// A part of it.
+    /// The reading of a part of the section.
     func map<Part: Sendable>(_ part: (Section) -> Part) -> ConfigurationReading<Part> {
         ConfigurationReading<Part>(sources: sources, section: part(section), fingerprints: fingerprints)
     }
@@ -37,7 +38,7 @@ struct ConfigurationReading<Section: Sendable>: Sendable {
 }
 
 extension SettingRow {
-    /// Whether two values of the key, its default when absent, say the same. A list may be written in two ways.
+    /// Whether two values of the key, its default when absent, are equal. A list may be written in two ways.
     fileprivate func isSame(_ one: RawValue?, _ other: RawValue?) -> Bool {
         let one = one ?? defaultText.map(RawValue.text)
         let other = other ?? defaultText.map(RawValue.text)
@@ -48,9 +49,9 @@ extension SettingRow {
     }
 }
 
-/// What a configuration that was read while the service runs makes of the one by which it runs.
+/// The result of a reload: the configuration that takes effect, and what has changed.
 struct ReloadedConfiguration: Sendable {
-    /// By which the service runs from now on.
+    /// The configuration that is in effect from now on.
     let running: ConfigurationReading<ReloadableConfiguration>
     /// The keys that have a new value.
     let changed: [String]
@@ -58,16 +59,17 @@ struct ReloadedConfiguration: Sendable {
     let pending: [String]
 
     /// - Parameters:
-    ///   - newer: what file and environment say now. It has to be sound as a whole, or nothing of it is taken.
-    ///   - start: by which the service started.
-    ///   - running: by which it runs.
+    ///   - newer: the current file and environment. They have to be valid as a whole, or nothing of them is taken.
+    ///   - start: the configuration that the service started with.
+    ///   - running: the one that is in effect.
     init(
         _ newer: ConfigurationSources, start: ConfigurationReading<ServiceConfiguration>,
         running: ConfigurationReading<ReloadableConfiguration>
     ) throws(ConfigurationFaults) {
         let whole = try ConfigurationReading(of: newer, ServiceConfiguration.init)
         let rows = Settings.rows(teams: start.sources.teamNames + running.sources.teamNames + newer.teamNames)
-        // Whatever is made only once, as the cache of a provider's keys.
+        // Providers that were switched on or off. Some of their parts are made only at the start, as the cache of their
+        // keys.
         let switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }
         func isFixed(_ row: any SettingRow) -> Bool {
             !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }

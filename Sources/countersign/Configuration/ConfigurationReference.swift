@@ -1,5 +1,5 @@
-/// `docs/configuration.md`: the rows of its tables come from the table that the code validates with. Where they stand, and
-/// what stands around them, is written by hand.
+/// The generator of the rows in `docs/configuration.md`: they come from the table that the code validates with. Their
+/// order and the text around them are written by hand.
 ///
 /// A row: `| key | variable | accepts | default | reload | meaning |`.
 enum ConfigurationReference {
@@ -7,8 +7,8 @@ enum ConfigurationReference {
     /// Stands for any team besides `main`.
     private static let placeholder = "name"
 
-    /// The page with the rows as the table has them. A key that the page doesn't name yet stands at the end, and
-    /// one that is no key is gone.
+    /// The page with the rows as the table has them. Keys that the page doesn't name yet are appended, and rows of
+    /// unknown keys are removed.
     static func rewritten(_ page: String) -> String {
         var missing = Settings.rows(teams: ["main", placeholder])
         var lines: [String] = []

@@ -1,14 +1,14 @@
 import Configuration
 
-/// Where values come from: the environment first, then one YAML file, if there is one.
+/// The sources of values: the environment first, then one YAML file, if there is one.
 struct ConfigurationSources: Sendable {
     private static let fileVariable = "COUNTERSIGN_CONFIG"
 
     private let environment: EnvironmentVariablesProvider
-    /// The names of those that could be meant for us.
+    /// The names of all variables that begin with `COUNTERSIGN_`.
     private let variables: [String]
     private let file: ConfigurationFile?
-    /// In place of `file`, for some keys.
+    /// The file that replaces `file` for these keys.
     private var kept: (names: Set<String>, file: ConfigurationFile?) = ([], nil)
 
     /// Reads the file at `path`, else the one that COUNTERSIGN_CONFIG names, else none. At the start it may be a pipe.
@@ -26,7 +26,7 @@ struct ConfigurationSources: Sendable {
         }
     }
 
-    /// The value that counts for a key, and where it stands.
+    /// The effective value of a key, and its origin.
     func value(of name: String) -> (raw: RawValue, origin: ConfigurationOrigin)? {
         let found = try? environment.value(forKey: variableKey(for: name), type: .string)
         if let found, case .string(let text)? = found.value?.content {
@@ -42,7 +42,7 @@ struct ConfigurationSources: Sendable {
         (file?.keys ?? []).filter { !kept.names.contains($0) } + (kept.file?.keys ?? []).filter(kept.names.contains)
     }
 
-    /// The same, but for some keys as other sources' file has them.
+    /// A copy that reads these keys from the file of other sources.
     func keeping(_ names: Set<String>, of other: ConfigurationSources) -> ConfigurationSources {
         var sources = self
         sources.kept = (names, other.file)
@@ -56,9 +56,9 @@ struct ConfigurationSources: Sendable {
         (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
     }
 
-    /// Variables that look like ours and belong to no key: misspelt ones, which silently leave a default in place. They are
-    /// told and are no fault, for not all of them are mistakes: an older release meets those of a newer one when an upgrade
-    /// is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service by the name of countersign.
+    /// The variables with our prefix that belong to no key: a misspelt one silently leaves a default in place. They are
+    /// reported and are no fault, for not all of them are mistakes: an older release finds those of a newer one after
+    /// an upgrade is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service named countersign.
     var unknownVariables: [String] {
         let known = Set(Settings.rows(teams: teamNames).map { variable(for: $0.name) } + [Self.fileVariable])
         return variables.filter { !known.contains($0) }

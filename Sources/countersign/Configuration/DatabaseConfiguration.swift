@@ -1,9 +1,9 @@
-/// Where the data is, and as whom it is reached.
+/// The configuration of the database: its connection strings, by role, and the pool.
 struct DatabaseConfiguration: Sendable {
     let url: String
-    /// The owner's way in: `migrate` alone uses it.
+    /// The connection string of the owner. Only `migrate` uses it.
     let migrationURL: String
-    /// Whom `migrate` grants what the service needs; nil when the owner is the service.
+    /// The role that `migrate` grants the service's privileges to; nil when the service connects as the owner.
     let serviceRole: String?
     let poolSize: Int
     let preparedStatements: Bool

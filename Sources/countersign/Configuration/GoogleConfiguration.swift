@@ -2,7 +2,7 @@ import Providers
 
 /// Sign in with Google.
 struct GoogleConfiguration: Sendable {
-    /// What a server auth code is exchanged with.
+    /// The OAuth client that exchanges server auth codes.
     struct ServerClient: Sendable {
         let id: String
         let secret: String
@@ -20,7 +20,7 @@ struct GoogleConfiguration: Sendable {
     let riscConfigurationURL: String
     let nonceForm: NonceForm
 
-    /// Nil when no key of Google's is set, and then the provider is off.
+    /// Nil when no `google.*` key is set: the provider is off.
     init?(from reader: inout ConfigurationReader) {
         guard reader.isAnySet(in: "google") else { return nil }
         clientIDs = reader.value(Settings.Google.clientIDs)
@@ -46,7 +46,7 @@ struct GoogleConfiguration: Sendable {
             serverClient = nil
             reader.refuse(Settings.Google.serverClientID.name, "is required beside google.serverClientSecret")
         }
-        // `google risc` alone uses it, and would otherwise be the first to say what is wrong with it.
+        // Only `google risc` uses it. Checked here too, so that its faults show with all others.
         if let path = reader.optional(Settings.Google.serviceAccountPath) { _ = reader.serviceAccount(path) }
     }
 }

@@ -2,11 +2,11 @@ import Accounts
 import Curl
 import SignIn
 
-/// How codes and notices are mailed.
+/// The configuration of outgoing mail.
 struct MailConfiguration: Sendable {
     let server: SMTPServer
     let from: EmailAddress
-    /// What mails call the service.
+    /// The name of the service in mails.
     let serviceName: String
     let templates: MailTemplates
 
@@ -14,7 +14,7 @@ struct MailConfiguration: Sendable {
     init?(from reader: inout ConfigurationReader, server: ServerConfiguration) {
         let host = WebAddress(server.publicURL, schemes: ["https", "http"])?.host ?? ""
         serviceName = reader.optional(Settings.Mail.serviceName) ?? host
-        // Judged also where nothing is sent yet.
+        // Checked even when no mail is sent yet.
         let templates = MailTemplates(serviceName: serviceName, from: &reader)
         let url = reader.optional(Settings.Mail.smtpURL)
         let address = reader.optional(Settings.Mail.from)
@@ -30,7 +30,8 @@ struct MailConfiguration: Sendable {
 }
 
 extension MailTemplates {
-    /// With those of the directory that `mail.templatesPath` names, if it does.
+    /// The built-in templates and those in the directory that `mail.templatesPath` names, if it is set. Nil after a
+    /// fault.
     fileprivate init?(serviceName: String, from reader: inout ConfigurationReader) {
         guard let directory = reader.optional(Settings.Mail.templatesPath) else {
             self.init(serviceName: serviceName)

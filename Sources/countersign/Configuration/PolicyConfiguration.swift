@@ -1,6 +1,6 @@
 import Accounts
 
-/// What a provider's event does to the account that it names.
+/// The policies for events of providers.
 struct EventsConfiguration: Sendable {
     let consentRevoked: ConsentRevokedPolicy
     let accountDeleted: AccountDeletedPolicy
@@ -11,7 +11,7 @@ struct EventsConfiguration: Sendable {
     }
 }
 
-/// How often the guessable things may be tried.
+/// The rate limits of guessing, registering and mailing.
 struct LimitsConfiguration: Sendable {
     let passwordPerAccount: RateLimit
     let guessPerNetwork: RateLimit
@@ -28,7 +28,7 @@ struct LimitsConfiguration: Sendable {
     }
 }
 
-/// Our own tokens.
+/// The issuer, audience and lifetimes of our own tokens.
 struct TokensConfiguration: Sendable {
     let issuer: String
     let audience: String
@@ -51,6 +51,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     case text
 }
 
+/// The part of `log.*` that needs a restart.
 struct LogConfiguration: Sendable {
     let format: LogFormat
     /// Whether emails and full addresses may be logged.

@@ -1,7 +1,7 @@
 import Accounts
 
 extension RateLimit {
-    /// `10/15min`, `10/15 min`, `30/h`, `5/90s`; `0` is no limit.
+    /// Parses `10/15min`, `10/15 min`, `30/h`, `5/90s`; `0` is no limit.
     init?(_ text: String) {
         if text == "0" {
             self = .none

@@ -1,4 +1,4 @@
-/// A value as the file or the environment has it, before anyone knows what it means.
+/// A value of the file or the environment before it is parsed.
 enum RawValue: Equatable, Sendable {
     case text(String)
     /// A YAML sequence; in the environment a list is one text with commas.
@@ -8,7 +8,7 @@ enum RawValue: Equatable, Sendable {
         if case .text(let text) = self { text } else { nil }
     }
 
-    /// An empty text is an empty list: the key is set, and nothing is in it.
+    /// The items. An empty text is an empty list: the key is set, to nothing.
     var list: [String] {
         switch self {
         case .list(let items):

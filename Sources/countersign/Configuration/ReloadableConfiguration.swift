@@ -1,8 +1,8 @@
 import Accounts
 import Logging
 
-/// The part of the configuration that a running service takes anew on SIGHUP: the keys whose `Setting` reloads, and beside
-/// them those of the providers that don't.
+/// The part of the configuration that a running service reloads on SIGHUP: the keys whose `Setting` reloads. It also
+/// has the providers' other keys, which keep their values from the start.
 struct ReloadableConfiguration: Sendable {
     let apple: AppleConfiguration?
     let google: GoogleConfiguration?

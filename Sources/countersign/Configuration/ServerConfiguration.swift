@@ -13,7 +13,7 @@ struct ServerConfiguration: Sendable {
     init(from reader: inout ConfigurationReader) {
         host = reader.value(Settings.Server.host)
         port = reader.value(Settings.Server.port)
-        // Each entry has been read by itself.
+        // Each entry was validated by its setting.
         trustedProxies = TrustedProxies(reader.value(Settings.Server.trustedProxies)) ?? .none
         drainSeconds = reader.value(Settings.Server.drainSeconds)
         if let url = reader.optional(Settings.Server.publicURL) {

@@ -1,12 +1,12 @@
 import KeyRing
 import Storage
 
-/// Everything that `serve` runs by, read and judged as a whole.
+/// The whole configuration of `serve`, validated as a whole.
 struct ServiceConfiguration: Sendable {
     let server: ServerConfiguration
     let admin: AdminConfiguration
     let database: DatabaseConfiguration
-    /// As it was at the start; what counts is what has been read since.
+    /// The value at the start. Reloads replace it in `UseCases`, not here.
     let reloadable: ReloadableConfiguration
     let tokens: TokensConfiguration
     let keyRing: KeyRing

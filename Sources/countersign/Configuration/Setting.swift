@@ -3,20 +3,19 @@
 struct Setting<Value: Sendable>: Sendable {
     let name: String
     let form: ValueForm<Value>
-    /// As one would write it in the environment. Absent: the key has no value unless somebody sets it.
+    /// The default as it would be written in the environment. Nil: the key has no value unless it is set.
     let defaultText: String?
-    /// What counts when there is neither, in words: another key's value, or that the key is required.
+    /// A description of what applies when there is neither: another key's value, or that the key is required.
     let fallbackDescription: String?
     let isSecret: Bool
     /// Whether a running service takes a new value from the file on SIGHUP; else it does at its next start.
     let reloads: Bool
-    /// What it is for, in Markdown as `docs/configuration.md` has it.
+    /// The meaning of the key, in Markdown as `docs/configuration.md` has it.
     let meaning: String
 
     init(
         _ name: String, _ form: ValueForm<Value>, default defaultText: String? = nil,
-        fallbackDescription: String? = nil,
-        secret isSecret: Bool = false, reloads: Bool = false, _ meaning: String
+        fallbackDescription: String? = nil, secret isSecret: Bool = false, reloads: Bool = false, _ meaning: String
     ) {
         self.name = name
         self.form = form

@@ -4,8 +4,8 @@ import HTTPServer
 import Logging
 import Providers
 
-/// The table of all configuration keys. It alone says how a key is called, what it may hold, what it is by default and what
-/// it is for; reading, the search for misspelt keys, `config show` and `docs/configuration.md` go by it.
+/// The table of all configuration keys. It alone defines the name, the form, the default and the meaning of a key;
+/// reading, the search for misspelt keys, `config show` and `docs/configuration.md` use it.
 enum Settings {
     enum Server {
         static let host = Setting("server.host", .host, default: "127.0.0.1", "Where the public listener listens")
@@ -23,7 +23,7 @@ enum Settings {
             default: "",
             """
             Proxies whose `X-Forwarded-For` is believed. The address found is kept with the session, and its network \
-            has the [limits](#limits). Behind a proxy that is not listed here everybody is one network
+            has the [limits](#limits). Behind a proxy that is not listed here all clients are one network
             """)
         static let drainSeconds = Setting(
             "server.drainSeconds", .integer(0...300, unit: "seconds"), default: "5",
@@ -239,7 +239,7 @@ enum Settings {
             """)
         static let mailPerNetwork = Setting(
             "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
-            "Codes that one network asks for, whoever they are for")
+            "Codes that one network asks for, for any address")
     }
 
     enum Tokens {
@@ -307,12 +307,10 @@ enum Settings {
         ]
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
-            Limits.passwordPerAccount,
-            Limits.guessPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress,
-            Limits.mailPerNetwork, Tokens.issuer,
-            Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath, Mail.smtpURL, Mail.from,
-            Mail.serviceName,
-            Mail.templatesPath,
+            Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.registrationPerNetwork,
+            Limits.mailPerAddress, Limits.mailPerNetwork,
+            Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath,
+            Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
         return server + apple + google + policies

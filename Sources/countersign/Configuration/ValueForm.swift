@@ -2,12 +2,12 @@ import Accounts
 import Curl
 import Foundation
 
-/// What a value looks like, in words and as a parser.
+/// The form of a value: a description of it, and its parser.
 struct ValueForm<Value: Sendable>: Sendable {
     /// Completes the sentence "expects …".
     let expectation: String
-    /// Stands in for a value that is missing or refused, so that reading goes on and finds the other faults as well.
-    /// Nobody sees it: with a fault there is no configuration.
+    /// The substitute for a value that is missing or refused, so that reading goes on and finds the other faults as
+    /// well. It takes no effect: with a fault there is no configuration.
     let placeholder: Value
     let parse: @Sendable (RawValue) -> Value?
 }
@@ -27,8 +27,8 @@ extension ValueForm<String> {
         }
     }
 
-    /// A URL as the name of a place, kept byte for byte. User names, fragments and anything that two readers of URLs
-    /// read differently are refused.
+    /// A URL, kept byte for byte. User names, fragments and anything that two parsers of URLs read differently are
+    /// refused.
     static func url(schemes: [String], allowsQuery: Bool = true) -> ValueForm {
         let names = schemes.map { "\($0):" }.joined(separator: " or ")
         return ValueForm(
@@ -42,7 +42,7 @@ extension ValueForm<String> {
         }
     }
 
-    /// As libpq takes it: a URI, or `keyword=value` pairs.
+    /// A connection string of libpq: a URI, or `keyword=value` pairs.
     static var postgresURL: ValueForm {
         ValueForm(expectation: "a postgresql:// URI or libpq's keyword=value form", placeholder: "") { raw in
             raw.text.flatMap { text in
@@ -51,7 +51,7 @@ extension ValueForm<String> {
         }
     }
 
-    /// User name and password may stand in it.
+    /// The URL of a mail server, which may contain user name and password.
     static var smtpURL: ValueForm {
         ValueForm(
             expectation: """
@@ -119,7 +119,7 @@ extension ValueForm<[String]> {
 }
 
 extension ValueForm where Value: CaseIterable & RawRepresentable<String> {
-    /// One of a few words. `Value` needs at least one case.
+    /// One of the raw values of `Value`, which needs at least one case.
     static func choice(placeholder: Value) -> ValueForm {
         let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
         return ValueForm(expectation: "one of: \(words)", placeholder: placeholder) { $0.text.flatMap(Value.init) }

@@ -18,7 +18,7 @@ struct WebAddress {
         self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
     }
 
-    /// Where keys and tokens come from or go to: plain http only inside this machine.
+    /// Whether keys and tokens may come from or go to this URL: plain http only inside this machine.
     static func isProviderURL(_ text: String) -> Bool {
         guard let address = WebAddress(text, schemes: ["https", "http"]) else { return false }
         return address.scheme == "https" || address.isLoopback
@@ -28,7 +28,8 @@ struct WebAddress {
         WebAddress.isLoopback(host)
     }
 
-    /// `localhost`, 127.0.0.0/8 and ::1; a name that merely resolves to one of them does not count.
+    /// Whether the host is `localhost`, in 127.0.0.0/8, or ::1. A name that merely resolves to one of them does not
+    /// count.
     static func isLoopback(_ host: String) -> Bool {
         host.lowercased() == "localhost" || host == "::1"
             || host.wholeMatch(of: /127\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}/) != nil

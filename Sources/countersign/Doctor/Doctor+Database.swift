@@ -4,9 +4,9 @@ import Migrator
 import Postgres
 import Storage
 
-/// What the database is, and what it lets the service do.
+/// The checks of the database, and of what it allows the service.
 extension Doctor {
-    /// The oldest that is tested.
+    /// The oldest version that is tested, as `server_version_num` has it.
     private static let oldestVersion: Int32 = 150_000
     private static let commitAdvice = "ALTER ROLE … SET synchronous_commit = on, for the role of postgres.url"
 
@@ -16,7 +16,7 @@ extension Doctor {
         }
     }
 
-    /// One connection, whose statements end before a check's time does.
+    /// Runs the body with one connection, whose time-outs are shorter than that of a check.
     func withDatabase(_ body: (Database, Logger) async -> [Finding]) async -> [Finding] {
         var settings = Database.Configuration(configuration.database)
         settings.poolSize = 1
@@ -115,7 +115,7 @@ extension Doctor {
 
     private func schema(_ migrator: Migrator) async -> [Finding] {
         do {
-            let faults = try await migrator.faultsOfService()
+            let faults = try await migrator.servingFaults()
             guard faults.isEmpty else {
                 return faults.map { .failure(.schema, $0.description, advice: "see `countersign migrate status`") }
             }
@@ -151,7 +151,7 @@ extension Doctor {
                 return [
                     .warning(
                         .privileges,
-                        "the role of postgres.url owns the tables: whoever steals it rewrites the audit trail",
+                        "the role of postgres.url owns the tables: a stolen password is enough to rewrite the audit trail",
                         advice: advice)
                 ]
             }

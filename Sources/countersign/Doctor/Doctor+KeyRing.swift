@@ -1,7 +1,7 @@
 import KeyRing
 import Storage
 
-/// Whether the key ring opens what the database holds.
+/// The check whether the key ring opens what the database holds.
 extension Doctor {
     @Sendable func keyRing() async -> [Finding] {
         await withDatabase { database, _ in
@@ -11,7 +11,7 @@ extension Doctor {
                 return [
                     .warning(
                         .keyRing, "couldn't be compared with the database: \(sentence(error))",
-                        advice: "see what is told of the database, and try again when it has less to do")
+                        advice: "see the findings on the database, and try again when it has less to do")
                 ]
             }
         }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What can be seen on this machine alone.
+/// The checks that need nothing but this machine.
 extension Doctor {
-    /// Form and mode have been judged with the configuration.
+    /// Form and mode were checked with the configuration.
     @Sendable func files() async -> [Finding] {
         let rows = Settings.rows(teams: reading.sources.teamNames).filter { row in
             row.name.hasSuffix("privateKeyPath") || row.name == Settings.Google.serviceAccountPath.name
@@ -51,7 +51,7 @@ extension Doctor {
         if proxies.contains(where: { $0.hasSuffix("/0") }) {
             findings.append(
                 .warning(
-                    .listeners, "server.trustedProxies trusts every address: anybody can say where they come from",
+                    .listeners, "server.trustedProxies trusts every address: any client can forge its own",
                     advice: "list the addresses of the proxies alone"))
         } else if proxies.isEmpty, server.publicURL.hasPrefix("https:") {
             findings.append(

@@ -4,7 +4,7 @@ import JOSE
 import Logging
 import Providers
 
-/// What Apple and Google are reached by.
+/// The checks of Apple and Google: secrets, keys, endpoints, events.
 extension Doctor {
     /// Signs a client secret for each team, and verifies it as Apple will.
     @Sendable func appleSecret() async -> [Finding] {
@@ -75,7 +75,7 @@ extension Doctor {
         return await endpoints(.googleEndpoints, [google.tokenURL, google.revokeURL])
     }
 
-    /// Whatever is answered: nothing is sent that could be accepted.
+    /// Any answer is good: nothing is sent that a provider could accept.
     private func endpoints(_ check: CheckName, _ urls: [String]) async -> [Finding] {
         var findings: [Finding] = []
         for url in urls {

@@ -1,9 +1,9 @@
 import Curl
 import JSON
 
-/// What is sent through, and how the outside comes in.
+/// The checks of the mail server and of the public URL.
 extension Doctor {
-    /// Greets the mail server, proves who we are, and sends nothing.
+    /// Greets the mail server, authenticates, and sends nothing.
     @Sendable func mail() async -> [Finding] {
         guard let mail = configuration.mail else { return [.ok(.mail, "is off: mail.smtpUrl is not set")] }
         var settings = SMTPTransport.Configuration()
@@ -44,7 +44,7 @@ extension Doctor {
             ]
         }
         guard response.status == 200, let members = try? JSONValue(parsing: response.body),
-            let told = members["issuer"]?.string
+            let reported = members["issuer"]?.string
         else {
             return [
                 .failure(
@@ -52,7 +52,7 @@ extension Doctor {
                     advice: "see server.publicUrl, and where the proxy sends its requests")
             ]
         }
-        guard told.utf8.elementsEqual(issuer.utf8) else {
+        guard reported.utf8.elementsEqual(issuer.utf8) else {
             return [
                 .failure(
                     .publicURL, "what answers at \(url) is another issuer than tokens.issuer",

@@ -4,26 +4,26 @@ import Foundation
 import JSON
 import Primitives
 
-/// Looks at everything that a service needs, and changes nothing.
+/// The checks of everything that the service needs. They change nothing.
 struct Doctor: Sendable {
-    /// Looks at one thing, or at several of which the later make no sense without the first.
+    /// A check of one thing, or of several of which the later ones depend on the first.
     struct Check: Sendable {
-        /// What is told when it takes too long.
+        /// The name of the finding when the check times out.
         let name: CheckName
-        /// How bad that is.
-        var lateness = Finding.Status.failure
+        /// The status of that finding.
+        var timeoutStatus = Finding.Status.failure
         let find: @Sendable () async -> [Finding]
     }
 
     let reading: ConfigurationReading<ServiceConfiguration>
     let fetcher: any Fetcher
     let clock: any WallClock
-    /// For each check.
+    /// The limit of each check.
     var timeout = Duration.seconds(5)
 
     var configuration: ServiceConfiguration { reading.section }
 
-    /// All that there is to say, in a fixed order.
+    /// All findings, in a fixed order.
     func examine() async -> [Finding] {
         let findings = await withTaskGroup(of: [Finding].self) { group in
             for check in checks {
@@ -39,7 +39,7 @@ struct Doctor: Sendable {
         reading.sources.unknownVariables.map { variable in
             .warning(
                 .configuration, "\(variable) belongs to no key",
-                advice: "correct or remove it, unless it is another release's or somebody else's")
+                advice: "correct or remove it, unless it belongs to another release or another program")
         }
     }
 
@@ -47,7 +47,7 @@ struct Doctor: Sendable {
         [
             Check(name: .files, find: files), Check(name: .listeners, find: listeners),
             Check(name: .descriptors, find: descriptors), Check(name: .database, find: database),
-            Check(name: .keyRing, lateness: .warning, find: keyRing),
+            Check(name: .keyRing, timeoutStatus: .warning, find: keyRing),
             Check(name: .appleSecret, find: appleSecret), Check(name: .appleKeys, find: appleKeys),
             Check(name: .googleKeys, find: googleKeys), Check(name: .appleEndpoints, find: appleEndpoints),
             Check(name: .googleEndpoints, find: googleEndpoints), Check(name: .googleEvents, find: googleEvents),
@@ -55,11 +55,11 @@ struct Doctor: Sendable {
         ]
     }
 
-    /// The findings of a check; past the time-out the one that says so.
+    /// The findings of a check, or the one that it timed out.
     private func findings(of check: Check) async -> [Finding] {
         await withTimeout(timeout) { await check.find() } ?? [
             Finding(
-                check: check.name, status: check.lateness,
+                check: check.name, status: check.timeoutStatus,
                 detail: "no end within \(timeout.components.seconds) seconds",
                 advice: "see whether what it asks answers")
         ]
@@ -89,7 +89,7 @@ extension [Finding] {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    /// What there is to say of a configuration that nothing can be examined by.
+    /// The findings about a faulty configuration, with which nothing else can be examined.
     init(_ faults: ConfigurationFaults) {
         self = faults.faults.map { fault in
             .failure(.configuration, fault.description, advice: "correct it, and run the doctor again for the rest")

@@ -1,6 +1,4 @@
-import HTTPServer
-
-/// What a check has found: a line for the operator.
+/// A finding of a check: one line for the operator.
 struct Finding: Sendable, Equatable {
     enum Status: String, Comparable, Sendable {
         case ok
@@ -44,7 +42,7 @@ struct Finding: Sendable, Equatable {
     }
 }
 
-/// The checks, in the order in which they are told. `docs/operations/doctor.md` has a row for each.
+/// The checks, in the order of the output. `docs/operations/doctor.md` has a row for each.
 enum CheckName: String, CaseIterable, Sendable {
     case configuration
     case files

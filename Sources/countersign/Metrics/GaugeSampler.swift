@@ -8,19 +8,19 @@ import Providers
 import SignIn
 import Synchronization
 
-/// Figures of what is, not of what happens: read when the page is asked for, all of them from memory.
+/// The gauges of the current state. They are sampled for each answer of `GET /metrics`, all of them from memory.
 struct GaugeSampler: Sendable {
-    private let readings: [@Sendable () -> Void]
+    private let samplers: [@Sendable () -> Void]
 
-    func read() {
-        for reading in readings { reading() }
+    func sample() {
+        for sampler in samplers { sampler() }
     }
 
     init(
         database: Database, keySets: [KeySetCache], useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, clock: any WallClock
     ) {
-        readings =
+        samplers =
             [Self.connections(of: database), Self.hashes(of: passwordHasher)]
             + keySets.map { Self.keySet($0, clock: clock) }
             + [Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock)]
@@ -52,7 +52,7 @@ struct GaugeSampler: Sendable {
         }
     }
 
-    /// Before the first good fetch the age is that of the process: either way, for how long no fetch was good.
+    /// The age is the time since the last successful fetch; before the first one, the time since the start.
     private static func keySet(_ cache: KeySetCache, clock: any WallClock) -> @Sendable () -> Void {
         let dimensions = [("provider", cache.provider.rawValue)]
         let keys = Gauge(label: "countersign_key_set_keys", dimensions: dimensions)
@@ -70,7 +70,7 @@ struct GaugeSampler: Sendable {
         return { age.record(accessTokens.signingKeyAge(at: clock.now()) ?? 0) }
     }
 
-    /// What speaks for the teams at Apple.
+    /// The ages of each Apple team's client secret and of its key file.
     private static func signing(of useCases: Reloadable<UseCases>, clock: any WallClock) -> @Sendable () -> Void {
         let secrets = TeamGauges(label: "countersign_apple_client_secret_age_seconds")
         let files = TeamGauges(label: "countersign_apple_key_file_age_seconds")
@@ -89,7 +89,7 @@ struct GaugeSampler: Sendable {
     }
 }
 
-/// A gauge for each team at Apple. A reload may bring teams and take them away, and their gauges with them.
+/// A gauge for each Apple team. A reload can add and remove teams, and their gauges with them.
 private final class TeamGauges: Sendable {
     private let label: String
     private let gauges = Mutex<[String: Gauge]>([:])
@@ -98,16 +98,16 @@ private final class TeamGauges: Sendable {
         self.label = label
     }
 
-    /// - Parameter ages: of all teams that there are.
+    /// - Parameter ages: those of all current teams. The gauges of other teams are destroyed.
     func record(_ ages: [(team: String, seconds: Double)]) {
         gauges.withLock { gauges in
-            var gone = gauges
+            var removed = gauges
             for (team, seconds) in ages {
-                let gauge = gone.removeValue(forKey: team) ?? Gauge(label: label, dimensions: [("team", team)])
+                let gauge = removed.removeValue(forKey: team) ?? Gauge(label: label, dimensions: [("team", team)])
                 gauge.record(seconds)
                 gauges[team] = gauge
             }
-            for (team, gauge) in gone {
+            for (team, gauge) in removed {
                 gauge.destroy()
                 gauges[team] = nil
             }

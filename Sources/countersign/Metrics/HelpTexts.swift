@@ -1,7 +1,5 @@
-import HTTPServer
-
-/// The `# HELP` lines: one sentence for each metric, by the name it has on the page. `docs/operations/metrics.md` has a row
-/// for each, with what to do about it.
+/// The texts of the `# HELP` lines: one sentence for each metric, by its name on the page. `docs/operations/metrics.md`
+/// has a row for each, with what to do about it.
 enum HelpTexts {
     static let all: [String: String] = [
         "countersign_apple_client_secret_age_seconds":
@@ -15,57 +13,57 @@ enum HelpTexts {
         "countersign_clock_difference_seconds":
             "How far this machine's clock is ahead of the database's.",
         "countersign_code_exchange_seconds":
-            "Time that a provider took for an authorization code, or was given, by provider.",
+            "Duration of exchanges of authorization codes, with those that timed out, by provider.",
         "countersign_code_exchanges_total":
             "Authorization codes that were posted, by provider and outcome.",
         "countersign_configuration_last_reload_successful":
-            "Whether the last reading of the configuration was adopted: 1 or 0.",
+            "Whether the last reload of the configuration was adopted: 1 or 0.",
         "countersign_configuration_reloads_total":
-            "Readings of the configuration after SIGHUP, by outcome.",
+            "Reloads of the configuration by SIGHUP, by outcome.",
         "countersign_grant_checks_total":
-            "Refresh tokens that the provider was asked about, by provider and outcome.",
+            "Checks of refresh tokens at the provider, by provider and outcome.",
         "countersign_http_connections":
             "Connections that are open, by listener.",
         "countersign_http_request_seconds":
             "Time from a whole request to its answer, by route and method.",
         "countersign_http_requests_in_flight":
-            "Requests that have a place, by listener.",
+            "Requests that were admitted and are not answered yet, by listener.",
         "countersign_http_requests_total":
             "Requests answered, by route, method and class of status.",
         "countersign_http_shed_total":
-            "Requests that were refused because too many came at once, by listener and reason.",
+            "Requests that were refused for overload, by listener and reason.",
         "countersign_key_set_age_seconds":
             "Time since the provider's keys were last fetched, or since the start if they never were.",
         "countersign_key_set_fetches_total":
             "Fetches of the provider's keys, by outcome.",
         "countersign_key_set_keys":
-            "Keys of the provider that are believed.",
+            "Keys of the provider that are trusted.",
         "countersign_limit_refusals_total":
             "Requests that a limit refused, by limit.",
         "countersign_links_total":
-            "Identities that were to get an account, by how, outcome and reason.",
+            "Attempts to link an identity to an account, by action, outcome and reason.",
         "countersign_mail_send_seconds":
-            "Time that the mail server took for a mail, taken or not.",
+            "Duration of handing a mail to the mail server, accepted or not.",
         "countersign_mails_total":
-            "Mails that were dealt with, by outcome.",
+            "Mails that were processed, by outcome.",
         "countersign_metrics_refused_total":
             "Attempts to make a metric that were refused: too many series, or a name in use for another kind.",
         "countersign_outbox_failed":
-            "RevocationWorker or mails that were given up and are still kept, by kind.",
+            "Revocations or mails that were given up and are still stored, by kind.",
         "countersign_outbox_oldest_seconds":
-            "Age of the oldest revocation or mail that is promised and not done, by kind.",
+            "Age of the oldest pending revocation or mail, by kind.",
         "countersign_outbox_pending":
-            "RevocationWorker or mails that are promised and not done, by kind.",
+            "Pending revocations or mails, by kind.",
         "countersign_password_hashes":
             "Passwords that are being hashed or wait to be, by state.",
         "countersign_password_hashes_refused_total":
-            "Passwords that were not looked at because too many waited.",
+            "Passwords that were not checked because too many waited.",
         "countersign_postgres_connections":
             "Connections to the database, by state.",
         "countersign_postgres_pool_size":
-            "Connections to the database that there may be.",
+            "Greatest number of connections to the database.",
         "countersign_postgres_refused_total":
-            "Statements and transactions that waited in vain or could not wait, by reason.",
+            "Statements and transactions that got no connection, by reason.",
         "countersign_postgres_up":
             "Whether the last attempt to connect to the database worked.",
         "countersign_postgres_wait_seconds":
@@ -73,17 +71,17 @@ enum HelpTexts {
         "countersign_postgres_waiting":
             "Statements and transactions that wait for a connection.",
         "countersign_provider_events_total":
-            "Events that the providers told, by provider, kind and what became of them.",
+            "Events from the providers, by provider, kind and outcome.",
         "countersign_refreshes_total":
-            "Refresh tokens that were to be traded in for the next ones, by outcome and reason.",
+            "Refreshes of sessions, by outcome and reason.",
         "countersign_revocation_attempts_total":
-            "RevocationWorker tried at the provider, by provider and outcome.",
+            "Attempts to revoke at the provider, by provider and outcome.",
         "countersign_sign_ins_total":
-            "Sign-ins, by who vouches for the person, outcome and reason.",
+            "Sign-ins, by provider or other method, outcome and reason.",
         "countersign_signing_key_age_seconds":
-            "For how long the key that signs access tokens has done so.",
+            "Time for which the current key has signed access tokens.",
         "countersign_token_verify_seconds":
-            "Time from a provider's token to the verdict on it, by provider.",
+            "Duration of verifying a provider's token, by provider.",
         "process_cpu_seconds_total":
             "CPU time used by the process, in user and in system mode.",
         "process_max_fds":

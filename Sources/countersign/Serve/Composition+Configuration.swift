@@ -36,7 +36,7 @@ extension GoogleProvider.Configuration {
 }
 
 extension AppleTokenEndpoint {
-    /// Nil when no team has a key to speak for its clients with.
+    /// Nil when no team has a signing key.
     init?(_ configuration: AppleConfiguration?, provider: AppleProvider?, fetcher: any Fetcher, logger: Logger) {
         guard let configuration, let provider else { return nil }
         let teams = configuration.teams.compactMap { team in
@@ -101,7 +101,7 @@ extension MailWorker {
 }
 
 extension Health.Readiness {
-    /// The age of the key sets is told, and never a reason not to be ready: sign-in goes on from memory.
+    /// Reports the age of the key sets, which is no reason not to be ready: sign-in uses the keys in memory.
     init(isReady: Bool, keySets: [KeySetCache]) {
         self.init(isReady: isReady) { writer in
             writer.name("keySets")

@@ -13,14 +13,14 @@ import SignIn
 import Storage
 import UnixSignals
 
-/// Everything that `serve` is made of, built from the bottom up and handed over by parameter.
+/// The composition root of `serve`: everything is built from the bottom up and passed by parameter.
 enum Composition {
-    /// - Parameter reload: gets what it reads to be adopted here.
+    /// - Parameter reload: the service that reloads the configuration. Its `adopt` is set here.
     static func run(
         _ configuration: ServiceConfiguration, reload: ConfigurationReload, logger: Logger
     ) async throws {
         ProcessLimits.adopt()
-        // Before anything that counts is made, for it counts in what it was made with.
+        // Before any metric is made: a metric keeps the factory that it was made with.
         let metrics = PrometheusRegistry(help: HelpTexts.all)
         MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
@@ -43,7 +43,7 @@ enum Composition {
             let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
-                passwordHasher: try PasswordHasher(), journal: RefusalAggregator(trail: stores.audit, clock: clock),
+                passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: stores.audit, clock: clock),
                 keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
@@ -62,37 +62,37 @@ enum Composition {
                     return Health.Readiness(isReady: false, keySets: keySets)
                 }
             }
-            let standing = GaugeSampler(
+            let gauges = GaugeSampler(
                 database: database, keySets: keySets, useCases: useCases, accessTokens: accessTokens,
                 passwordHasher: resources.passwordHasher, clock: clock)
             let page = MetricsPage {
-                standing.read()
+                gauges.sample()
                 return metrics.page()
             }
             let listeners = Listeners(
                 configuration, routes: publicRoutes.routes,
                 administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
                 health: health, metrics: page, logger: logger)
-            let mailing = MailWorker(
+            let mailWorker = MailWorker(
                 configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
-            // They end in reverse order, each when the one after it is done. At the signal no more of the work is taken up
-            // that others can do; what the answers of this process rest on goes on until the last request has its own; and
-            // the private listener tells load balancers of the drain for as long.
+            // They end in reverse order, each after the one behind it has ended. At the signal shared work stops, since
+            // other processes can do it. Upkeep, which answers depend on, goes on until the last request is answered,
+            // and so does the private listener, which reports the drain to load balancers.
             let services: [any Service] =
                 [reload] + keySets.map(KeySetRefresh.init) + [
                     ConcurrentServices(
                         "upkeep",
                         RecurringWork.upkeep(
-                            stores, accessTokens: accessTokens, journal: resources.journal, clock: clock,
+                            stores, accessTokens: accessTokens, refusals: resources.refusals, clock: clock,
                             logger: logger)),
-                    ConcurrentServices("private listeners", listeners.closed),
+                    ConcurrentServices("private listeners", listeners.privateListeners),
                     ConcurrentServices(
                         "public listener and shared work",
-                        [listeners.open]
+                        [listeners.publicListener]
                             + RecurringWork.shared(
                                 useCases, stores: stores,
-                                refreshLifetime: Int64(configuration.tokens.refreshLifetime), mailing: mailing,
-                                clock: clock, logger: logger)),
+                                refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+                                mailWorker: mailWorker, clock: clock, logger: logger)),
                     ShutdownLimit(
                         limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),
                 ]
@@ -112,37 +112,39 @@ enum Composition {
     }
 }
 
-/// The ports that are served.
+/// The listeners of `serve`.
 private struct Listeners {
-    let open: Listener
-    /// They answer until the open one has.
-    let closed: [Listener]
+    let publicListener: Listener
+    /// The private one and the one for health. They answer until the public one has ended.
+    let privateListeners: [Listener]
 
     init(
         _ configuration: ServiceConfiguration, routes: [Route], administration: [Route], health: Health,
         metrics: MetricsPage, logger: Logger
     ) {
-        var open = Listener.Configuration(
+        var forClients = Listener.Configuration(
             name: "public", host: configuration.server.host, port: configuration.server.port)
-        open.drain = .seconds(configuration.server.drainSeconds)
-        open.finish = ShutdownLimit.forRequests
-        open.trustedProxies = configuration.server.trustedProxies
-        self.open = Listener(open, routes: routes, logger: logger, onShutdown: health.stop)
-        var operators = Listener.Configuration(
+        forClients.drain = .seconds(configuration.server.drainSeconds)
+        forClients.finish = ShutdownLimit.forRequests
+        forClients.trustedProxies = configuration.server.trustedProxies
+        publicListener = Listener(forClients, routes: routes, logger: logger, onShutdown: health.stop)
+        var forOperators = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)
-        operators.finish = ShutdownLimit.forOperators
-        var closed = [Listener(operators, routes: administration + health.routes + metrics.routes, logger: logger)]
+        forOperators.finish = ShutdownLimit.forPrivateListeners
+        var listeners = [
+            Listener(forOperators, routes: administration + health.routes + metrics.routes, logger: logger)
+        ]
         if let port = configuration.admin.healthPort {
-            var extra = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
-            extra.finish = ShutdownLimit.forOperators
-            closed.append(Listener(extra, routes: health.routes, logger: logger))
+            var forHealth = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
+            forHealth.finish = ShutdownLimit.forPrivateListeners
+            listeners.append(Listener(forHealth, routes: health.routes, logger: logger))
         }
-        self.closed = closed
+        privateListeners = listeners
     }
 }
 
 extension KeySetCache {
-    /// One for each provider that is on.
+    /// One cache for each provider that is on.
     fileprivate static func all(
         _ configuration: ReloadableConfiguration, fetcher: any Fetcher, clock: any WallClock, logger: Logger
     ) -> [KeySetCache] {

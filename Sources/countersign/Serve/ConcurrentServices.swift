@@ -1,9 +1,9 @@
 import ServiceLifecycle
 
-/// Services that learn of the shutdown at once and end side by side. Of a service group's own, each learns of it when the
-/// one after it has ended.
+/// Services that are notified of the shutdown at the same time and end concurrently. A `ServiceGroup` notifies each of
+/// its services only after the one behind it has ended.
 struct ConcurrentServices: Service, CustomStringConvertible {
-    /// What the log calls them.
+    /// Their name in the log.
     let description: String
     let services: [any Service]
 
@@ -12,11 +12,11 @@ struct ConcurrentServices: Service, CustomStringConvertible {
         self.services = services
     }
 
-    /// Until the last one has ended. The first that fails ends the others.
+    /// Runs until the last one has ended. The first failure cancels the others.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services { group.addTask { try await service.run() } }
-            // Not `waitForAll()`, which tells of a failure when all have ended.
+            // Not `waitForAll()`, which throws a failure only after all have ended.
             for try await _ in group {}
         }
     }

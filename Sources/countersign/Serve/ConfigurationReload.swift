@@ -5,24 +5,24 @@ import Metrics
 import ServiceLifecycle
 import UnixSignals
 
-/// Reads the configuration anew on every SIGHUP. A faulty one changes nothing.
+/// The service that reloads the configuration on every SIGHUP. A faulty one changes nothing.
 struct ConfigurationReload: Service, CustomStringConvertible {
     private enum Outcome: String, CaseIterable {
         case adopted
         case refused
     }
 
-    /// One that came before this service runs is not lost.
+    /// Trapped since before the configuration was first read, so that no signal is lost.
     let hangups: UnixSignalsSequence
     /// Reads file and environment.
     let read: @Sendable () throws -> ConfigurationSources
     let start: ConfigurationReading<ServiceConfiguration>
     let logger: Logger
     let logLevel: Reloadable<Logger.Level>
-    /// Runs the service by another configuration from then on.
+    /// Applies another configuration to the running service.
     var adopt: @Sendable (ReloadableConfiguration) -> Void = { _ in }
 
-    /// What the log calls it, which must not be what it holds.
+    /// Its name in the log. The default description would show what it holds.
     var description: String { "configuration reload" }
 
     func run() async throws {
@@ -47,10 +47,10 @@ struct ConfigurationReload: Service, CustomStringConvertible {
             let reloaded = try ReloadedConfiguration(try read(), start: start, running: running)
             running = reloaded.running
             adopt(running.section)
-            // Whichever of the two levels tells more has it told.
+            // Logged at the more verbose one of the old and the new level.
             let level = running.section.logLevel
             logLevel.value = min(logLevel.value, level)
-            tell(reloaded)
+            logChanges(of: reloaded)
             logLevel.value = level
             return .adopted
         } catch let error as ConfigurationFaults {
@@ -65,9 +65,9 @@ struct ConfigurationReload: Service, CustomStringConvertible {
         return .refused
     }
 
-    private func tell(_ reloaded: ReloadedConfiguration) {
+    private func logChanges(of reloaded: ReloadedConfiguration) {
         for key in reloaded.pending {
-            logger.warning("a changed key takes effect at the next start", metadata: ["key": "\(key)"])
+            logger.warning("changed key takes effect at next start", metadata: ["key": "\(key)"])
         }
         logger.notice(
             "configuration reloaded", metadata: ["changed": "\(reloaded.changed.joined(separator: ", "))"])

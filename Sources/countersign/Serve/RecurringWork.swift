@@ -6,26 +6,27 @@ import ServiceLifecycle
 import SignIn
 import Storage
 
-/// Something that every process does again and again beside answering requests.
+/// A background task that every process repeats while it answers requests.
 struct RecurringWork: Service, CustomStringConvertible {
     let name: String
-    /// From the end of a round that found nothing to do.
+    /// The time between the end of a round that found nothing to do and the next one.
     let pause: Duration
     let logger: Logger
-    /// How many rounds go on at a time.
-    var lanes = 1
-    /// One round. Returns whether there may be more to do at once.
+    /// The number of rounds that run at a time.
+    var concurrency = 1
+    /// One round. Returns whether there may be more to do at once, without a pause.
     let round: @Sendable () async throws -> Bool
-    /// What is left to do when nothing is answered any more.
+    /// The last step, after the shutdown has ended the rounds.
     var ending: @Sendable () async throws -> Void = {}
 
-    /// What the log calls it.
+    /// Its name in the log.
     var description: String { "recurring work: \(name)" }
 
-    /// Rounds until the service shuts down. One that has begun ends; what fails is tried again after a pause.
+    /// Repeats rounds until the service shuts down. A round that has begun is finished; a failed one is repeated after
+    /// a pause.
     func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<lanes { group.addTask { await rounds() } }
+            for _ in 0..<concurrency { group.addTask { await rounds() } }
         }
     }
 
@@ -50,51 +51,55 @@ struct RecurringWork: Service, CustomStringConvertible {
 }
 
 extension RecurringWork {
-    /// What falls to any process: it is claimed in the database, so that several share it, and what one leaves undone
-    /// comes to another. A round lasts seconds: the longest waits for a mail server, `SMTPTransport.Configuration.timeout`.
+    /// The work that any process can do: it is claimed in the database, so that processes share it and take over what
+    /// one of them left undone. A round lasts seconds: the longest waits for a mail server,
+    /// `SMTPTransport.Configuration.timeout`.
     static func shared(
-        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailing: MailWorker?,
+        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailWorker: MailWorker?,
         clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
-        let sealing = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
-        let sweeping = RetentionSweeper(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
-        // A revocation is first tried within a second of the commit that promised it.
+        let sealer = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
+        let sweeper = RetentionSweeper(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
+        // A revocation is first tried within a second of the commit that put it into the outbox.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
                 try await useCases.value.revocations.attemptDue(at: provider) > 0
             }
         }
-        // Each lane sends one mail at a time, so that a mail server which takes its time with one holds up its lane alone.
-        let sending = mailing.map { mailing in
-            RecurringWork(name: "mail", pause: .milliseconds(500), logger: logger, lanes: MailWorker.concurrency) {
-                try await mailing.sendNext()
+        // A round sends one mail, so that a slow answer of the mail server delays one of the concurrent rounds only.
+        let sending = mailWorker.map { mailWorker in
+            RecurringWork(
+                name: "mail", pause: .milliseconds(500), logger: logger, concurrency: MailWorker.concurrency
+            ) {
+                try await mailWorker.sendNext()
             }
         }
         return revoking + [sending].compactMap(\.self) + [
-            // What a provider tells has its effect within a second.
+            // A provider's event takes effect within a second.
             RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
                 try await useCases.value.events.processPending() > 0
             },
-            // Never at once: a pile of checks is asked about in rounds, a second apart.
+            // Always pauses: a backlog of checks goes to the provider in rounds, a second apart.
             RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
                 _ = try await useCases.value.grantChecks.checkDue()
                 return false
             },
-            // Whoever changes the trail after that is noticed.
+            // A later change to the trail is detected.
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
-                try await sealing.round()
+                try await sealer.round()
             },
-            RecurringWork(name: "sweeping", pause: .seconds(10), logger: logger) {
+            RecurringWork(name: "retention", pause: .seconds(10), logger: logger) {
                 try await useCases.value.revocations.report()
-                try await mailing?.report()
-                return try await sweeping.round()
+                try await mailWorker?.report()
+                return try await sweeper.round()
             },
         ]
     }
 
-    /// What nobody else can do for this process, as long as it answers: a leaked signing key is refused during a drain too.
+    /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused
+    /// during a drain too.
     static func upkeep(
-        _ stores: Stores, accessTokens: AccessTokens, journal: RefusalAggregator, clock: any WallClock, logger: Logger
+        _ stores: Stores, accessTokens: AccessTokens, refusals: RefusalAggregator, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         [
             RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
@@ -106,12 +111,12 @@ extension RecurringWork {
                 return false
             },
             RecurringWork(
-                name: "refusal journal", pause: .seconds(1), logger: logger,
+                name: "refusals", pause: .seconds(1), logger: logger,
                 round: {
-                    try await journal.flush()
+                    try await refusals.flush()
                     return false
                 },
-                ending: { try await journal.flush() }),
+                ending: { try await refusals.flush() }),
         ]
     }
 }

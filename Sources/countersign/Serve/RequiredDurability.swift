@@ -1,9 +1,9 @@
 import Logging
 import Storage
 
-/// What `serve` asks of the server's durability, at its start.
+/// The durability of the database server that `serve` requires at its start.
 struct RequiredDurability {
-    /// The server would answer for commits that a crash takes back. Says what to do.
+    /// The server acknowledges commits that a crash can undo. The description says what to do.
     struct Fault: Error, CustomStringConvertible {
         let gap: Durability.Gap
 
@@ -12,11 +12,11 @@ struct RequiredDurability {
         }
     }
 
-    /// What is no reason to refuse, and to be told.
+    /// The gaps that are no reason to refuse, and are logged.
     let warnings: [Durability.Gap]
 
-    /// Refuses what would break a promise with any crash of the server. A server whose files don't survive one at all is
-    /// for tests, and one that is ahead of its standby is somebody's decision: both are told.
+    /// Refuses a server on which any crash can undo what was answered. One whose files don't survive a crash of the
+    /// machine is for tests, and commits that don't wait for a standby are the operator's decision: both are warnings.
     init(_ durability: Durability) throws(Fault) {
         var warnings: [Durability.Gap] = []
         for gap in durability.gaps {

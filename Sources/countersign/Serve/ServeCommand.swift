@@ -25,17 +25,16 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Logger(
             label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
         for variable in reading.sources.unknownVariables {
-            logger.warning("a variable belongs to no key", metadata: ["variable": "\(variable)"])
+            logger.warning("variable belongs to no key", metadata: ["variable": "\(variable)"])
         }
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in
-                _ = try await migrator.up { logger.notice("migrated", metadata: ["migration": "\($0.label)"]) }
+                _ = try await migrator.up { logger.notice("migration applied", metadata: ["migration": "\($0.label)"]) }
             }
         }
         let reload = ConfigurationReload(
             hangups: hangups, read: { [options] in try options.sources(isReload: true) }, start: reading,
-            logger: logger,
-            logLevel: level)
+            logger: logger, logLevel: level)
         try await Composition.run(configuration, reload: reload, logger: logger)
     }
 }

@@ -2,7 +2,7 @@ import Logging
 import Migrator
 import Synchronization
 
-/// The schema that a running service stands on. Somebody may change it at any time: a later release, or `migrate down`.
+/// The schema under a running service, which a later release or `migrate down` can change at any time.
 final class ServedSchema: Sendable {
     private let migrator: Migrator
     private let logger: Logger
@@ -13,9 +13,10 @@ final class ServedSchema: Sendable {
         self.logger = logger
     }
 
-    /// Refuses a schema that can't be served on. Readiness asks every second or so, so a fault is logged when it comes up.
+    /// Throws if the schema can't be served on. Readiness asks about every second, so a fault is logged only when it is
+    /// new.
     func require() async throws {
-        let fault = try await migrator.faultsOfService().first
+        let fault = try await migrator.servingFaults().first
         let sentence = fault?.description
         let isNew = reported.withLock { reported in
             defer { reported = sentence }

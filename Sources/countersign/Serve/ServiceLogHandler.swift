@@ -8,19 +8,20 @@ import Logging
 import Primitives
 import Synchronization
 
-/// Where log lines go: standard error, one line each. A line has `time` (RFC 3339, UTC, milliseconds), `level`, `message`
-/// and the metadata, sorted by name: that of the call, of the request on whose behalf it was made, of the logger.
+/// The log handler of `serve`: one line on standard error for each event. A line has `time` (RFC 3339, UTC,
+/// milliseconds), `level`, `message` and the metadata, sorted by name: that of the call, of the request on whose behalf
+/// it was made, of the logger.
 struct ServiceLogHandler: LogHandler {
-    /// What this logger has been told; else the service's level at the moment counts.
+    /// The level that was set on this logger. If nil, the service's current level applies.
     private var ownLevel: Logger.Level?
     private let level: Reloadable<Logger.Level>
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider? = RequestContext.metadataProvider
     let format: LogFormat
-    /// Whether what is marked as personal may be written; else it is left out, with its name.
+    /// Whether values that are marked as personal are written. If not, they are left out together with their names.
     let revealsPersonalData: Bool
 
-    /// - Parameter level: the least that is logged, from the moment that it is set.
+    /// - Parameter level: the lowest level that is logged; read for each event.
     init(_ configuration: LogConfiguration, level: Reloadable<Logger.Level>) {
         self.init(level: level, format: configuration.format, revealsPersonalData: configuration.personalData)
     }
@@ -54,11 +55,12 @@ struct ServiceLogHandler: LogHandler {
         Self.write(line + [UInt8(ascii: "\n")])
     }
 
-    /// Whether the line before was cut off.
+    /// Whether the last line was cut off.
     private static let isCutOff = Mutex(false)
 
-    /// One line after the other: a pipe takes no more than `PIPE_BUF` bytes at once, and the rest would mix with the lines
-    /// of other threads. A line that fails is lost: a full disk or a closed pipe behind the log must not end the service.
+    /// Writes one line at a time: a pipe takes at most `PIPE_BUF` bytes atomically, and the rest would mix with the
+    /// lines of other threads. A line that can't be written is lost: a full disk or a closed pipe must not end the
+    /// service.
     private static func write(_ line: [UInt8]) {
         isCutOff.withLock { isCutOff in
             let bytes = isCutOff ? [UInt8(ascii: "\n")] + line : line
@@ -67,7 +69,7 @@ struct ServiceLogHandler: LogHandler {
                 let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
                 if count > 0 {
                     rest = rest.dropFirst(count)
-                } else if !(count < 0 && (errno == EINTR || errno == EAGAIN && awaitsRoom())) {
+                } else if !(count < 0 && (errno == EINTR || errno == EAGAIN && becomesWritable())) {
                     break
                 }
             }
@@ -75,9 +77,8 @@ struct ServiceLogHandler: LogHandler {
         }
     }
 
-    /// Whether a log that takes nothing more at the moment, where somebody has made it say so instead of wait, does within
-    /// a second.
-    private static func awaitsRoom() -> Bool {
+    /// Whether standard error, which another program may have made non-blocking, is writable again within a second.
+    private static func becomesWritable() -> Bool {
         var log = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         return poll(&log, 1, 1_000) > 0
     }
@@ -87,7 +88,7 @@ struct ServiceLogHandler: LogHandler {
         return revealsPersonalData ? personal.revealed : nil
     }
 
-    /// One JSON object. Escaping is the JSON writer's, so nothing that was logged can begin a line of its own.
+    /// One JSON object. The JSON writer escapes values, so no logged value can begin a line of its own.
     private static func json(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
         var line = JSONWriter()
         line.beginObject()
@@ -99,8 +100,8 @@ struct ServiceLogHandler: LogHandler {
         return line.bytes
     }
 
-    /// For a person at a terminal: `time level message name=value …`. What is not plain stands as in JSON, so that here
-    /// too nothing can begin a line of its own, or a field.
+    /// The line for a terminal: `time level message name=value …`. Values that are not plain are quoted as in JSON, so
+    /// that here too no value can begin a line of its own, or a field.
     private static func plain(_ time: String, _ event: LogEvent, _ fields: [(name: String, value: String)]) -> [UInt8] {
         var line = Array("\(time) \(event.level.rawValue) ".utf8)
         let message = event.message.description

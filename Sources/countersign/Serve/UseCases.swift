@@ -7,17 +7,17 @@ import Providers
 import SignIn
 import Storage
 
-/// What every configuration that is loaded while the service runs has in common.
+/// The parts of the service that outlive a reload of the configuration.
 struct ServiceResources: Sendable {
     let configuration: ServiceConfiguration
     let fetcher: any Fetcher
     let stores: Stores
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
-    let journal: RefusalAggregator
+    let refusals: RefusalAggregator
     let metrics = SignInMetrics()
-    let postponedEvents = EventBackoff()
-    /// Of the providers that were on at the start.
+    let eventBackoff = EventBackoff()
+    /// One for each provider that was on at the start.
     let keySets: [KeySetCache]
     let clock: any WallClock
     let logger: Logger
@@ -27,7 +27,7 @@ struct ServiceResources: Sendable {
     }
 }
 
-/// The use cases under one configuration. A reload makes new ones, and whoever is at work with the old goes on with them.
+/// The use cases under one configuration. A reload makes new ones; calls in progress finish with the old ones.
 struct UseCases: Sendable {
     let signIn: SignInService
     let events: ProviderEvents
@@ -51,14 +51,14 @@ struct UseCases: Sendable {
             configuration: .init(configuration, fixed: resources.configuration),
             apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
-            passwordHasher: resources.passwordHasher, journal: resources.journal,
+            passwordHasher: resources.passwordHasher, refusals: resources.refusals,
             metrics: resources.metrics, clock: clock, logger: logger)
         events = ProviderEvents(
             apple: apple, google: google,
             policy: .init(
                 consentRevoked: configuration.events.consentRevoked,
                 accountDeleted: configuration.events.accountDeleted),
-            store: resources.stores.providerEvents, postponed: resources.postponedEvents, clock: clock, logger: logger)
+            store: resources.stores.providerEvents, backoff: resources.eventBackoff, clock: clock, logger: logger)
         revocations = RevocationWorker(
             store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
@@ -67,7 +67,7 @@ struct UseCases: Sendable {
         appleEndpoint = endpoints.apple
     }
 
-    /// The operations of the public listener.
+    /// The routes of the public listener.
     func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
         MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes + EventsAPI(events: events).routes
     }

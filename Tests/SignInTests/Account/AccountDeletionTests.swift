@@ -16,7 +16,7 @@ import Testing
             try await fixture.ticket(try await fixture.consent(.google)), to: account)
     }
 
-    @Test func `a deletion promises a revocation of each identity in its own transaction`() async throws {
+    @Test func `a deletion queues a revocation of each identity in its own transaction`() async throws {
         try await LifeCycleFixture.run { fixture in
             let account = try await Self.everything(in: fixture)
             try await fixture.deleteAccount(account)
@@ -24,7 +24,7 @@ import Testing
                 try await fixture.texts("SELECT provider || ' ' || status FROM outbox ORDER BY provider")
                     == ["apple pending", "google pending"])
             #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 2)
-            // One transaction wrote the record of the deletion and the promises.
+            // One transaction wrote the record of the deletion and the outbox rows.
             let writers = try await fixture.texts(
                 """
                 SELECT xmin::text FROM outbox
@@ -48,8 +48,8 @@ import Testing
                 #expect(requests.map { $0.field("token") } == grants.map(\.refreshToken))
                 #expect(requests.map(\.status) == [200])
             }
-            #expect(try await fixture.promises().map(\.status) == ["done", "done"])
-            #expect(try await fixture.promises().map(\.attempts) == [1, 1])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done", "done"])
+            #expect(try await fixture.revocationRows().map(\.attempts) == [1, 1])
             #expect(try await fixture.audited(.revocationDone) == ["service -", "service -"])
         }
     }
@@ -59,9 +59,9 @@ import Testing
             let created = try await fixture.create(
                 try await fixture.ticket(try await fixture.consent(.apple), .token))
             try await fixture.deleteAccount(created)
-            let promises = try await fixture.promises()
-            #expect(promises.map(\.status) == ["done"])
-            #expect(promises.map(\.lastError) == [Revocation.noGrant])
+            let rows = try await fixture.revocationRows()
+            #expect(rows.map(\.status) == ["done"])
+            #expect(rows.map(\.lastError) == [Revocation.noGrant])
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
         }
     }
@@ -83,9 +83,9 @@ import Testing
             try await fixture.revokeDue()
             #expect(try await fixture.count("provider_grants") == 0)
             try await fixture.advance(by: 3601)
-            _ = try await fixture.sweeping.sweep()
+            _ = try await fixture.sweeper.sweep()
             for subject in subjects { #expect(try await fixture.tables(holding: subject) == []) }
-            // That it happened is still known.
+            // The record of the deletion stays.
             #expect(try await fixture.tables(holding: account.account.id.description) == ["audit_events_default"])
         }
     }
@@ -132,11 +132,11 @@ import Testing
                     try await fixture.service.refresh(signedIn.session.refreshToken, client: fixture.client)
                 }
             }
-            // Also for a request that had shown its session before.
+            // Also for a request whose session was checked before the deletion.
             try await expectFailure("invalidSession") {
                 try await fixture.service.deleteAccount(of: session, client: fixture.client)
             }
-            #expect(try await fixture.promises().count == 1)
+            #expect(try await fixture.revocationRows().count == 1)
         }
     }
 
@@ -160,11 +160,11 @@ import Testing
                 for _ in 1...10 { group.addTask { _ = try? await fixture.signIn(consent, .token) } }
                 group.addTask { try? await fixture.deleteAccount(account) }
             }
-            // Whoever came too late has a ticket; nobody has an account or a session.
+            // A sign-in that came too late got a ticket; no account and no session is left.
             for table in ["accounts", "identities", "sessions"] as [SQL] {
                 #expect(try await fixture.count(table) == 0)
             }
-            #expect(try await fixture.promises().count == 1)
+            #expect(try await fixture.revocationRows().count == 1)
         }
     }
 }

@@ -4,7 +4,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Another address for an account: nothing changes until its mailbox is proven.
+/// The change of an account's address: nothing changes until the new mailbox is proven.
 @Suite struct EmailChangeTests {
     private static let old = "kim@example.com"
     private static let new = "kim@new.example"
@@ -18,20 +18,21 @@ import Testing
             code: code, of: try await fixture.opened(signedIn), client: fixture.client)
     }
 
-    /// Asks for the change, and reads the code.
+    /// Requests the change, and reads the code.
     private func code(_ fixture: SignInFixture, to email: String = new, of signedIn: SignedIn) async throws -> String {
         try await request(fixture, email, of: signedIn)
         return try await fixture.digits(.verifyEmail, of: email)
     }
 
-    @Test func `an address changes when the new one is proven, and the old one is told of both steps`() async throws {
+    @Test func `an address changes when the new one is proven, and the old one is notified of both steps`() async throws
+    {
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.old)
             try await fixture.forgetMails()
             let code = try await code(fixture, to: "Kim@New.Example", of: member)
             #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new])
             #expect(
-                try await fixture.mails() == [PromisedMail(template: "email_change_requested", recipient: Self.old)])
+                try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
             // Not yet.
             #expect(try await fixture.account(member).email?.text == Self.old)
             _ = try await fixture.signIn(Self.old)
@@ -44,7 +45,7 @@ import Testing
             let account = try await fixture.account(member)
             #expect(account.email?.text == Self.new)
             #expect(account.isEmailVerified)
-            #expect(try await fixture.mails() == [PromisedMail(template: "email_changed", recipient: Self.old)])
+            #expect(try await fixture.mails() == [QueuedMail(template: "email_changed", recipient: Self.old)])
             _ = try await fixture.signIn(Self.new)
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.old) }
             #expect(try await fixture.isLive(member))
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    /// Whoever had the account for a moment must not have it again when its owner has forgotten that.
+    /// An attacker who had the account for a moment must not regain it by a change that its owner has forgotten.
     @Test func `a change of address ends after a day, whatever code is asked for then`() async throws {
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.old)
@@ -66,9 +67,9 @@ import Testing
                 try await fixture.service.verifyEmail(code: code, of: session, client: fixture.client)
             }
             fixture.clock.advance(by: 3_601)
-            let sweeping = RetentionSweeper(
+            let sweeper = RetentionSweeper(
                 stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
             #expect(try await fixture.account(member).email?.text == Self.old)
         }
@@ -93,7 +94,7 @@ import Testing
             let before = try await fixture.state()
             try await expectFailure("reauthenticationRequired") { try await request(fixture, Self.new, of: member) }
             #expect(try await fixture.state() == before)
-            // But the proof does not: whoever brings it reads the mailbox.
+            // But the proof does not: a client that has the code reads the mailbox.
             let fresh = try await fixture.signIn(Self.old)
             let code = try await code(fixture, of: fresh)
             fixture.clock.advance(by: 599)
@@ -112,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `the address that it has already is proven anew, and takes the place of a change`() async throws {
+    @Test func `the address that it has already is proven again, and replaces a pending change`() async throws {
         try await SignInFixture.withMail { fixture in
             let registered = try await fixture.register(Self.old)
             let change = try await code(fixture, of: registered)
@@ -253,8 +254,8 @@ import Testing
                     code(fixture, to: emails[1], of: accounts[0]), code(fixture, to: emails[0], of: accounts[1]),
                 ]
                 let outcomes = try await race(2) { try await verify(fixture, codes[$0], of: accounts[$0]) }
-                // Whoever comes second has lost its session together with the address that it only claimed: by then, or
-                // already when the address to prove was looked up.
+                // The second one has lost its session together with the address that it only claimed: by then, or already
+                // when the address to prove was looked up.
                 let lost = outcomes["invalidSession", default: 0] + outcomes["invalidCredentials", default: 0]
                 #expect(outcomes["won"] == 1 && lost == 1, "\(outcomes)")
             }
@@ -265,11 +266,11 @@ import Testing
         let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
         try await SignInFixture.withMail(limits: limits) { fixture in
             let member = try await fixture.register(Self.old)
-            for number in 0..<5 { try await request(fixture, "stranger\(number)@example.com", of: member) }
-            try await expectFailure("rateLimited") { try await request(fixture, "stranger5@example.com", of: member) }
+            for number in 0..<5 { try await request(fixture, "other\(number)@example.com", of: member) }
+            try await expectFailure("rateLimited") { try await request(fixture, "other5@example.com", of: member) }
             #expect(try await fixture.mails(.verifyEmailCode).count == 5)
-            // The strangers' own allowances are not used up.
-            try await fixture.mailCode(.signIn, to: "stranger5@example.com")
+            // The limits of the addresses themselves are not used up.
+            try await fixture.mailCode(.signIn, to: "other5@example.com")
         }
     }
 

@@ -38,7 +38,7 @@ import Testing
             try await fixture.revokeDue()
             #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
             #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
-            // Its subject may be linked again, by whoever proves it.
+            // Its subject may be linked again, by any client that proves it.
             _ = try await fixture.ticket(try await fixture.consent(.google))
         }
     }
@@ -64,7 +64,7 @@ import Testing
                 try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
             try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
             #expect(try await fixture.count("identities") == 0)
-            #expect(try await fixture.promises().map(\.status) == ["pending"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
             _ = try await fixture.opened(registered)
         }
     }
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    // MARK: By another identity that takes its place
+    // MARK: By an identity that replaces it
 
     @Test func `an identity that takes another's place ends its authorization and its sessions`() async throws {
         try await LifeCycleFixture.run { fixture in
@@ -182,7 +182,7 @@ import Testing
 
     private static let request = AuditEvent(.revocationRequested, by: .operator, reason: "support case 17")
 
-    @Test func `an operator's revocation keeps the link and tells the truth at every step`() async throws {
+    @Test func `an operator's revocation keeps the link and reports its true state at every step`() async throws {
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(.apple)
             let id = try Self.id(account)

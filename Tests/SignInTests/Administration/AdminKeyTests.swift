@@ -5,9 +5,9 @@ import Storage
 import TestSupport
 import Testing
 
-/// The keys of administrators, over the real rows.
+/// The keys of administrators, checked against their rows in the database.
 @Suite struct AdminKeyTests {
-    private static func enter(
+    private static func authenticate(
         _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
     ) async throws(AdministrationFailure) -> Administrator {
         try await Administration(stores: fixture.stores, clock: fixture.clock).administrator(
@@ -26,10 +26,10 @@ import Testing
                 [scope], in: fixture.stores, at: fixture.clock.now())
             for asked in AdminKey.Scope.allCases {
                 if asked == scope {
-                    #expect(try await Self.enter(secret.text, for: asked, in: fixture).key.id == key.id)
+                    #expect(try await Self.authenticate(secret.text, for: asked, in: fixture).key.id == key.id)
                 } else {
                     await #expect(throws: AdministrationFailure.forbidden) {
-                        try await Self.enter(secret.text, for: asked, in: fixture)
+                        try await Self.authenticate(secret.text, for: asked, in: fixture)
                     }
                 }
             }
@@ -40,7 +40,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let (key, secret) = try await AdministrationFixture.makeKey(
                 [.read], in: fixture.stores, at: fixture.clock.now())
-            _ = try await Self.enter(secret.text, in: fixture)
+            _ = try await Self.authenticate(secret.text, in: fixture)
             #expect(try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now()))
             let body = secret.text.dropFirst("csa_".count)
             let refused: [String?] = [
@@ -50,7 +50,7 @@ import Testing
             ]
             for text in refused {
                 await #expect(throws: AdministrationFailure.unknownKey, "\(text ?? "none")") {
-                    try await Self.enter(text, in: fixture)
+                    try await Self.authenticate(text, in: fixture)
                 }
             }
         }
@@ -79,15 +79,15 @@ import Testing
                     "SELECT xmin::text || COALESCE(last_used_at::text, '') FROM admin_keys", in: fixture)
             }
             let unused = try await writes()
-            _ = try await Self.enter(secret.text, in: fixture)
+            _ = try await Self.authenticate(secret.text, in: fixture)
             let first = try await writes()
             #expect(first != unused)
             #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
             fixture.clock.advance(by: 59)
-            _ = try await Self.enter(secret.text, in: fixture)
+            _ = try await Self.authenticate(secret.text, in: fixture)
             #expect(try await writes() == first)
             fixture.clock.advance(by: 1)
-            _ = try await Self.enter(secret.text, in: fixture)
+            _ = try await Self.authenticate(secret.text, in: fixture)
             #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
         }
     }
@@ -97,7 +97,7 @@ import Testing
             let (_, secret) = try await AdministrationFixture.makeKey(
                 [.read], in: fixture.stores, at: fixture.clock.now())
             await #expect(throws: AdministrationFailure.forbidden) {
-                try await Self.enter(secret.text, for: .manage, in: fixture)
+                try await Self.authenticate(secret.text, for: .manage, in: fixture)
             }
             #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
         }

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What an administrator does to identities, revocations and providers' events, and the record of it.
+/// An administrator's operations on identities, revocations and providers' events, and the record of each.
 @Suite struct AdministeredIdentityTests {
     private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
         let apple = try await fixture.account(.apple)
@@ -35,7 +35,7 @@ import Testing
             #expect(try await fixture.count("outbox") == 0)
             #expect(try await fixture.grants(.google).map(\.isLive) == [true])
             #expect(try await admin.recorded() == ["identity_detached another's A I"])
-            // Whoever proves it may link it again.
+            // A client that proves it may link it again.
             _ = try await fixture.ticket(try await fixture.consent(.google))
         }
     }
@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Trying again
 
-    @Test func `a revocation that was given up is attempted anew from the start of its schedule`() async throws {
+    @Test func `a revocation that was given up is attempted again from the start of its schedule`() async throws {
         try await LifeCycleFixture.run { fixture in
             let admin = try await fixture.administered()
             let (_, google) = try await Self.both(in: fixture)
@@ -127,7 +127,7 @@ import Testing
             #expect(try await fixture.texts("SELECT failures::text FROM outbox") == ["0"])
             try await fixture.revokeDue()
             #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
-            // Of what is done nothing is left to attempt.
+            // A revocation that is done is not attempted again.
             let again = try await admin.administration.retry(
                 revocation.id, reason: nil, by: admin.administrator)
             #expect(again.status == .done)
@@ -182,7 +182,7 @@ import Testing
     @Test func `an event is acted on once more, and by whose wish is recorded`() async throws {
         try await ProviderEventFixture.run { fixture in
             let admin = try await fixture.people.administered()
-            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
             let page = try await admin.administration.providerEvents(before: nil, limit: 9)
             let event = try #require(page.items.first)
             #expect(page.items.map(\.tokenID) == ["e1"])
@@ -191,7 +191,7 @@ import Testing
                 event.id, reason: "it came too early", by: admin.administrator)
             #expect(replayed.status == "pending")
             #expect(replayed.processedAt == nil)
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(try await fixture.statuses() != ["e1": "pending"])
             #expect(try await admin.recorded() == ["event_replayed it came too early"])
         }

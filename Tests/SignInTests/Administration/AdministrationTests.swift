@@ -5,11 +5,11 @@ import Storage
 import TestSupport
 import Testing
 
-/// What an administrator does to accounts and sessions, and the record of it.
+/// An administrator's operations on accounts and sessions, and the record of each.
 @Suite struct AdministrationTests {
     private static let password = "correct horse battery"
 
-    /// Somebody with a password and an Apple identity: what the two sessions are.
+    /// The two sessions of an account with a password and an Apple identity, one opened by each.
     private static func member(of fixture: SignInFixture) async throws -> (password: SignedIn, apple: SignedIn) {
         let registered = try await fixture.register("kim@example.com")
         let apple = try await fixture.bind(
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `deleting promises every revocation, and each row of it names the key`() async throws {
+    @Test func `deleting queues every revocation, and each row of it names the key`() async throws {
         try await LifeCycleFixture.run { fixture in
             let admin = try await fixture.administered()
             let kim = try await fixture.account(.apple)
@@ -138,7 +138,7 @@ import Testing
             #expect(account.email?.text == "lee@example.com")
             #expect(account.mailbox != nil)
             #expect(try await admin.recorded() == [disabled, "account_enabled he wrote A"])
-            // Nobody else's address is in an administrator's hands.
+            // An account that has a way in gets no address from an administrator.
             await #expect(throws: AdministrationFailure.emailNotAllowed) { try await enable("eve@example.com") }
             await #expect(throws: AdministrationFailure.emailNotAllowed) {
                 try await admin.administration.enable(
@@ -153,9 +153,9 @@ import Testing
             let kim = try await Self.member(of: fixture).apple
             let identity = try #require(kim.identity).id
             let (administration, by) = (admin.administration, admin.administrator)
-            let strangers =
+            let unknownIDs =
                 [fixture.clock.now()].map { AccountID(now: $0).uuid } + [identity.uuid, kim.session.id.uuid]
-            for uuid in strangers {
+            for uuid in unknownIDs {
                 let id = AccountID(uuid: uuid)
                 let calls: [@Sendable () async throws -> Void] = [
                     { _ = try await administration.account(id) },

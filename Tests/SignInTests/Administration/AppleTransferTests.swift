@@ -7,11 +7,11 @@ import Storage
 import TestSupport
 import Testing
 
-/// An app moves to another developer team, in which its users have other subjects.
+/// The transfer of an app to another developer team, in which its users have other subjects.
 @Suite struct AppleTransferTests {
     private static let recipient = "RECIPIENT1"
 
-    /// The two teams' parts, over one database.
+    /// The sending and the receiving team's service, over one database.
     private struct Teams: Sendable {
         let sender: AppleTransfers
         let recipient: AppleTransfers
@@ -49,7 +49,7 @@ import Testing
         case `import`
     }
 
-    /// - Returns: how far it came, and what failed.
+    /// - Returns: the progress, and the errors that were reported.
     @discardableResult
     private static func run(
         _ part: Part, _ teams: Teams, realm: Realm = .main, dryRun: Bool = false
@@ -130,7 +130,7 @@ import Testing
             if !isExport { try await Self.run(.export, teams) }
             try await fixture.sandbox.clearHistory()
 
-            // Three answers, and then Apple is silent.
+            // Three answers, and then Apple is unavailable.
             let path = "/apple/auth/usermigrationinfo"
             try await fixture.sandbox.fail(path, .delay(milliseconds: 0), times: 3)
             try await fixture.sandbox.fail(path, .status(503))
@@ -144,12 +144,12 @@ import Testing
             #expect(failures.isEmpty)
             let total = isExport ? 8 : 5
             #expect((progress.total, progress.done, progress.failed) == (total, total, 0))
-            // Nobody was asked about twice who had been answered for.
+            // No identity that had an answer was asked about again.
             #expect(try await Self.migrations(in: fixture).filter { $0.status == 200 }.count == 8)
         }
     }
 
-    @Test func `somebody whom Apple does not know is told of, and stops nobody else`() async throws {
+    @Test func `a person whom Apple does not know is reported, and stops no other`() async throws {
         try await LifeCycleFixture.run { fixture in
             let teams = try await Self.teams(in: fixture)
             _ = try await fixture.account(.apple, "ada")
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `who has signed up with the new subject keeps it, and the conflict is told`() async throws {
+    @Test func `an account that signed up with the new subject keeps it, and the conflict is reported`() async throws {
         try await LifeCycleFixture.run { fixture in
             let teams = try await Self.teams(in: fixture)
             let old = try #require(try await Self.moved(["lin"], in: fixture)["lin"])
@@ -209,7 +209,7 @@ import Testing
             #expect(identity.first??.hasPrefix("beta ") == true)
             #expect(try await fixture.texts("\(pairs) provider_grants") == identity)
             try await fixture.deleteAccount(account)
-            #expect(try await fixture.promises().map(\.status) == ["pending"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
             #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
         }
     }

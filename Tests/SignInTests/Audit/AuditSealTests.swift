@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// How rows come under seals: all of them, once, in an order that no late commit upsets.
+/// The sealing of rows: all of them, once, in an order that no late commit upsets.
 @Suite(.timeLimit(.minutes(5))) struct AuditSealTests {
     @Test func `an empty trail has no seal`() async throws {
         try await AuditSealFixture.run { fixture in
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// The transaction ids tell what no time does: here the first row is the last to be committed.
+    /// Transaction ids give an order that times don't: here the first row is the last to be committed.
     @Test func `a row that was written first and committed last is sealed, before those that overtook it`() async throws
     {
         try await AuditSealFixture.run { fixture in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `who finds another at it leaves it to them`() async throws {
+    @Test func `a sealer that finds another one at work leaves the rows to it`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.record(1)
             let outcome = try await fixture.database.transaction { transaction in
@@ -123,7 +123,7 @@ import Testing
             let both = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
             let new = try SignInFixture.makeKeyRing(id: "k2", octet: 8)
 
-            // Nothing says that the head is genuine.
+            // Without its key the head can't be verified.
             try await fixture.record(1)
             #expect(try await fixture.with(new).seals.seal(at: fixture.clock.now()) == .halted(.keyMissing("k1")))
 
@@ -143,12 +143,12 @@ import Testing
     // MARK: Two releases at once
 
     /// A seal that leaves the new column out would look like a change to the release that knows it.
-    @Test func `a column that a later release has added stops the sealing until it is gone, and is told once`()
+    @Test func `a column that a later release has added stops the sealing until it is gone, and is logged once`()
         async throws
     {
         try await AuditSealFixture.run { fixture in
             let log = EventLog()
-            let sealing = AuditSealer(
+            let sealer = AuditSealer(
                 seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
             try await fixture.grow(seals: 1)
             try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
@@ -157,16 +157,16 @@ import Testing
             try await fixture.whenFinal()
             let halt = AuditHalt.columnsUnknown(["colour"])
             #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(halt))
-            for _ in 0..<3 { #expect(try await sealing.round() == false) }
+            for _ in 0..<3 { #expect(try await sealer.round() == false) }
             #expect(log.lines.count { $0.contains("left to processes of a later release") } == 1)
-            #expect(Self.reminders(log).isEmpty)
+            #expect(Self.haltMessages(log).isEmpty)
             #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
             #expect(try await fixture.seals.oldestUnsealed() != nil)
             await #expect(throws: halt) { try await fixture.verify() }
 
             try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
             while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
-                #expect(try await sealing.round() == false)
+                #expect(try await sealer.round() == false)
             }
             let report = try await fixture.verify()
             #expect(report.findings.isEmpty)
@@ -203,14 +203,14 @@ import Testing
             #expect(report.findings.isEmpty)
             #expect(report.head?.number == 4)
             #expect(report.head?.totalCount == 9)
-            // Back to a chain that has ended is no way on either.
+            // A return to a chain that has ended halts it too.
             try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 1")
             #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.restored(chain: 2)))
         }
     }
 
-    /// They stand where the seals have passed.
-    @Test func `rows that came before the new chain began are told of`() async throws {
+    /// Their transaction ids are below those that the seals have covered.
+    @Test func `rows that came before the new chain began are reported`() async throws {
         try await AuditSealFixture.run { fixture in
             try await restored(fixture)
             try await fixture.record(2)
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `what was taken away is not missed by who starts behind it`() async throws {
+    @Test func `rows that were deleted are not missed by a verification that starts after them`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.grow(seals: 4)
             let start = Timestamp(seconds: SignInFixture.start)
@@ -247,10 +247,10 @@ import Testing
             #expect(report.findings.isEmpty)
             #expect(report.sealCount == 2)
             #expect(report.rowCount == 4)
-            // Seals may go with their rows, but for the one to start behind.
+            // Seals may be deleted with their rows, except for the one to start after.
             try await fixture.tamper("DELETE FROM audit_seals WHERE seal_number < 2")
             #expect(try await fixture.verify(since: start.advanced(bySeconds: 5)).findings.isEmpty)
-            // Before every seal there is nothing to start behind.
+            // Before the first seal there is none to start after.
             #expect(try await fixture.verify(since: start).findings.map(\.fault) == [.sealsMissing(1), .missing(4)])
         }
     }
@@ -261,36 +261,36 @@ import Testing
         try await AuditSealFixture.run { fixture in
             let log = EventLog()
             let logger = Logger(label: "tests") { _ in log }
-            let sealing = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
-            #expect(try await sealing.round() == false)
+            let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+            #expect(try await sealer.round() == false)
             try await fixture.tamper(
                 """
                 INSERT INTO audit_events (event_id, type, actor, created_at)
                 SELECT gen_random_uuid(), 'signed_in', 'person', '2026-12-01Z'
                 FROM generate_series(1, 1001)
                 """)
-            while try await sealing.round() == false {}
+            while try await sealer.round() == false {}
             while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
-                #expect(try await sealing.round() == false)
+                #expect(try await sealer.round() == false)
             }
             #expect(try await fixture.faults() == [])
-            #expect(Self.reminders(log).isEmpty)
-            // Where the trail ends is told once an hour, for whoever keeps the log away from the database.
+            #expect(Self.haltMessages(log).isEmpty)
+            // The head is logged once an hour, for operators that keep the log apart from the database.
             #expect(log.lines.count { $0.contains("goes up to here") } == 1)
 
             try await fixture.tamper("DELETE FROM audit_head")
-            for _ in 0..<3 { #expect(try await sealing.round() == false) }
+            for _ in 0..<3 { #expect(try await sealer.round() == false) }
             fixture.clock.advance(by: 59)
-            #expect(try await sealing.round() == false)
-            #expect(Self.reminders(log).count == 1)
-            #expect(Self.reminders(log).first?.contains("countersign audit verify") == true)
+            #expect(try await sealer.round() == false)
+            #expect(Self.haltMessages(log).count == 1)
+            #expect(Self.haltMessages(log).first?.contains("countersign audit verify") == true)
             fixture.clock.advance(by: 1)
-            #expect(try await sealing.round() == false)
-            #expect(Self.reminders(log).count == 2)
+            #expect(try await sealer.round() == false)
+            #expect(Self.haltMessages(log).count == 2)
         }
     }
 
-    /// Whoever takes seals and head away could have the changed trail sealed anew, and nothing in it would tell.
+    /// An attacker who deletes seals and head could have the changed trail sealed again, and nothing in it would show it.
     @Test(arguments: [
         ["DELETE FROM audit_seals", "DELETE FROM audit_head"],
         [
@@ -298,24 +298,25 @@ import Testing
             "INSERT INTO audit_head SELECT * FROM old_head",
         ],
     ])
-    func `what was sealed is not sealed anew by a process that remembers it`(_ tampering: [StaticString]) async throws {
+    func `what was sealed is not sealed again by a process that remembers it`(_ tampering: [StaticString]) async throws
+    {
         try await AuditSealFixture.run { fixture in
             let log = EventLog()
             let logger = Logger(label: "tests") { _ in log }
-            let sealing = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
+            let sealer = AuditSealer(seals: fixture.seals, clock: fixture.clock, logger: logger)
             try await fixture.grow(seals: 1)
             try await fixture.tamper("CREATE TABLE old_head AS SELECT * FROM audit_head")
             try await fixture.grow(seals: 1)
-            _ = try await sealing.round()
+            _ = try await sealer.round()
             for statement in tampering { try await fixture.tamper(SQL(stringLiteral: statement)) }
             let left = try await fixture.number("SELECT count(*) FROM audit_seals")
-            for _ in 0..<3 { #expect(try await sealing.round() == false) }
+            for _ in 0..<3 { #expect(try await sealer.round() == false) }
             #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == left)
-            #expect(Self.reminders(log).count == 1)
+            #expect(Self.haltMessages(log).count == 1)
         }
     }
 
-    private static func reminders(_ log: EventLog) -> [String] {
+    private static func haltMessages(_ log: EventLog) -> [String] {
         log.lines.filter { $0.contains("is not sealed") }
     }
 }

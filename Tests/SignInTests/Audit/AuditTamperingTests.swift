@@ -4,7 +4,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Whoever owns the database can change anything in it, and can't hide that.
+/// Changes to the trail by an attacker who owns the database: each is possible, and none can be hidden.
 @Suite(.timeLimit(.minutes(5))) struct AuditTamperingTests {
     typealias Found = AuditSealFixture.Found
 
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    /// The whole state of an earlier moment holds in itself. Only who has noted a later head can tell.
+    /// The whole state of an earlier time is consistent in itself. Only a later head that was noted elsewhere reveals it.
     @Test func `a trail that is rolled back with its head is known by the head that was noted`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.grow(seals: 1)
@@ -185,7 +185,7 @@ import Testing
             try await fixture.tamper("DELETE FROM audit_seals WHERE seal_number = \(unsafeSQL: number)")
             let next = try #require(Int64(number)) + 1
             #expect(try await fixture.faults() == [Found(next, .sealsMissing(1))])
-            // With its rows, these too.
+            // Deleted with its rows, those are missed too.
             try await fixture.tamper(
                 """
                 DELETE FROM audit_events
@@ -198,7 +198,7 @@ import Testing
 
     @Test(arguments: [
         ("created_at = created_at + interval '1 second'", [2]), ("total_count = total_count + 1", [2]),
-        // The seal that follows closes over it.
+        // The code of the next seal covers it.
         ("mac = sha256(mac)", [2, 3]),
     ])
     func `a changed seal is found`(_ change: String, _ seals: [Int64]) async throws {
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `no more is told than somebody can read`() async throws {
+    @Test func `no more findings are reported than a person can read`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.grow(seals: AuditVerification.findingLimit + 1, of: 1)
             try await fixture.tamper("UPDATE audit_events SET reason = 'x'")

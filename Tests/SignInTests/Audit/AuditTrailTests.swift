@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What is written down of what is decided: with the decision, or not at all.
+/// The records of decisions: written with the decision, or not at all.
 @Suite struct AuditTrailTests {
     private static let client = Client(
         requestID: "r1", address: "192.0.2.77", network: "192.0.2.0/24", device: Device(name: "Kim", platform: "ios"))
@@ -138,8 +138,8 @@ import Testing
                     "credential_rejected apple expired 192.0.2.0/24 r1 1 A I",
                     "credential_rejected apple account_disabled 192.0.2.0/24 r1 1 A I",
                 ])
-            // Not once more by the journal.
-            #expect(try await fixture.service.journal.flush() == 0)
+            // Not once more by the aggregator.
+            #expect(try await fixture.service.refusals.flush() == 0)
             #expect(
                 try await fixture.count("audit_events WHERE account_id = \(created.account.id) AND session_id IS NULL")
                     >= 2)
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    /// A kind that nothing provokes is one that nobody has seen.
+    /// A kind that no test provokes may never be written.
     @Test func `each kind of event has a test that reads it`() throws {
         let folder = URL(filePath: #filePath).appending(path: "../..").standardizedFileURL.resolvingSymlinksInPath()
         let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))

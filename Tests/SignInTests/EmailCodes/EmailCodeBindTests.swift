@@ -29,7 +29,7 @@ import Testing
             #expect(try await fixture.session(.google, try fixture.google("1")).account.id == member.account.id)
             #expect(
                 try await fixture.mails() == [
-                    PromisedMail(template: "identity_linked", recipient: Self.email, provider: "google")
+                    QueuedMail(template: "identity_linked", recipient: Self.email, provider: "google")
                 ])
             #expect(try await fixture.recorded(of: member).contains("identity_linked"))
         }

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Codes by mail: what is answered does not depend on whether somebody has the address, and each is good once.
+/// Codes by mail: the answer does not depend on whether an account has the address, and each code is good once.
 @Suite struct EmailCodeTests {
     private static let email = "kim@example.com"
 
@@ -125,7 +125,7 @@ import Testing
             for (use, call) in uses where use != purpose {
                 try await expectFailure("invalidCredentials") { try await call() }
             }
-            // What it is good for it still is.
+            // For its own purpose it is still good.
             for (use, call) in uses where use == purpose { try await call() }
         }
     }
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `a disabled account is told so, and the code stays`() async throws {
+    @Test func `a code of a disabled account is refused as such, and stays`() async throws {
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.email)
             let codes = [
@@ -206,9 +206,9 @@ import Testing
         }
     }
 
-    // MARK: Nobody's address
+    // MARK: Addresses without an account
 
-    @Test func `a code for nobody's address is promised like any other`() async throws {
+    @Test func `a code for an address without an account is queued like any other`() async throws {
         try await SignInFixture.withMail { fixture in
             _ = try await fixture.member("known@example.com")
             _ = try await fixture.create(
@@ -231,13 +231,13 @@ import Testing
                 }
             }
             #expect(written == [[1, 1, 0, 0]])
-            // What is promised differs by the address alone, which is as long.
-            let promised = try await fixture.texts(
+            // The queued rows differ by the address alone.
+            let queued = try await fixture.texts(
                 """
                 SELECT DISTINCT (to_jsonb(o) - 'recipient' - 'message_id' - 'code_id')::text
                 FROM outbox o WHERE template = 'sign_in_code'
                 """)
-            #expect(promised.count == 1)
+            #expect(queued.count == 1)
             #expect(try await fixture.count("outbox WHERE kind = 'mail'") == 15)
             #expect(try await fixture.count("email_codes") == 15)
         }
@@ -254,17 +254,17 @@ import Testing
     @Test func `the right digits for nobody's address are as wrong as any`() async throws {
         try await SignInFixture.withMail { fixture in
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            let nobody = "nobody@example.com"
+            let unknownEmail = "nobody@example.com"
             let before = try await fixture.state().count
-            let signIn = try await fixture.code(.signIn, for: nobody)
-            try await expectFailure("invalidCredentials") { try await fixture.signIn(nobody, code: signIn) }
-            let reset = try await fixture.code(.resetPassword, for: nobody)
-            try await expectFailure("invalidCredentials") { try await fixture.reset(nobody, code: reset) }
-            let bind = try await fixture.code(.bind, for: nobody, ticket: ticket)
+            let signIn = try await fixture.code(.signIn, for: unknownEmail)
+            try await expectFailure("invalidCredentials") { try await fixture.signIn(unknownEmail, code: signIn) }
+            let reset = try await fixture.code(.resetPassword, for: unknownEmail)
+            try await expectFailure("invalidCredentials") { try await fixture.reset(unknownEmail, code: reset) }
+            let bind = try await fixture.code(.bind, for: unknownEmail, ticket: ticket)
             try await expectFailure("invalidCredentials") {
-                try await fixture.bind(ticket, .emailCode(email: nobody, code: bind))
+                try await fixture.bind(ticket, .emailCode(email: unknownEmail, code: bind))
             }
-            // Nothing but the three promises.
+            // Nothing but the three queued mails.
             #expect(try await fixture.state().count == before + 3)
             _ = try await fixture.create(ticket)
         }
@@ -275,7 +275,7 @@ import Testing
             let member = try await fixture.member(Self.email)
             let code = try await fixture.code(.signIn, for: Self.email)
             try await fixture.setPendingEmail("ada@example.com", of: Self.email)
-            // Hers are her own, whoever names her address.
+            // Her codes are her own, also while another account wants her address.
             _ = try await fixture.member("ada@example.com")
             let hers = try await fixture.code(.signIn, for: "ada@example.com")
             try await fixture.service.deleteAccount(of: try await fixture.opened(member), client: fixture.client)
@@ -343,7 +343,7 @@ import Testing
                 try await fixture.forgetMails()
                 let client = Client(requestID: "test", address: nil, device: nil, languages: wanted)
                 try await fixture.service.mailCode(to: Self.email, for: .signIn, client: client)
-                let mail = PromisedMail(template: "sign_in_code", recipient: Self.email, language: written)
+                let mail = QueuedMail(template: "sign_in_code", recipient: Self.email, language: written)
                 #expect(try await fixture.mails(.signInCode) == [mail])
             }
         }
@@ -368,7 +368,7 @@ import Testing
             }
             #expect(try await fixture.count("outbox") == 5)
             #expect(try await fixture.count("rate_limits") == 1)
-            // Others are not held up, and what comes back comes evenly.
+            // Other addresses are not limited, and the allowance refills evenly.
             try await fixture.mailCode(.signIn, to: "ada@example.com")
             fixture.clock.advance(by: 720)
             try await fixture.mailCode(.signIn, to: Self.email)

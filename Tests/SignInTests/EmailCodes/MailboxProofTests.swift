@@ -5,11 +5,11 @@ import Storage
 import TestSupport
 import Testing
 
-/// The first proof of an account's mailbox tells who the owner of the address is. What was set up before goes.
+/// The first proof of an account's mailbox, which shows who owns the address: what was set up before is removed.
 @Suite struct MailboxProofTests {
     private static let email = "victim@example.com"
 
-    /// What somebody set up on another's address: a password, a session, an identity with its session, a change of address.
+    /// What a squatter set up on another's address: a password, a session, an identity with its session, a change of address.
     private struct Squatted {
         let registered: SignedIn
         let bound: SignedIn
@@ -73,10 +73,10 @@ import Testing
             let recorded = try await fixture.recorded(of: squatted.registered)
             #expect(recorded.contains("email_proven"))
             #expect(recorded.contains("identity_unlinked"))
-            // The ways in that there were.
+            // The earlier ways in are gone.
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email) }
             #expect(try await fixture.ticket(.google, try fixture.google("squatter")).choices == [.create, .bind])
-            // And the change that was under way, whoever proves its address.
+            // And so is the change that was under way, even for a client that has its code.
             let owner = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
             try await expectFailure("invalidCredentials") {
                 try await fixture.service.verifyEmail(
@@ -125,11 +125,11 @@ import Testing
     @Test func `a code for verify-email lets nobody in`() async throws {
         try await SignInFixture.withMail { fixture in
             _ = try await fixture.register(Self.email)
-            let stranger = try await fixture.register("stranger@example.com")
+            let other = try await fixture.register("other@example.com")
             let code = try await fixture.code(.verifyEmail, for: Self.email)
             try await expectFailure("invalidCredentials") {
                 try await fixture.service.verifyEmail(
-                    code: code, of: try await fixture.opened(stranger), client: fixture.client)
+                    code: code, of: try await fixture.opened(other), client: fixture.client)
             }
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
         }
@@ -140,7 +140,7 @@ import Testing
             let squatted = try await squat(fixture)
             let ticket = try await fixture.ticket(.apple, try fixture.apple("owner"))
             let code = try await fixture.code(.bind, for: Self.email, ticket: ticket)
-            // Their own account by now.
+            // The owner has an account of their own by now.
             let elsewhere = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("owner")))
             let before = try await fixture.state()
             try await expectFailure("identityAlreadyLinked") {
@@ -190,7 +190,7 @@ import Testing
                 ("invalidSession", { try await fixture.service.deleteAccount(of: session, client: fixture.client) }),
             ]
             for (expected, call) in calls {
-                // What a proof changes, undone afterwards, so that each meets the same.
+                // What a proof changes; undone afterwards, so that each call meets the same state.
                 let pending = try await fixture.interleave { transaction in
                     try await transaction.execute(
                         "UPDATE accounts SET email_verified = true, password_hash = 'gone' || password_hash")

@@ -6,36 +6,36 @@ import Storage
 import TestSupport
 import Testing
 
-/// Events about nobody, from nobody, and events that can't be acted on.
+/// Events about unknown subjects, forged events, and events that can't be processed.
 @Suite struct ProviderEventFaultTests {
-    // MARK: Nobody here
+    // MARK: Unknown subjects
 
     @Test func `an event about somebody unknown is acknowledged, and their subject is not kept`() async throws {
         try await ProviderEventFixture.run { fixture in
-            let stranger = try await fixture.account(.apple, "ada")
+            let otherPerson = try await fixture.account(.apple, "ada")
             for (number, type) in ["consent-revoked", "account-deleted", "email-disabled"].enumerated() {
-                try await fixture.tell(.apple, fixture.apple(type, id: "a\(number)"))
+                try await fixture.deliver(.apple, fixture.apple(type, id: "a\(number)"))
             }
             for (number, type) in ["sessions-revoked", "account-disabled", "account-enabled"].enumerated() {
-                try await fixture.tell(
+                try await fixture.deliver(
                     .google, fixture.google(ProviderEventFixture.risc + type, id: "g\(number)"))
             }
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", of: nil, id: "a3"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", of: nil, id: "a3"))
             #expect(try await Set(fixture.statuses().values) == ["unknown_subject"])
             #expect(try await fixture.count("provider_events") == 7)
             #expect(try await fixture.count("provider_events WHERE subject IS NOT NULL") == 0)
             #expect(try await fixture.audited() == [])
-            #expect(try await fixture.isOpen(stranger))
+            #expect(try await fixture.isOpen(otherPerson))
         }
     }
 
     @Test func `the same subject at the other provider, or of another team, is somebody else`() async throws {
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await fixture.isOpen(google))
             try await fixture.database.execute("UPDATE identities SET provider = 'apple', realm = 'beta'")
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e2"))
             #expect(try await fixture.isOpen(google))
             #expect(try await fixture.statuses() == ["e1": "unknown_subject", "e2": "unknown_subject"])
         }
@@ -45,8 +45,8 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
             let google = try await fixture.account(.google)
-            try await fixture.tell(.apple, fixture.apple("account-frozen", id: "e1"))
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + "account-purged", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("account-frozen", id: "e1"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-purged", id: "e2"))
             #expect(try await fixture.statuses() == ["e1": "unknown_type", "e2": "unknown_type"])
             #expect(
                 try await fixture.texts("SELECT type FROM provider_events ORDER BY jti")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    // MARK: Who has not chosen yet
+    // MARK: People with an open ticket
 
     @Test(arguments: [
         (Provider.apple, "consent-revoked"), (.apple, "account-deleted"),
@@ -70,13 +70,13 @@ import Testing
             let ticket = try await fixture.people.ticket(provider, fixture.token(provider))
             let other = try await fixture.people.ticket(provider, fixture.token(provider, "ada"))
             fixture.advance(by: 10)
-            try await fixture.tell(
+            try await fixture.deliver(
                 provider,
                 provider == .apple ? fixture.apple(type, id: "e1") : fixture.google(type, id: "e1"))
             try await expectFailure("linkTicketExpired") { try await fixture.people.create(ticket) }
             #expect(try await fixture.statuses() == ["e1": "unknown_subject"])
             _ = try await fixture.people.create(other)
-            // Who comes back gets a new one.
+            // A person who comes back gets a new one.
             fixture.advance(by: 10)
             _ = try await fixture.account(provider)
         }
@@ -95,7 +95,7 @@ import Testing
                 try await fixture.stores.links.insert(
                     ticket, hash: [UInt8](repeating: octet, count: 32), grant: fixture.grant("token-\(octet)", .apple))
             }
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(
                 try await fixture.texts("SELECT encode(substr(ticket_hash, 1, 1), 'hex') FROM provider_grants")
                     == ["02"])
@@ -113,7 +113,7 @@ import Testing
             try await fixture.events.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
             let now = fixture.people.clock.now()
             let account = AccountID(now: now)
-            // What creating an account does, in its order.
+            // The statements of creating an account, in its order.
             let acting = try await fixture.people.interleave { transaction in
                 _ = try await transaction.execute("UPDATE link_tickets SET consumed_at = \(now)")
                 _ = try await transaction.execute(
@@ -124,7 +124,7 @@ import Testing
                     VALUES (\(IdentityID(now: now)), \(account), 'apple', 'main', 'kim', \(now))
                     """)
             } with: {
-                try await fixture.act()
+                try await fixture.processAll()
             }
             try await acting.value
             #expect(try await fixture.statuses() == ["e1": "done"])
@@ -144,7 +144,7 @@ import Testing
             fixture.advance(by: 10)
             let token = try fixture.token(provider)
             fixture.advance(by: 10)
-            try await fixture.tell(
+            try await fixture.deliver(
                 provider,
                 provider == .apple ? fixture.apple(type, id: "e1") : fixture.google(type, id: "e1"))
             try await expectFailure("expired") { try await fixture.people.session(provider, token) }
@@ -153,19 +153,19 @@ import Testing
         }
     }
 
-    // MARK: From nobody
+    // MARK: Forged events
 
     @Test func `a flood of a thousand forged events does not even reach the database`() async throws {
         try await ProviderEventFixture.run { fixture in
-            // Nobody is there, and whoever asks is told so.
+            // No server listens there, so each connection is refused.
             let away = Database(
                 configuration: .init(url: "postgres://countersign@127.0.0.1:1/none", poolSize: 1),
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
             let stores = Stores(database: away, keyRing: fixture.people.keyRing)
             let events = try ProviderEventFixture.events(fixture.people, store: stores.providerEvents)
-            let forged = try fixture.apple("consent-revoked", id: "e1", by: TokenMint.stranger)
+            let forged = try fixture.apple("consent-revoked", id: "e1", by: TokenMint.otherSigner)
             let stolen = try fixture.google(
-                ProviderEventFixture.risc + "sessions-revoked", id: "e2", by: TokenMint.stranger)
+                ProviderEventFixture.risc + "sessions-revoked", id: "e2", by: TokenMint.otherSigner)
             let foreign = try fixture.apple("consent-revoked", id: "e3", [("aud", "com.example.other")])
             let identity = Array(try fixture.token(.apple).utf8)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: Faults
 
-    @Test func `an event that fails stays, holds up nobody, and is tried again later each time`() async throws {
+    @Test func `an event that fails stays, holds up no other, and is tried again later each time`() async throws {
         try await ProviderEventFixture.run { fixture in
             // More than a batch, and all before the one that can be acted on.
             let people = (1...40).map { "person-\($0)" }
@@ -216,26 +216,26 @@ import Testing
             try await fixture.events.take(fixture.apple("consent-revoked", id: "good"), from: .apple)
             try await fixture.database.execute(
                 "ALTER TABLE audit_events ADD CONSTRAINT audit_events_fault CHECK (jti NOT LIKE 'bad%')")
-            try await fixture.act()
+            try await fixture.processAll()
 
             #expect(try await fixture.statuses()["good"] == "done")
             #expect(try await !fixture.isOpen(kim))
             #expect(try await fixture.count("provider_events WHERE status = 'pending'") == 40)
-            // All of a failure is rolled back.
+            // An event that failed is rolled back as a whole.
             #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 1)
             func failures() -> Int { fixture.log.lines.filter { $0.hasPrefix("error ") }.count }
             #expect(failures() == 40)
 
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(failures() == 40)
             for (pause, total) in [(1, 80), (1, 80), (1, 120), (3, 120), (1, 160)] {
                 fixture.advance(by: Int64(pause))
-                try await fixture.act()
+                try await fixture.processAll()
                 #expect(failures() == total)
             }
             try await fixture.database.execute("ALTER TABLE audit_events DROP CONSTRAINT audit_events_fault")
             fixture.advance(by: 300)
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(try await fixture.statuses().values.allSatisfy { $0 == "done" })
             #expect(try await fixture.audited().count == 41)
             #expect(failures() == 160)
@@ -247,7 +247,7 @@ import Testing
             let kim = try await fixture.account(.apple)
             try await fixture.events.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(try await fixture.isOpen(kim))
             try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
             let other = try ProviderEventFixture.events(fixture.people, store: fixture.stores.providerEvents)
@@ -257,17 +257,17 @@ import Testing
         }
     }
 
-    @Test func `who takes over after a reload puts off what was put off before it`() async throws {
+    @Test func `an instance that takes over after a reload keeps the backoff of the one before`() async throws {
         try await ProviderEventFixture.run { fixture in
             let kim = try await fixture.account(.apple)
-            let postponed = EventBackoff()
+            let backoff = EventBackoff()
             let store = fixture.stores.providerEvents
-            let before = try ProviderEventFixture.events(fixture.people, store: store, postponed: postponed)
+            let before = try ProviderEventFixture.events(fixture.people, store: store, backoff: backoff)
             try await before.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
             #expect(try await before.processPending() == 1)
             try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
-            let after = try ProviderEventFixture.events(fixture.people, store: store, postponed: postponed)
+            let after = try ProviderEventFixture.events(fixture.people, store: store, backoff: backoff)
             #expect(try await after.processPending() == 0)
             fixture.advance(by: 1)
             #expect(try await after.processPending() == 1)
@@ -275,21 +275,21 @@ import Testing
         }
     }
 
-    // MARK: What is kept
+    // MARK: Retention
 
     @Test func `an event that was acted on is kept for thirty days, and one that was not for ever`() async throws {
         try await ProviderEventFixture.run { fixture in
             _ = try await fixture.account(.apple)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "done"))
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", of: "ada", id: "unknown"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "done"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", of: "ada", id: "unknown"))
             try await fixture.events.take(fixture.apple("email-disabled", id: "pending"), from: .apple)
             fixture.advance(by: 30 * 86_400)
-            while try await fixture.sweeping.sweep() > 0 {}
+            while try await fixture.sweeper.sweep() > 0 {}
             #expect(try await fixture.count("provider_events") == 3)
             fixture.advance(by: 1)
-            while try await fixture.sweeping.sweep() > 0 {}
+            while try await fixture.sweeper.sweep() > 0 {}
             #expect(try await fixture.texts("SELECT jti FROM provider_events") == ["pending"])
-            // Not the record of what was done.
+            // The audit record stays.
             #expect(try await fixture.audited().count == 1)
         }
     }
@@ -297,17 +297,17 @@ import Testing
     @Test func `who deletes their account is named by no event any more, acted on or not`() async throws {
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
-            let stranger = try await fixture.account(.apple, "ada")
-            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
-            try await fixture.tell(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
+            let otherPerson = try await fixture.account(.apple, "ada")
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
             try await fixture.events.take(fixture.apple("email-enabled", id: "e3"), from: .apple)
             try await fixture.people.service.deleteAccount(
                 of: try await fixture.people.service.session(of: apple.session.bearer), client: fixture.people.client)
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(
                 try await fixture.texts("SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti")
                     == ["e1 done", "e2 done ada", "e3 unknown_subject"])
-            #expect(try await fixture.identity(stranger)?.isEmailDeliverable == false)
+            #expect(try await fixture.identity(otherPerson)?.isEmailDeliverable == false)
         }
     }
 }

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Events come late, twice, in any order, and several at a time.
+/// Events that come late, twice, in any order, and several at a time.
 @Suite struct ProviderEventOrderTests {
     // MARK: What is newer than an event
 
@@ -17,7 +17,7 @@ import Testing
             let google = try await fixture.bind(.google, to: apple)
             fixture.advance(by: 20)
             let back = try await fixture.session(.apple)
-            try await fixture.tell(.apple, fixture.apple(type, at: 10, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple(type, at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             for session in [apple, google, back] { #expect(try await fixture.isOpen(session)) }
             #expect(try await fixture.identity(apple)?.authorization == .active)
@@ -32,7 +32,7 @@ import Testing
             let apple = try await fixture.account(.apple)
             fixture.advance(by: 20)
             try await fixture.keep("apple-token", .apple)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.isOpen(apple))
             #expect(try await fixture.count("provider_grants") == 1)
@@ -44,12 +44,12 @@ import Testing
             let google = try await fixture.account(.google)
             _ = try await fixture.bind(.apple, to: google)
             fixture.advance(by: 10)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await fixture.account(google)?.identities.count == 1)
             fixture.advance(by: 10)
             let again = try await fixture.bind(.apple, to: google)
             // The same withdrawal, in another token.
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e2"))
             #expect(try await fixture.statuses() == ["e1": "done", "e2": "outdated"])
             #expect(try await fixture.isOpen(again))
             #expect(try await fixture.account(google)?.identities.count == 2)
@@ -65,7 +65,7 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
             _ = try await fixture.people.service.link(.apple, credential, to: session, client: fixture.people.client)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.account(google)?.identities.count == 2)
         }
@@ -80,7 +80,7 @@ import Testing
             fixture.advance(by: 3_700)
             _ = try await fixture.session(.apple)
             _ = try await fixture.people.database.execute("DELETE FROM sessions WHERE 'apple' = ANY (amr)")
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.account(google)?.identities.count == 2)
         }
@@ -90,7 +90,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
             try await fixture.keep("apple-token", .apple)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", at: 0, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 0, id: "e1"))
             #expect(try await !fixture.isOpen(apple))
             #expect(try await fixture.count("provider_grants") == 0)
         }
@@ -110,15 +110,15 @@ import Testing
             let risc = ProviderEventFixture.risc
             let relay = [("email-disabled", 10), ("email-enabled", 20), ("email-disabled", 30)]
             let blocking = [("account-enabled", 10), ("account-disabled", 20), ("account-enabled", 30)]
-            for place in order {
+            for index in order {
                 try await fixture.events.take(
-                    fixture.apple(relay[place].0, at: Int64(relay[place].1), id: "a\(place)"), from: .apple)
+                    fixture.apple(relay[index].0, at: Int64(relay[index].1), id: "a\(index)"), from: .apple)
                 try await fixture.events.take(
-                    fixture.google(risc + blocking[place].0, at: Int64(blocking[place].1), id: "g\(place)"),
+                    fixture.google(risc + blocking[index].0, at: Int64(blocking[index].1), id: "g\(index)"),
                     from: .google)
-                if oneByOne { try await fixture.act() }
+                if oneByOne { try await fixture.processAll() }
             }
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(try await fixture.identity(apple)?.isEmailDeliverable == false)
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
             #expect(Set(try await fixture.statuses().values).isSubset(of: ["done", "outdated"]))
@@ -128,7 +128,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a hijacking that is told after the account is enabled again still ends sessions`(late: Bool) async throws {
+    func `a hijacking that is reported after the account is enabled again still ends sessions`(late: Bool) async throws
+    {
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
             fixture.advance(by: 100)
@@ -136,7 +137,7 @@ import Testing
             let hijacked = try fixture.google(
                 risc + "account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
             let enabled = try fixture.google(risc + "account-enabled", at: 20, id: "e2")
-            for token in late ? [enabled, hijacked] : [hijacked, enabled] { try await fixture.tell(.google, token) }
+            for token in late ? [enabled, hijacked] : [hijacked, enabled] { try await fixture.deliver(.google, token) }
             #expect(try await !fixture.isOpen(google))
             #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
@@ -144,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a hijacking lifts no earlier block, whichever is told first`(late: Bool) async throws {
+    func `a hijacking lifts no earlier block, whichever is reported first`(late: Bool) async throws {
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
             fixture.advance(by: 100)
@@ -152,7 +153,9 @@ import Testing
             let disabled = try fixture.google(risc + "account-disabled", at: 10, id: "e1")
             let hijacked = try fixture.google(
                 risc + "account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
-            for token in late ? [hijacked, disabled] : [disabled, hijacked] { try await fixture.tell(.google, token) }
+            for token in late ? [hijacked, disabled] : [disabled, hijacked] {
+                try await fixture.deliver(.google, token)
+            }
             #expect(try await !fixture.isOpen(google))
             #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
             try await expectFailure("accountDisabled") { try await fixture.session(.google) }
@@ -163,7 +166,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
             fixture.advance(by: 100)
-            // Told in the opposite order; the worker has been away.
+            // Delivered in the opposite order, before the worker runs.
             for (type, time) in [("consent-revoked", 30), ("email-enabled", 20), ("email-disabled", 10)] {
                 try await fixture.events.take(fixture.apple(type, at: Int64(time), id: "e\(time)"), from: .apple)
             }
@@ -185,10 +188,10 @@ import Testing
             let token = try fixture.apple("consent-revoked", id: "e1")
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 1...50 { group.addTask { try await fixture.events.take(token, from: .apple) } }
-                for _ in 1...4 { group.addTask { try await fixture.act() } }
+                for _ in 1...4 { group.addTask { try await fixture.processAll() } }
                 try await group.waitForAll()
             }
-            try await fixture.act()
+            try await fixture.processAll()
             #expect(try await fixture.count("provider_events") == 1)
             #expect(try await fixture.audited() == ["e1 authorization_revoked provider apple consent-revoked"])
             #expect(try await !fixture.isOpen(apple))
@@ -199,10 +202,10 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             _ = try await fixture.account(.apple)
             let token = try fixture.apple("consent-revoked", id: "e1")
-            try await fixture.tell(.apple, token)
+            try await fixture.deliver(.apple, token)
             fixture.advance(by: 10)
             let back = try await fixture.session(.apple)
-            try await fixture.tell(.apple, token, token)
+            try await fixture.deliver(.apple, token, token)
             #expect(try await fixture.isOpen(back))
             #expect(try await fixture.count("provider_events") == 1)
             #expect(try await fixture.audited().count == 1)
@@ -211,8 +214,8 @@ import Testing
 
     @Test func `one id at both providers, and each event of a token, are events of their own`() async throws {
         try await ProviderEventFixture.run { fixture in
-            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e1"))
             #expect(try await fixture.count("provider_events") == 2)
             let person = #"{"subject":{"subject_type":"iss-sub","iss":"https://accounts.google.com","sub":"kim"}}"#
             let events = ["account-enabled", "sessions-revoked"].map {
@@ -224,7 +227,7 @@ import Testing
                 "events": .raw("{\(events.joined(separator: ","))}"),
             ])
             let google = try await fixture.account(.google)
-            try await fixture.tell(.google, token, token)
+            try await fixture.deliver(.google, token, token)
             #expect(
                 try await fixture.texts(
                     "SELECT position || ' ' || status FROM provider_events WHERE jti = 'e2' ORDER BY 1")
@@ -262,13 +265,13 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
             let disabled = try fixture.apple("email-disabled", id: "e1")
-            try await fixture.tell(.apple, disabled)
+            try await fixture.deliver(.apple, disabled)
             fixture.advance(by: 1)
-            try await fixture.tell(.apple, fixture.apple("email-enabled", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("email-enabled", id: "e2"))
             fixture.advance(by: ProviderEventStore.retention + 1)
-            while try await fixture.sweeping.sweep() > 0 {}
+            while try await fixture.sweeper.sweep() > 0 {}
             #expect(try await fixture.count("provider_events") == 0)
-            try await fixture.tell(.apple, disabled)
+            try await fixture.deliver(.apple, disabled)
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
         }
@@ -280,7 +283,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
             fixture.advance(by: 10)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             let revoked = try await fixture.account(apple)
             try await fixture.replay("e1")
             #expect(try await fixture.statuses() == ["e1": "done"])
@@ -297,9 +300,9 @@ import Testing
     @Test func `an older state that is acted on once more does not come back`() async throws {
         try await ProviderEventFixture.run { fixture in
             let apple = try await fixture.account(.apple)
-            try await fixture.tell(.apple, fixture.apple("email-disabled", at: 0, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", at: 0, id: "e1"))
             fixture.advance(by: 10)
-            try await fixture.tell(.apple, fixture.apple("email-enabled", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("email-enabled", id: "e2"))
             try await fixture.replay("e1")
             #expect(try await fixture.statuses() == ["e1": "outdated", "e2": "done"])
             #expect(try await fixture.identity(apple)?.isEmailDeliverable == true)
@@ -323,6 +326,6 @@ extension ProviderEventFixture {
         let replayed = try await stores.providerEvents.records.replay(
             event.id, by: AuditEvent(.eventReplayed, by: .operator), at: people.clock.now())
         #expect(replayed?.status == "pending")
-        try await act()
+        try await processAll()
     }
 }

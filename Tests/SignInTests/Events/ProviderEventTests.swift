@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What each kind of event does, and its row in the audit trail.
+/// The effect of each kind of event, and its row in the audit trail.
 @Suite struct ProviderEventTests {
     // MARK: Apple: the end of a consent
 
@@ -20,7 +20,7 @@ import Testing
             try await fixture.keep("apple-token", .apple)
             try await fixture.keep("google-token", .google)
             fixture.advance(by: 5)
-            try await fixture.tell(.apple, fixture.apple(type, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple(type, id: "e1"))
 
             #expect(try await !fixture.isOpen(apple))
             #expect(try await !fixture.isOpen(second))
@@ -42,7 +42,7 @@ import Testing
                 email: "kim@example.com", password: "correct horse battery", displayName: nil,
                 client: fixture.people.client)
             let apple = try await fixture.bind(.apple, to: password)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await !fixture.isOpen(apple))
             #expect(try await fixture.isOpen(password))
             #expect(try await fixture.account(apple)?.identities == [])
@@ -56,7 +56,7 @@ import Testing
             try await fixture.keep("apple-token", .apple)
             #expect(try await fixture.identity(apple)?.authorization == .active)
             fixture.advance(by: 5)
-            try await fixture.tell(.apple, fixture.apple(type, id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple(type, id: "e1"))
             #expect(try await !fixture.isOpen(apple))
             #expect(try await fixture.identity(apple)?.authorization == .revoked)
             #expect(try await fixture.count("provider_grants") == 0)
@@ -77,13 +77,13 @@ import Testing
             let apple = try await fixture.account(.apple)
             _ = try await fixture.bind(.google, to: apple)
             try await fixture.keep("apple-token", .apple)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await !fixture.isOpen(apple))
             #expect(try await fixture.identity(apple)?.authorization == .revoked)
             #expect(try await fixture.count("provider_grants") == 0)
             #expect(try await fixture.audited() == ["e1 authorization_revoked provider apple consent-revoked"])
             fixture.advance(by: 5)
-            try await fixture.tell(.apple, fixture.apple("account-deleted", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("account-deleted", id: "e2"))
             #expect(try await fixture.account(apple)?.identities.map(\.key.provider) == [.google])
         }
     }
@@ -96,16 +96,16 @@ import Testing
             let google = try await fixture.bind(.google, to: apple)
             try await fixture.keep("apple-token", .apple)
             try await fixture.keep("google-token", .google)
-            let stranger = try await fixture.account(.apple, "ada")
+            let otherPerson = try await fixture.account(.apple, "ada")
             fixture.advance(by: 5)
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "g1"))
-            try await fixture.tell(.apple, fixture.apple("email-disabled", id: "e1"))
-            try await fixture.tell(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
-            try await fixture.tell(.apple, fixture.apple("account-deleted", id: "e3"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "g1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
+            try await fixture.deliver(.apple, fixture.apple("account-deleted", id: "e3"))
 
             #expect(try await fixture.account(apple) == nil)
             #expect(try await !fixture.isOpen(google))
-            #expect(try await fixture.isOpen(stranger))
+            #expect(try await fixture.isOpen(otherPerson))
             // Apple has ended its grant; Google knows nothing yet.
             #expect(try await fixture.texts("SELECT provider FROM provider_grants") == ["google"])
             #expect(try await fixture.texts("SELECT provider FROM outbox WHERE status = 'pending'") == ["google"])
@@ -113,7 +113,7 @@ import Testing
             #expect(audited.contains("e3 account_deleted provider apple account-deleted"))
             #expect(audited.filter { $0.hasPrefix("e3 revocation_requested provider") }.count == 2)
             #expect(try await fixture.isRecorded("e3", of: apple))
-            // Nobody is named any more but who is still here.
+            // Only a person who is still here is named.
             #expect(
                 try await fixture.texts(
                     "SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti"
@@ -125,7 +125,7 @@ import Testing
     @Test func `by the policy deleteAccount a withdrawn consent unlinks, and the last way in is kept`() async throws {
         try await ProviderEventFixture.run(accountDeleted: .deleteAccount) { fixture in
             let apple = try await fixture.account(.apple)
-            try await fixture.tell(.apple, fixture.apple("consent-revoked", id: "e1"))
+            try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await fixture.identity(apple)?.authorization == .revoked)
         }
     }
@@ -140,9 +140,9 @@ import Testing
                 ("email-disabled", false), ("email-enabled", true), ("email-disabled", false),
             ] {
                 fixture.advance(by: 5)
-                try await fixture.tell(.apple, fixture.apple(type, id: "e\(fixture.people.clock.now().seconds)"))
+                try await fixture.deliver(.apple, fixture.apple(type, id: "e\(fixture.people.clock.now().seconds)"))
                 #expect(try await fixture.identity(apple)?.isEmailDeliverable == isDeliverable)
-                // Also to who signs in.
+                // Also in the answer to a sign-in.
                 #expect(try await fixture.session(.apple).identity?.isEmailDeliverable == isDeliverable)
             }
             #expect(try await fixture.isOpen(apple))
@@ -167,26 +167,26 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
             let apple = try await fixture.bind(.apple, to: google)
-            let stranger = try await fixture.account(.google, "ada")
+            let otherPerson = try await fixture.account(.google, "ada")
             try await fixture.keep("google-token", .google)
             fixture.advance(by: 10)
             let atThatTime = try await fixture.session(.google)
             fixture.advance(by: 1)
             let later = try await fixture.session(.google)
             fixture.advance(by: 60)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(ProviderEventFixture.risc + type, members, at: 10, id: "e1"))
 
             #expect(try await !fixture.isOpen(google))
             #expect(try await !fixture.isOpen(atThatTime))
             #expect(try await fixture.isOpen(later))
             #expect(try await fixture.isOpen(apple))
-            #expect(try await fixture.isOpen(stranger))
+            #expect(try await fixture.isOpen(otherPerson))
             #expect(try await fixture.count("provider_grants") == 1)
             #expect(try await fixture.identity(google)?.authorization == .active)
             #expect(try await fixture.audited() == ["e1 sessions_ended provider google \(type)"])
             #expect(try await fixture.isRecorded("e1", of: google))
-            // Nobody is kept out.
+            // The person can sign in again.
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
         }
     }
@@ -198,7 +198,7 @@ import Testing
             try await fixture.keep("google-token", .google)
             try await fixture.keep("apple-token", .apple)
             fixture.advance(by: 5)
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.oauth + "tokens-revoked", id: "e1"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.oauth + "tokens-revoked", id: "e1"))
             #expect(try await !fixture.isOpen(google))
             #expect(try await fixture.isOpen(apple))
             #expect(try await fixture.identity(google)?.authorization == .revoked)
@@ -215,7 +215,7 @@ import Testing
             try await fixture.keep("old-token", .google)
             fixture.advance(by: 20)
             let new = try await fixture.session(.google)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(ProviderEventFixture.oauth + "tokens-revoked", at: 10, id: "e1"))
             #expect(try await !fixture.isOpen(old))
             #expect(try await fixture.isOpen(new))
@@ -233,7 +233,7 @@ import Testing
             let google = try await fixture.account(.google)
             let apple = try await fixture.bind(.apple, to: google)
             fixture.advance(by: 5)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(ProviderEventFixture.risc + "account-disabled", members, id: "e1"))
             try await expectFailure("accountDisabled") { try await fixture.session(.google) }
             #expect(try await fixture.isOpen(google))
@@ -241,7 +241,7 @@ import Testing
             #expect(try await fixture.isOpen(apple))
 
             fixture.advance(by: 5)
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e2"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e2"))
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
             #expect(
                 try await fixture.audited() == [
@@ -257,7 +257,7 @@ import Testing
             let google = try await fixture.account(.google)
             try await fixture.keep("google-token", .google)
             let type = "account-credential-change-required"
-            try await fixture.tell(.google, fixture.google(ProviderEventFixture.risc + type, id: "e1"))
+            try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + type, id: "e1"))
             #expect(try await fixture.isOpen(google))
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
             #expect(try await fixture.count("provider_grants") == 1)
@@ -268,7 +268,7 @@ import Testing
 
     @Test func `a verification is recorded and logged with its state`() async throws {
         try await ProviderEventFixture.run { fixture in
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google,
                 fixture.google(
                     ProviderEventFixture.risc + "verification", [("state", "set up by Kim")], of: nil, id: "e1"))

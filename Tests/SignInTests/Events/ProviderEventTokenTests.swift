@@ -8,9 +8,9 @@ import Storage
 import TestSupport
 import Testing
 
-/// Google's `token-revoked`, which names a refresh token and nobody.
+/// Google's `token-revoked`, which names a refresh token and no person.
 @Suite struct ProviderEventTokenTests {
-    /// The example of Google's documentation and its two names.
+    /// The example of Google's documentation and the two names by which an event may refer to it.
     private static let token = "1//0gMadeUpRefreshTokenForTests_0001"
     private static let names = [
         ("prefix", "1//0gMadeUpRefre"),
@@ -31,7 +31,7 @@ import Testing
             try await fixture.keep("1//0gSomebodyElses_0001", .google, "ada")
             _ = try await fixture.account(.apple)
             try await fixture.keep(Self.token, .apple)
-            try await fixture.tell(.google, fixture.google(revokedToken: name, by: algorithm, id: "e1"))
+            try await fixture.deliver(.google, fixture.google(revokedToken: name, by: algorithm, id: "e1"))
 
             #expect(
                 try await fixture.texts(
@@ -52,7 +52,7 @@ import Testing
             _ = try await fixture.account(.google)
             try await fixture.keep(Self.token, .google)
             let event = try fixture.google(revokedToken: name, by: algorithm, id: "e1")
-            func tell(_ keyRing: KeyRing) async throws {
+            func deliver(_ keyRing: KeyRing) async throws {
                 let stores = Stores(database: fixture.database, keyRing: keyRing)
                 let events = try ProviderEventFixture.events(fixture.people, store: stores.providerEvents)
                 try await events.take(event, from: .google)
@@ -60,11 +60,11 @@ import Testing
             }
             let bytes = Data(repeating: 9, count: 32).base64EncodedString()
             let old = Data(repeating: 7, count: 32).base64EncodedString()
-            try await tell(try KeyRing(parsing: "k2 \(bytes)\n"))
+            try await deliver(try KeyRing(parsing: "k2 \(bytes)\n"))
             #expect(try await fixture.count("provider_grants") == 1)
             #expect(try await fixture.statuses() == ["e1": "unknown_subject"])
             try await fixture.database.execute("DELETE FROM provider_events")
-            try await tell(try KeyRing(parsing: "k2 \(bytes)\nk1 \(old)\n"))
+            try await deliver(try KeyRing(parsing: "k2 \(bytes)\nk1 \(old)\n"))
             #expect(try await fixture.count("provider_grants") == 0)
             #expect(try await fixture.statuses() == ["e1": "done"])
         }
@@ -78,7 +78,7 @@ import Testing
                 clientID: "lamp-tv.apps.googleusercontent.com", refreshToken: "another-refresh-token",
                 exchangedAt: fixture.people.clock.now(), checkAt: nil)
             #expect(try await fixture.stores.grants.keep(other, for: try fixture.key(.google)))
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[0].1, by: Self.names[0].0, id: "e1"))
             #expect(
                 try await fixture.texts("SELECT client_id FROM provider_grants")
@@ -97,7 +97,7 @@ import Testing
             _ = try await fixture.account(.google, "bob")
             try await fixture.keep("1//0gSomebodyElses_0001", .google, "bob")
             fixture.advance(by: 5)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[0].1, by: Self.names[0].0, id: "e1"))
             #expect(try await fixture.count("provider_grants") == 3)
             let now = fixture.people.clock.now()
@@ -120,7 +120,7 @@ import Testing
                 expiresAt: fixture.people.clock.now().advanced(bySeconds: 600))
             try await fixture.stores.links.insert(ticket, hash: hash, grant: fixture.grant(Self.token, .google))
             #expect(try await fixture.count("provider_grants") == 1)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[1].1, by: Self.names[1].0, id: "e1"))
             #expect(try await fixture.count("provider_grants") == 0)
             #expect(try await fixture.audited() == ["e1 grant_revoked provider google"])
@@ -131,7 +131,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             _ = try await fixture.account(.google)
             try await fixture.keep(Self.token, .google)
-            try await fixture.tell(
+            try await fixture.deliver(
                 .google, fixture.google(revokedToken: "1//0gUnknownToke", by: "prefix", id: "e1"),
                 fixture.google(revokedToken: Self.names[0].1, by: "hash_sha256", id: "e2"))
             #expect(try await fixture.count("provider_grants") == 1)

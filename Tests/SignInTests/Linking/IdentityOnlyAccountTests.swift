@@ -8,7 +8,7 @@ import Testing
 
 /// An identity that is linked to an account of its own, when its owner proves another account and wants it there.
 @Suite struct IdentityOnlyAccountTests {
-    /// What the stray account is besides the identity.
+    /// What the stray account has besides the identity.
     enum State: String, CaseIterable, Sendable {
         case nothing, sameAddress, password, secondIdentity, otherAddress, disabled, blocked
 
@@ -16,9 +16,9 @@ import Testing
         var mayEnd: Bool { self == .nothing || self == .sameAddress }
     }
 
-    /// How the identity's owner comes to ask.
+    /// How the identity's owner asks.
     enum Way: String, CaseIterable, Sendable {
-        /// With a ticket of before the stray account was made.
+        /// With a ticket from before the stray account was made.
         case ticket
         /// Signed in to the other account.
         case link
@@ -142,7 +142,7 @@ import Testing
                 "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 1))")
             try await expectFailure("identityAlreadyLinked") { try await ask(.ticket, found, fixture) }
             _ = try await fixture.account(found.stray)
-            // Who comes back afterwards may.
+            // A sign-in after that may.
             fixture.clock.advance(by: 2)
             try await ask(.link, found, fixture)
         }
@@ -155,7 +155,7 @@ import Testing
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             let token = try fixture.google("1", address)
             let key = ticket.identity.key
-            // An account of its own comes to be while the identity is about to be bound by its address.
+            // The identity gets an account of its own while it is about to be bound by its address.
             let signingIn = try await fixture.interleave { transaction in
                 try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")

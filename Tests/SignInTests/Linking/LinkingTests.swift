@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Linking an identity to the account that somebody is signed in to.
+/// Linking an identity to the account of a session.
 @Suite struct LinkingTests {
     private func link(
         _ fixture: SignInFixture, _ provider: Provider, _ token: String, to signedIn: SignedIn
@@ -27,16 +27,16 @@ import Testing
             #expect(identity.authorization == .none)
             for session in [member, other] { #expect(try await fixture.isLive(session)) }
             #expect(try await fixture.count("sessions") == 2)
-            // The ticket by way of which it was linked is spent.
+            // The ticket that it was linked by is spent.
             #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
             #expect(
                 try await fixture.mails() == [
-                    PromisedMail(template: "identity_linked", recipient: "kim@example.com", provider: "google")
+                    QueuedMail(template: "identity_linked", recipient: "kim@example.com", provider: "google")
                 ])
             #expect(try await fixture.recorded(of: member).contains("identity_linked"))
             let session = try await fixture.session(.google, token)
             #expect(session.account.id == member.account.id)
-            // Neither the address nor whether it is proven is the provider's business.
+            // Linking changes neither the account's address nor whether it is proven.
             #expect(session.account.email?.text == "kim@example.com")
         }
     }
@@ -68,7 +68,9 @@ import Testing
     }
 
     @Test(arguments: StrayAccountPolicy.allCases)
-    func `what is linked to the account already is, under either policy`(policy: StrayAccountPolicy) async throws {
+    func `an identity that is linked to the account already is refused, under either policy`(policy: StrayAccountPolicy)
+        async throws
+    {
         try await SignInFixture.withMail(strays: policy) { fixture in
             let registered = try await fixture.register("kim@example.com")
             _ = try await link(fixture, .google, try fixture.google("1"), to: registered)
@@ -186,7 +188,7 @@ import Testing
             try await expectFailure("providerAlreadyLinked") {
                 try await link(fixture, try await fixture.consent(.google, "ada"), to: kim)
             }
-            // Not only when a ticket would have run out.
+            // At once, not when a ticket would have expired.
             try await fixture.revokeDue()
             #expect(try await fixture.grants(.google, "ada").map(\.endedBy) == [.revoke])
             #expect(try await fixture.grants(.google).map(\.isLive) == [true])

@@ -4,10 +4,9 @@ import SignIn
 import TestSupport
 import Testing
 
-/// That all who change the same rows take them in one order, so that nobody waits for who waits for them.
+/// The order in which transactions lock rows: one for all of them, so that they don't deadlock.
 @Suite struct LockOrderTests {
-    @Test func `an account is deleted without waiting for whoever spends another ticket of its identity`() async throws
-    {
+    @Test func `a deletion does not wait for a transaction that spends another ticket of the identity`() async throws {
         try await SignInFixture.run { fixture in
             let spent = try await fixture.ticket(.google, try fixture.google("kim"))
             let other = try await fixture.ticket(.google, try fixture.google("kim"))
@@ -18,7 +17,7 @@ import Testing
                 try await fixture.service.deleteAccount(of: kim, client: fixture.client)
             }
             #expect(try await fixture.count("accounts") == 0)
-            // Theirs to spend, or to let expire.
+            // It may still be spent, or expire.
             #expect(try await fixture.count("link_tickets") == 1)
         }
     }
@@ -52,13 +51,13 @@ import Testing
             """)
     }
 
-    @Test func `signing out everywhere waits for whoever changes the account`() async throws {
+    @Test func `signing out everywhere waits for a change of the account`() async throws {
         try await SignInFixture.run { fixture in
             let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
             let phone = try await fixture.session(.google, try fixture.google("kim"))
             let session = try await fixture.service.session(of: kim.session.bearer)
             let ending = try await fixture.interleave { transaction in
-                // As a change of the password on the phone goes about it: all other sessions end at last.
+                // The locks of a password change on the phone, in their order: the other sessions end last.
                 _ = try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(kim.account.id) FOR UPDATE")
                 _ = try await transaction.execute(
@@ -74,12 +73,12 @@ import Testing
         }
     }
 
-    /// Nobody here takes locks in this order; PostgreSQL itself may, among the versions of one row.
+    /// No code of ours takes locks in this order; PostgreSQL itself may, among the versions of one row.
     @Test func `a sign-in that a deadlock ended is tried again`() async throws {
         try await SignInFixture.run { fixture in
             let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
             var session: SignedIn?
-            // On a slow machine it is the other one that PostgreSQL ends.
+            // On a slow machine PostgreSQL ends the other transaction.
             for _ in 0..<10 where session == nil {
                 do {
                     session = try await fixture.interleave { transaction in
@@ -136,7 +135,7 @@ import Testing
                 fixture.clock.advance(by: 1)
                 return try await fixture.create(try await fixture.ticket(provider, token))
             }
-            // Of before there was an account to move from.
+            // Issued before there was an account to move from.
             let ticket = try await fixture.ticket(.google, try fixture.google("kim"))
             var stray: SignedIn?
             if isStrayOlder { stray = try await make(.google, try fixture.google("kim")) }
@@ -199,7 +198,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("kim")))
             let session = try await fixture.service.session(of: kim.session.bearer)
-            // As an event does that comes between the two transactions of a link.
+            // The effect of an event that comes between the two transactions of a link.
             _ = try await fixture.database.execute(
                 """
                 CREATE FUNCTION end_ticket() RETURNS trigger LANGUAGE plpgsql AS $$

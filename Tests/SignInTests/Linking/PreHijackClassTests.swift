@@ -93,7 +93,7 @@ import Testing
             #expect(try await fixture.account(victim).identities.allSatisfy { $0.key.provider == .apple })
             switch try await fixture.signIn(.google, try fixture.google("attacker")) {
             case .linkRequired(let required): #expect(required.choices == [.create, .bind])
-            // What is left to them is what was theirs: an account without the address.
+            // The attacker keeps only their own account, without the address.
             case .signedIn(let own):
                 #expect(arrival == .create)
                 #expect(own.account.id != victim.account.id)
@@ -113,7 +113,7 @@ import Testing
             let change = try await fixture.digits(.verifyEmail, of: "attacker@example.com")
             let victim = try await arrive(arrival, fixture)
             try await expectShutOut([attacker], of: victim, fixture)
-            // Neither in the attacker's hands nor, by a trick, in the victim's.
+            // Neither for the attacker nor, if tricked into it, for the victim.
             let session = try await fixture.opened(victim)
             try await expectFailure("invalidCredentials") {
                 try await fixture.service.verifyEmail(code: change, of: session, client: fixture.client)
@@ -134,7 +134,7 @@ import Testing
                     #expect(created.account.email == nil)
                     #expect(!created.account.isEmailVerified)
                 }
-                // The address is free for its owner, and found by nobody else's identity afterwards.
+                // The address is free for its owner, and no other identity finds the account by it afterwards.
                 let victim = try await fixture.create(
                     try await fixture.ticket(.apple, try fixture.apple("victim", SignInFixture.email(Self.address))))
                 #expect(victim.account.email?.text == Self.address)

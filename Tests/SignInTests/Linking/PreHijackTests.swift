@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Somebody registers the address of another person before that person comes (Sudhodanan & Paverd 2022).
+/// An attacker's registration of a person's address before that person comes (Sudhodanan & Paverd 2022).
 @Suite struct PreHijackTests {
     private static let address = "victim@example.com"
 

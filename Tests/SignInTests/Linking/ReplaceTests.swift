@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// An identity that gives way to another of its provider.
+/// The replacement of an identity by another one of its provider.
 @Suite struct ReplaceTests {
     private func bind(
         _ fixture: SignInFixture, _ ticket: LinkRequired, _ credential: BindCredential
@@ -15,7 +15,7 @@ import Testing
             linkTicket: ticket.linkTicket, credential: credential, replacing: true, client: fixture.client)
     }
 
-    /// Somebody with an address of their own and Google's old identity; and a ticket for the new one.
+    /// A member with an address of their own and an old Google identity, and a ticket for the new one.
     private func conflict(
         _ fixture: SignInFixture, old: String = "old@gmail.com", new: String = "new@gmail.com"
     ) async throws -> (member: SignedIn, old: SignedIn, ticket: LinkRequired) {
@@ -28,7 +28,7 @@ import Testing
         return (member, old, ticket)
     }
 
-    @Test func `the old identity goes, its sessions end, and every address is told once`() async throws {
+    @Test func `the old identity goes, its sessions end, and every address is notified once`() async throws {
         try await SignInFixture.withMail { fixture in
             let (member, old, ticket) = try await conflict(fixture)
             let bound = try await bind(fixture, ticket, member.session.credential)
@@ -38,18 +38,18 @@ import Testing
             #expect(
                 try await fixture.mails()
                     == ["kim@example.com", "new@gmail.com", "old@gmail.com"].map {
-                        PromisedMail(template: "identity_replaced", recipient: $0, provider: "google")
+                        QueuedMail(template: "identity_replaced", recipient: $0, provider: "google")
                     })
             let recorded = try await fixture.recorded(of: member)
             #expect(recorded.count { $0 == "identity_replaced" } == 1)
             #expect(recorded.count { $0 == "identity_linked" } == 2)
             #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
-            // The old subject is nobody's now.
+            // The old subject is free now.
             #expect(try await fixture.ticket(.google, try fixture.google("old")).choices == [.create, .bind])
         }
     }
 
-    @Test func `who has one address for everything is told once`() async throws {
+    @Test func `a person with one address for everything is notified once`() async throws {
         try await SignInFixture.withMail { fixture in
             let (member, _, ticket) = try await conflict(fixture, old: "KIM@example.com", new: "kim@EXAMPLE.com")
             _ = try await bind(fixture, ticket, member.session.credential)
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test func `an address that nobody proved is told nothing`() async throws {
+    @Test func `an address that was never proven is not notified`() async throws {
         try await SignInFixture.withMail { fixture in
             let registered = try await fixture.register("kim@example.com")
             _ = try await fixture.bind(
                 try await fixture.ticket(.google, try fixture.google("old", SignInFixture.email("old@gmail.com"))),
                 registered.session.credential)
             let ticket = try await fixture.ticket(
-                .google, try fixture.google("new", SignInFixture.email("stranger@example.com", verified: false)))
+                .google, try fixture.google("new", SignInFixture.email("other@example.com", verified: false)))
             try await fixture.forgetMails()
             _ = try await bind(fixture, ticket, registered.session.credential)
             #expect(try await fixture.mails().map(\.recipient) == ["old@gmail.com"])
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `without a word of it nothing is replaced`() async throws {
+    @Test func `a bind that does not ask for it replaces nothing`() async throws {
         try await SignInFixture.withMail { fixture in
             let (member, old, ticket) = try await conflict(fixture)
             let before = try await fixture.state()
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `of fifty identities that replace at once each has had its turn, and one is left`() async throws {
+    @Test func `of twenty identities that replace at once each has had its turn, and one is left`() async throws {
         try await SignInFixture.run { fixture in
             let member = try await fixture.register("kim@example.com")
             var tickets: [LinkRequired] = []

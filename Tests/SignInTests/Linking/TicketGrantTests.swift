@@ -6,8 +6,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// A provider's revocation ends all that a person has authorized, so what a ticket leaves behind is revoked only when
-/// nothing else of the person lives here.
+/// The grants of tickets. A provider's revocation ends all that a person has authorized, so the grant of an unspent
+/// ticket is revoked only if no identity and no other ticket of the person is left.
 @Suite struct TicketGrantTests {
     @Test(arguments: Provider.allCases)
     func `a ticket carries its grant into the account that is made of it`(provider: Provider) async throws {
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    // MARK: Tickets that nobody spends
+    // MARK: Unspent tickets
 
     enum End: CaseIterable, Sendable {
         case cancelled
@@ -58,18 +58,18 @@ import Testing
         case .expired:
             try await fixture.advance(by: SignInService.ticketLifetime)
         }
-        while try await fixture.sweeping.sweep() > 0 {}
+        while try await fixture.sweeper.sweep() > 0 {}
     }
 
     @Test(arguments: Provider.allCases, End.allCases)
     func `the grant of a ticket that nobody spends is revoked`(provider: Provider, end: End) async throws {
         try await LifeCycleFixture.run { fixture in
             let ticket = try await fixture.ticket(try await fixture.consent(provider))
-            #expect(try await fixture.sweeping.sweep() == 0)
+            #expect(try await fixture.sweeper.sweep() == 0)
             try await Self.end(ticket, end, in: fixture)
             #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 1)
             try await fixture.revokeDue()
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
             let grants = try await fixture.grants(provider)
             #expect(grants.map(\.endedBy) == [.revoke])
             #expect(grants.map(\.revocations) == [1])
@@ -126,7 +126,7 @@ import Testing
             let known = try await fixture.ticket(try await fixture.consent(.apple), .token)
             let created = try await fixture.create(known)
             #expect(created.identity?.authorization == Identity.Authorization.none)
-            // A sign-in that had looked for the person before there was an account.
+            // The ticket of a sign-in that looked for the person before there was an account.
             let now = fixture.clock.now()
             let late = LinkTicket(
                 identity: known.identity, displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a ticket without a grant promises nothing`() async throws {
+    @Test func `a ticket without a grant queues nothing`() async throws {
         try await LifeCycleFixture.run { fixture in
             for end in End.allCases {
                 let ticket = try await fixture.ticket(try await fixture.consent(.apple), .token)
@@ -203,10 +203,10 @@ import Testing
             let cancelled = try await fixture.ticket(try await fixture.consent(.google))
             try await Self.end(cancelled, .cancelled, in: fixture)
             try await fixture.advance(by: SignInService.ticketLifetime + 3600)
-            #expect(try await fixture.sweeping.sweep() == 0)
+            #expect(try await fixture.sweeper.sweep() == 0)
             #expect(try await fixture.count("link_tickets") == 2)
             try await fixture.advance(by: 1)
-            #expect(try await fixture.sweeping.sweep() == 2)
+            #expect(try await fixture.sweeper.sweep() == 2)
             #expect(try await fixture.count("link_tickets") == 0)
             #expect(try await fixture.authorization(spent.identity) == "active")
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)

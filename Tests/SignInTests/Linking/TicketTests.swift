@@ -144,7 +144,7 @@ import Testing
     }
 }
 
-/// How many of the parallel calls won, and how the others ended.
+/// The outcomes of `count` parallel calls, counted: `won`, or the name of the failure.
 func race<Value: Sendable>(
     _ count: Int, _ body: @escaping @Sendable (Int) async throws -> Value
 ) async throws -> [String: Int] {

@@ -4,14 +4,14 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What arrives, as Python's email package reads it.
+/// Mail that has arrived, as Python's email package reads it.
 @Suite(.timeLimit(.minutes(5))) struct MailMessageTests {
     private static let usualHeaders = [
         "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "Content-Language", "MIME-Version",
         "Content-Type",
     ]
 
-    /// Lines as RFC 5322 §2.1.1, RFC 2045 §6.7 and RFC 2047 §2 have them, and nothing but ASCII in them.
+    /// Expects lines as RFC 5322 §2.1.1, RFC 2045 §6.7 and RFC 2047 §2 have them, and nothing but ASCII in them.
     private static func expectSound(_ message: MailServer.Message) {
         let bytes = [UInt8](message.content)
         #expect(bytes.allSatisfy { $0 < 0x80 })
@@ -29,24 +29,24 @@ import Testing
     @Test func `every mail is there in every language, with all that it has to say`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.addAccount("kim@example.com", isVerified: false)
-            var promised: [(kind: Mail.Kind, language: String, digits: String?)] = []
+            var queued: [(kind: Mail.Kind, language: String, digits: String?)] = []
             for language in ["en", "de"] {
                 for purpose in EmailCodePurpose.allCases {
                     let code = try await fixture.issue(purpose, to: "kim@example.com", in: language)
-                    promised.append((Mail.Kind(code: purpose), language, fixture.codes.digits(of: code)))
+                    queued.append((Mail.Kind(code: purpose), language, fixture.codes.digits(of: code)))
                     // One code lives for each purpose, so each is sent before the next language.
                     try await fixture.work()
                 }
                 for kind in Mail.Kind.allCases
                 where !EmailCodePurpose.allCases.map(Mail.Kind.init(code:)).contains(kind) {
-                    try await fixture.promise(kind.rawValue, to: "kim@example.com", in: language, provider: .google)
-                    promised.append((kind, language, nil))
+                    try await fixture.enqueue(kind.rawValue, to: "kim@example.com", in: language, provider: .google)
+                    queued.append((kind, language, nil))
                     try await fixture.work()
                 }
             }
             let arrived = try await fixture.arrived()
             #expect(arrived.count == 20)
-            for (message, (kind, language, digits)) in zip(arrived, promised) {
+            for (message, (kind, language, digits)) in zip(arrived, queued) {
                 Self.expectSound(message)
                 let text = try #require(message.text)
                 let html = try #require(message.html)
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `the headers say who, to whom, when, and that nobody is to answer by machine`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com", in: "de")
+            try await fixture.enqueue("password_changed", to: "kim@example.com", in: "de")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.sender == MailFixture.sender)
@@ -106,7 +106,7 @@ import Testing
     func `a date has its weekday`(seconds: Int64, date: String) async throws {
         try await MailFixture.run { fixture in
             fixture.clock.set(to: seconds)
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             #expect(try await fixture.arrived().first?.header("Date") == date)
         }
@@ -120,7 +120,7 @@ import Testing
         ])
     func `whatever the service is called, everybody reads its name`(name: String) async throws {
         try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
-            try await fixture.promise("identity_linked", to: "kim@example.com", provider: .apple)
+            try await fixture.enqueue("identity_linked", to: "kim@example.com", provider: .apple)
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             Self.expectSound(message)
@@ -140,7 +140,7 @@ import Testing
         ])
     func `a line break in a value begins no header, no body and no second mail`(name: String) async throws {
         try await MailFixture.run(templates: MailTemplates(serviceName: name)) { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let arrived = try await fixture.arrived()
             #expect(arrived.count == 1)
@@ -157,7 +157,7 @@ import Testing
 
     @Test func `a value is escaped in HTML and nowhere else`() async throws {
         try await MailFixture.run(templates: MailTemplates(serviceName: "<b>\"Lamp\" & 'Co'")) { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.html?.contains("&lt;b&gt;&quot;Lamp&quot; &amp; &#39;Co&#39;") == true)
@@ -168,7 +168,7 @@ import Testing
 
     @Test func `an address beyond ASCII stands in the header as it is`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kübra@example.com")
+            try await fixture.enqueue("password_changed", to: "kübra@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.recipients == ["kübra@example.com"])

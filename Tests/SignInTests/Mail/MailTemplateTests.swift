@@ -4,9 +4,9 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Templates of one's own: what they may hold, and what is said of those that are wrong.
+/// An operator's own templates: what they may hold, and the faults that are reported.
 @Suite(.timeLimit(.minutes(5))) struct MailTemplateTests {
-    /// A directory of templates, gone with the test.
+    /// A directory of templates, deleted with the test.
     private final class Directory {
         let url: URL
 
@@ -61,7 +61,7 @@ import Testing
             try await fixture.addAccount("kim@example.com")
             let code = try await fixture.issue(.signIn, to: "kim@example.com")
             let digits = try #require(fixture.codes.digits(of: code))
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.issue(.resetPassword, to: "kim@example.com", in: "de")
             try await fixture.work()
             let arrived = try await fixture.arrived()
@@ -79,7 +79,7 @@ import Testing
         let templates = try directory.load()
         #expect(templates.languages == ["en", "de", "fr"])
         try await MailFixture.run(templates: templates) { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com", in: "fr")
+            try await fixture.enqueue("password_changed", to: "kim@example.com", in: "fr")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.header("Subject") == "Été password_changed")
@@ -94,7 +94,7 @@ import Testing
             "en/password_changed.txt": "Subject: 光\n\n\(text)\n", "en/password_changed.html": "<p>\(text)</p>\n",
         ])
         try await MailFixture.run(templates: try directory.load()) { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.header("Subject") == "光")
@@ -110,7 +110,7 @@ import Testing
             "en/password_changed.txt": "Subject: dots\n\n\(text)", "en/password_changed.html": text,
         ])
         try await MailFixture.run(templates: try directory.load()) { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             // The line break before a boundary belongs to that (RFC 2046 §5.1.1).
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `what keeps the directory may leave its own names in it`() throws {
+    @Test func `files whose names begin with a dot are left alone`() throws {
         let directory = try Directory(Self.own)
         try directory.write(".git/config", Data())
         // As Kubernetes mounts a ConfigMap: each name a link into a directory that is exchanged as a whole.
@@ -175,7 +175,7 @@ import Testing
         #expect(directory.faults() == ["en/sign_in_code.html: can't be read"])
     }
 
-    @Test func `all faults are told at once, and a directory that isn't there is one`() throws {
+    @Test func `all faults are reported at once, and a directory that isn't there is one`() throws {
         let directory = try Directory(["en/a.txt": "", "en/b.txt": "", "xx-/c.txt": ""])
         #expect(directory.faults().count == 3)
         let missing = #expect(throws: MailTemplateFaults.self) {

@@ -4,7 +4,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// A new password, by the old one, by fresh authentication, or by a mailed code.
+/// Setting a new password, by the old one, by fresh authentication, or by a mailed code.
 @Suite struct PasswordChangeTests {
     private static let email = "kim@example.com"
     private static let new = "another long password"
@@ -16,7 +16,7 @@ import Testing
             of: try await fixture.opened(signedIn), current: current, to: new, client: fixture.client)
     }
 
-    /// Somebody with a proven address, an identity and no password.
+    /// An account with a proven address, an identity and no password.
     private func passwordless(_ fixture: SignInFixture) async throws -> SignedIn {
         try await fixture.create(
             try await fixture.ticket(.google, try fixture.google("1", SignInFixture.email(Self.email))))
@@ -36,12 +36,12 @@ import Testing
             for ended in [member, bound] { #expect(try await !fixture.isLive(ended)) }
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email) }
             _ = try await fixture.signIn(Self.email, password: Self.new)
-            #expect(try await fixture.mails() == [PromisedMail(template: "password_changed", recipient: Self.email)])
+            #expect(try await fixture.mails() == [QueuedMail(template: "password_changed", recipient: Self.email)])
             #expect(try await fixture.recorded(of: member).contains("password_changed"))
         }
     }
 
-    @Test func `a change of an unproven account is told to nobody`() async throws {
+    @Test func `a change of an unproven account is mailed to no address`() async throws {
         try await SignInFixture.withMail { fixture in
             let registered = try await fixture.register(Self.email)
             try await change(fixture, of: registered)
@@ -87,7 +87,7 @@ import Testing
             fixture.clock.advance(by: 601)
             try await expectFailure("reauthenticationRequired") { try await change(fixture, of: owner, current: nil) }
             let fresh = try await fixture.session(.google, try fixture.google("1"))
-            // There is none to be right.
+            // There is no current password to match.
             try await expectFailure("invalidCredentials") { try await change(fixture, of: fresh) }
             try await change(fixture, of: fresh, current: nil)
             #expect(try await !fixture.isLive(owner))
@@ -106,7 +106,7 @@ import Testing
                 try await change(fixture, of: member, to: "long password \(number)")
             }
             #expect(outcomes["won"] == 1)
-            // Who comes later compares with another password; who came earlier lost to it.
+            // A later call compares with another password; an earlier one lost to it.
             #expect(Set(outcomes.keys).isSubset(of: ["won", "invalidCredentials", "invalidSession"]))
             #expect(try await fixture.isLive(member))
         }
@@ -134,7 +134,7 @@ import Testing
 
     // MARK: Reset
 
-    @Test func `a reset ends every session and tells the owner`() async throws {
+    @Test func `a reset ends every session and notifies the owner`() async throws {
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.email)
             let bound = try await fixture.bind(
@@ -147,7 +147,7 @@ import Testing
             _ = try await fixture.signIn(Self.email, password: Self.new)
             // What was linked by its proven owner stays.
             _ = try await fixture.session(.google, try fixture.google("1"))
-            #expect(try await fixture.mails() == [PromisedMail(template: "password_changed", recipient: Self.email)])
+            #expect(try await fixture.mails() == [QueuedMail(template: "password_changed", recipient: Self.email)])
             #expect(try await fixture.recorded(of: member).contains("password_reset"))
             try await expectFailure("invalidCredentials") { try await fixture.reset(Self.email, code: code) }
         }

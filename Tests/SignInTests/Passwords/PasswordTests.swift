@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `the right password of a disabled account is told so, a wrong one is not`() async throws {
+    @Test func `the right password of a disabled account is refused as such, a wrong one is not`() async throws {
         try await SignInFixture.run { fixture in
             _ = try await register(fixture, "kim@example.com", PasswordTests.password)
             _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")

@@ -7,7 +7,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// When and how somebody proved who they are, as every token of the session says.
+/// The time and the methods of an authentication, as every token of the session states them.
 @Suite struct AuthenticationTimeTests {
     private static let start = SignInFixture.start
     private static let email = "kim@example.com"
@@ -67,7 +67,7 @@ import Testing
                 }
             let token = try fixture.google("g-1", [("auth_time", time.map { .integer($0) })])
             pass()
-            // Nobody has proven anything later than now.
+            // A time in the future counts as now.
             let authTime = min(time ?? start, start + 120)
             return (try await fixture.session(.google, token), authTime, [.google])
         case .created:

@@ -5,28 +5,28 @@ import SignIn
 import TestSupport
 import Testing
 
-/// A token endpoint's bad days. Whether a code was used up is then unknown, so whatever happens it is sent once.
+/// Faults of a token endpoint. They leave unknown whether a code was used up, so whatever happens it is sent once.
 @Suite struct CodeFaultTests {
-    struct BadDay: Sendable, CustomTestStringConvertible {
+    struct EndpointFault: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var fault: Sandbox.Fault?
         var afterwards = false
         var exchange = Sandbox.ExchangeChanges()
 
         static let all = [
-            BadDay(testDescription: "500", fault: .status(500)),
-            BadDay(testDescription: "429", fault: .status(429, headers: [("Retry-After", "30")])),
-            BadDay(testDescription: "reset", fault: .reset),
-            BadDay(testDescription: "reset in mid-body", fault: .torn),
-            BadDay(testDescription: "end in mid-body", fault: .truncated),
-            BadDay(testDescription: "HTML with 200", fault: .html),
-            BadDay(testDescription: "100 MB", fault: .oversized(bytes: 100_000_000)),
-            BadDay(testDescription: "redirect", fault: .redirect(to: "https://evil.example/token")),
-            BadDay(testDescription: "unknown error", fault: .status(400, body: #"{"error":"slow_down"}"#)),
-            BadDay(testDescription: "answer lost", fault: .lost),
-            BadDay(testDescription: "500 after the exchange", fault: .status(500), afterwards: true),
-            BadDay(testDescription: "no ID token", exchange: .init(omitsIDToken: true)),
-            BadDay(testDescription: "no access token", exchange: .init(withoutAnswer: ["access_token"])),
+            EndpointFault(testDescription: "500", fault: .status(500)),
+            EndpointFault(testDescription: "429", fault: .status(429, headers: [("Retry-After", "30")])),
+            EndpointFault(testDescription: "reset", fault: .reset),
+            EndpointFault(testDescription: "reset in mid-body", fault: .resetMidBody),
+            EndpointFault(testDescription: "end in mid-body", fault: .truncated),
+            EndpointFault(testDescription: "HTML with 200", fault: .html),
+            EndpointFault(testDescription: "100 MB", fault: .oversized(bytes: 100_000_000)),
+            EndpointFault(testDescription: "redirect", fault: .redirect(to: "https://evil.example/token")),
+            EndpointFault(testDescription: "unknown error", fault: .status(400, body: #"{"error":"slow_down"}"#)),
+            EndpointFault(testDescription: "answer lost", fault: .lost),
+            EndpointFault(testDescription: "500 after the exchange", fault: .status(500), afterwards: true),
+            EndpointFault(testDescription: "no ID token", exchange: .init(omitsIDToken: true)),
+            EndpointFault(testDescription: "no access token", exchange: .init(withoutAnswer: ["access_token"])),
         ]
 
         func begin(at provider: Provider, in fixture: LifeCycleFixture) async throws {
@@ -35,19 +35,19 @@ import Testing
         }
     }
 
-    @Test(arguments: Provider.allCases, BadDay.all)
-    func `on a bad day of the token endpoint a token signs in, and a code alone does not`(
-        provider: Provider, day: BadDay
+    @Test(arguments: Provider.allCases, EndpointFault.all)
+    func `while the token endpoint fails a token signs in, and a code alone does not`(
+        provider: Provider, endpointFault: EndpointFault
     ) async throws {
         try await LifeCycleFixture.run { fixture in
             // The connection is a kept one, over which a client may be tempted to repeat what got no answer.
             let created = try await fixture.account(provider)
             let consents = [
-                try await fixture.consent(provider, exchange: day.exchange),
-                try await fixture.consent(provider, "ada", exchange: day.exchange),
-                try await fixture.consent(provider, exchange: day.exchange),
+                try await fixture.consent(provider, exchange: endpointFault.exchange),
+                try await fixture.consent(provider, "ada", exchange: endpointFault.exchange),
+                try await fixture.consent(provider, exchange: endpointFault.exchange),
             ]
-            try await day.begin(at: provider, in: fixture)
+            try await endpointFault.begin(at: provider, in: fixture)
 
             let known = try await fixture.session(consents[0])
             #expect(known.account.id == created.account.id)
@@ -57,7 +57,7 @@ import Testing
             #expect(newcomer.identity?.authorization == Identity.Authorization.none)
             try await expectFailure("providerUnavailable") { try await fixture.signIn(consents[2], .code) }
 
-            for consent in consents { #expect(try await fixture.sendings(of: consent).count == 1) }
+            for consent in consents { #expect(try await fixture.tokenRequests(of: consent).count == 1) }
             #expect(try await fixture.count("provider_grants") == 1)
             #expect(try await fixture.audited(.codeRejected).isEmpty)
         }
@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: Provider.allCases)
     func `beside a token nobody waits long for a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run(isPatient: false) { fixture in
+        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
             _ = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
             let consent = try await fixture.consent(provider)
             try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
@@ -75,17 +75,17 @@ import Testing
             // Two seconds, and what a busy machine adds; alone it would be ten.
             #expect(clock.now - started < .seconds(9))
             #expect(session.identity?.authorization == Identity.Authorization.none)
-            #expect(try await fixture.sendings(of: consent).count <= 1)
+            #expect(try await fixture.tokenRequests(of: consent).count <= 1)
         }
     }
 
     @Test(arguments: Provider.allCases)
     func `a code alone gives up on a token endpoint that hangs`(provider: Provider) async throws {
-        try await LifeCycleFixture.run(isPatient: false) { fixture in
+        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
             let consent = try await fixture.consent(provider)
             try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .hang)
             try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, .code) }
-            #expect(try await fixture.sendings(of: consent).count == 1)
+            #expect(try await fixture.tokenRequests(of: consent).count == 1)
         }
     }
 

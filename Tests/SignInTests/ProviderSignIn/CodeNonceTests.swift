@@ -5,7 +5,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// What comes first: a nonce that is spent, or a code that is exchanged.
+/// The order in which a nonce is spent and a code is exchanged.
 @Suite struct CodeNonceTests {
     @Test(arguments: Provider.allCases, LifeCycleFixture.Evidence.allCases)
     func `whatever brings it, a nonce signs in once`(
@@ -32,7 +32,7 @@ import Testing
             }
             #expect(outcomes == ["won": 1, "nonce_spent": posted.count - 1])
             var sent = 0
-            for consent in posted { sent += try await fixture.sendings(of: consent).count }
+            for consent in posted { sent += try await fixture.tokenRequests(of: consent).count }
             #expect(sent == 1)
         }
     }
@@ -44,7 +44,7 @@ import Testing
             let consent = try await fixture.consent(provider, nonce: nonce)
             let outcomes = try await race(50) { _ in try await fixture.signIn(consent, nonce: nonce) }
             #expect(outcomes == ["won": 1, "nonce_spent": 49])
-            #expect(try await fixture.sendings(of: consent).map(\.status) == [200])
+            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
             for wrong in [nonce + "A", "csn_made-up"] {
                 try await expectFailure("nonce_spent") { try await fixture.signIn(consent, .code, nonce: wrong) }
             }
-            #expect(try await fixture.sendings(of: consent).isEmpty)
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
             _ = try await fixture.signIn(consent, .code, nonce: nonce)
         }
     }

@@ -25,7 +25,7 @@ import Testing
             let first = try await fixture.consent(provider)
             let created = try await fixture.create(try await fixture.ticket(first, .token))
             #expect(created.identity?.authorization == Identity.Authorization.none)
-            #expect(try await fixture.sendings(of: first).isEmpty)
+            #expect(try await fixture.tokenRequests(of: first).isEmpty)
             let again = try await fixture.session(try await fixture.consent(provider))
             #expect(again.account.id == created.account.id)
             #expect(again.identity?.authorization == .active)
@@ -42,7 +42,9 @@ import Testing
             let second = try await fixture.consent(provider)
             let again = try await fixture.session(second, .code)
             #expect(again.account.id == created.account.id)
-            for consent in [first, second] { #expect(try await fixture.sendings(of: consent).map(\.status) == [200]) }
+            for consent in [first, second] {
+                #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
+            }
         }
     }
 
@@ -63,10 +65,12 @@ import Testing
             let google = try await fixture.consent(.google)
             _ = try await fixture.ticket(google, evidence)
 
-            #expect(try await fixture.sendings(of: native).map { $0.field("redirect_uri") } == [nil])
+            #expect(try await fixture.tokenRequests(of: native).map { $0.field("redirect_uri") } == [nil])
             #expect(
-                try await fixture.sendings(of: web).map { $0.field("redirect_uri") } == [LifeCycleFixture.redirectURI])
-            #expect(try await fixture.sendings(of: google).map { $0.field("redirect_uri") } == [""])
+                try await fixture.tokenRequests(of: web).map { $0.field("redirect_uri") } == [
+                    LifeCycleFixture.redirectURI
+                ])
+            #expect(try await fixture.tokenRequests(of: google).map { $0.field("redirect_uri") } == [""])
             #expect(try await fixture.count("provider_grants") == 3)
         }
     }
@@ -81,7 +85,7 @@ import Testing
                 try await expectFailure("redirectURIRefused") {
                     try await fixture.signIn(consent, evidence, redirectURI: uri)
                 }
-                #expect(try await fixture.sendings(of: consent).isEmpty)
+                #expect(try await fixture.tokenRequests(of: consent).isEmpty)
             }
         }
     }
@@ -94,7 +98,7 @@ import Testing
             try await expectFailure("client_rejected") {
                 try await fixture.signIn(consent, .code, clientID: "com.example.other")
             }
-            #expect(try await fixture.sendings(of: consent).isEmpty)
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
             _ = try await fixture.ticket(consent, .code, clientID: LifeCycleFixture.appleClient)
             // The token beside a code names the client.
             _ = try await fixture.ticket(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
@@ -107,7 +111,7 @@ import Testing
             try await expectFailure("client_rejected") {
                 try await fixture.signIn(consent, .code, clientID: "lamp-ios.apps.googleusercontent.com")
             }
-            #expect(try await fixture.sendings(of: consent).isEmpty)
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
             _ = try await fixture.ticket(consent, .code, clientID: LifeCycleFixture.serverClient)
         }
     }
@@ -121,7 +125,7 @@ import Testing
             let ada = try await fixture.consent(provider, "ada")
             let mixed = LifeCycleFixture.Consent(provider: provider, token: kim.token, code: ada.code)
             try await expectFailure("subject_mismatch") { try await fixture.signIn(mixed) }
-            #expect(try await fixture.sendings(of: ada).count == 1)
+            #expect(try await fixture.tokenRequests(of: ada).count == 1)
             #expect(try await fixture.count("link_tickets") == 0)
             #expect(try await fixture.count("provider_grants") == 0)
         }
@@ -135,7 +139,7 @@ import Testing
             let claims = #"{"c_hash":"AAAAAAAAAAAAAAAAAAAAAA"}"#
             let consent = try await fixture.consent(provider, token: .init(claims: claims))
             try await expectFailure("hash_mismatch") { try await fixture.signIn(consent) }
-            #expect(try await fixture.sendings(of: consent).isEmpty)
+            #expect(try await fixture.tokenRequests(of: consent).isEmpty)
             #expect(try await fixture.count("link_tickets") == 0)
         }
     }
@@ -146,7 +150,7 @@ import Testing
             let second = try await fixture.consent(.apple)
             let mixed = LifeCycleFixture.Consent(provider: .apple, token: first.token, code: second.code)
             try await expectFailure("hash_mismatch") { try await fixture.signIn(mixed) }
-            #expect(try await fixture.sendings(of: second).isEmpty)
+            #expect(try await fixture.tokenRequests(of: second).isEmpty)
             _ = try await fixture.ticket(second)
         }
     }
@@ -159,7 +163,7 @@ import Testing
             let forged = Sandbox.TokenChanges(claims: #"{"at_hash":"AAAAAAAAAAAAAAAAAAAAAA"}"#)
             let consent = try await fixture.consent(provider, exchange: .init(token: forged))
             try await expectFailure("hash_mismatch") { try await fixture.signIn(consent, evidence) }
-            #expect(try await fixture.sendings(of: consent).count == 1)
+            #expect(try await fixture.tokenRequests(of: consent).count == 1)
             #expect(try await fixture.count("link_tickets") == 0)
             #expect(try await fixture.count("provider_grants") == 0)
         }
@@ -178,7 +182,7 @@ import Testing
             let session = try await fixture.session(stale)
             #expect(session.account.id == created.account.id)
             #expect(session.identity?.authorization == .active)
-            #expect(try await fixture.sendings(of: stale).map(\.status) == [400])
+            #expect(try await fixture.tokenRequests(of: stale).map(\.status) == [400])
             _ = try await fixture.ticket(unknown)
             #expect(try await fixture.audited(.codeRejected) == ["provider invalid_grant", "provider invalid_grant"])
             let known: SQLRow = (created.account.id.description, created.identity?.id.description)
@@ -197,7 +201,7 @@ import Testing
             try await expectFailure("code_rejected") { try await fixture.signIn(stale, .code) }
             let invented = LifeCycleFixture.Consent(provider: provider, token: "", code: "4/0Ainvented")
             try await expectFailure("code_rejected") { try await fixture.signIn(invented, .code) }
-            for consent in [stale, invented] { #expect(try await fixture.sendings(of: consent).count == 1) }
+            for consent in [stale, invented] { #expect(try await fixture.tokenRequests(of: consent).count == 1) }
         }
     }
 
@@ -213,7 +217,7 @@ import Testing
             }
             let consent = try await fixture.consent(provider)
             try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, evidence) }
-            #expect(try await fixture.sendings(of: consent).count == 1)
+            #expect(try await fixture.tokenRequests(of: consent).count == 1)
             #expect(try await fixture.count("link_tickets") == 0)
             // A token alone needs no credentials.
             _ = try await fixture.ticket(consent, .token)
@@ -224,7 +228,7 @@ import Testing
 private typealias SQLRow = (String?, String?)
 
 extension LifeCycleFixture {
-    /// Whose codes were refused: account and identity.
+    /// The account and the identity of each refused code.
     fileprivate func rejections() async throws -> [SQLRow] {
         try await database.query(
             "SELECT account_id::text, identity_id::text FROM audit_events WHERE type = 'code_rejected'"

@@ -4,7 +4,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Apple hands a person's name to the phone once, unsigned: it fills an empty display name, and never more than that.
+/// The name that Apple gives to the phone once, unsigned: it fills an empty display name, and replaces none.
 @Suite struct FullNameTests {
     private static func name(_ text: String) throws -> DisplayName { try #require(DisplayName(text)) }
 
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `of names that come at once one is kept, and every answer tells the truth`() async throws {
+    @Test func `of names that come at once one is kept, and every answer is true`() async throws {
         try await LifeCycleFixture.run { fixture in
             _ = try await fixture.account(.apple)
             let consent = try await fixture.consent(.apple)
@@ -95,7 +95,7 @@ import Testing
                 return try await group.reduce(into: [String?]()) { $0.append($1) }
             }
             let stored = try await Self.stored(in: fixture)
-            // Who lost the race may have looked before the winner wrote, and says then that there is no name.
+            // A call that lost the race may have read before the winner wrote, and then answers that there is no name.
             #expect(answers.allSatisfy { $0 == nil || $0 == stored[0] })
             #expect(answers.contains(stored[0]))
         }

@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    // MARK: Who spends it
+    // MARK: Spending
 
     @Test(arguments: NoncePolicy.allCases)
     func `a token that does not verify leaves the nonce good`(policy: NoncePolicy) async throws {
@@ -143,7 +143,7 @@ import Testing
             let nonce = try service.issueNonce(for: .apple).text
             let other = try service.issueNonce(for: .apple).text
             let start = SignInFixture.start
-            let forged = try TokenMint.stranger.token([
+            let forged = try TokenMint.otherSigner.token([
                 "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": "a-1",
                 "iat": .integer(start), "exp": .integer(start + 600),
                 "nonce": .string(NonceForm.sha256Hex.text(of: nonce)),
@@ -177,23 +177,23 @@ import Testing
         }
     }
 
-    @Test func `no other process and no sweep forgets a nonce before its time`() async throws {
+    @Test func `no other process and no sweep forgets a nonce before it expires`() async throws {
         try await SignInFixture.run { fixture in
             let nonce = try fixture.service.issueNonce(for: .google).text
             let token = try fixture.token(.google, carrying: nonce)
             _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
-            let sweeping = RetentionSweeper(
+            let sweeper = RetentionSweeper(
                 stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             for seconds in [0, 599, 1] as [Int64] {
                 fixture.clock.advance(by: seconds)
-                _ = try await sweeping.sweep()
+                _ = try await sweeper.sweep()
                 let again = try fixture.service()
                 try await expectFailure("nonce_spent") { try await fixture.signIn(.google, token, nonce, at: again) }
             }
             // Kept for as long as another process's clock may be behind.
             #expect(try await fixture.count("nonces") == 1)
             fixture.clock.advance(by: 3_601)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.count("nonces") == 0)
         }
     }
@@ -300,7 +300,7 @@ extension SignInFixture {
 }
 
 extension NonceForm {
-    /// What an app hands to the SDK for a raw nonce.
+    /// The text that an app hands to the SDK for a raw nonce.
     func text(of nonce: String) -> String {
         let hash = SHA256.hash(Array(nonce.utf8))
         switch self {

@@ -12,9 +12,9 @@ import Testing
 @Suite struct ProviderSignInTests {
     @Test func `a rejected credential names its reason and writes nothing`() async throws {
         try await SignInFixture.run { fixture in
-            let stranger = try TokenMint.stranger.token(["iss": "https://appleid.apple.com"])
+            let forged = try TokenMint.otherSigner.token(["iss": "https://appleid.apple.com"])
             let cases: [(String, String)] = [
-                (String(decoding: stranger, as: UTF8.self), "signature_mismatch"),
+                (String(decoding: forged, as: UTF8.self), "signature_mismatch"),
                 (try fixture.apple("a-1", [("aud", "com.example.other")]), "audience_rejected"),
                 (try fixture.apple("a-1", [("iss", "https://accounts.google.com")]), "issuer_rejected"),
                 (try fixture.apple("a-1", [("exp", .integer(SignInFixture.start - 61))]), "expired"),
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `the database being away is told apart from a fault`() async throws {
+    @Test func `a database that can't be reached is distinguished from a fault`() async throws {
         let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
         try await SignInFixture.run { fixture in
             let nowhere = Database(

@@ -3,7 +3,7 @@ import Postgres
 import SignIn
 import TestSupport
 
-/// Walkers on one database, who stop together from time to time, so that what always has to hold can be looked at.
+/// Walkers on one database that stop together from time to time, so that the invariants can be checked.
 struct RandomWalk {
     let world: WalkWorld
     let seed: UInt64
@@ -20,7 +20,7 @@ struct RandomWalk {
         }
     }
 
-    /// What must not be: after which step, and with which seed it happens again.
+    /// Broken invariants, with the step after which they were seen and the seed that reproduces them.
     struct Fault: Error, CustomStringConvertible {
         let seed: UInt64
         let step: Int
@@ -29,9 +29,9 @@ struct RandomWalk {
         var description: String { "seed \(seed), step \(step): \(faults.joined(separator: "; "))" }
     }
 
-    /// Walks on until so many steps have been gone, all walkers together.
+    /// Takes `steps` more steps, all walkers together.
     ///
-    /// - Parameter pause: after how many steps everybody stops. After each step it means only with one walker.
+    /// - Parameter pause: the steps between two checks, all walkers together. A check after each step needs one walker.
     mutating func go(_ steps: Int, pause: Int) async throws {
         var remaining = steps
         while remaining > 0 {
@@ -48,14 +48,14 @@ struct RandomWalk {
                 return await group.reduce(into: []) { $0.append($1) }.sorted { $0.number < $1.number }
             }
             remaining -= round * walkers.count
-            try await look(since: since)
+            try await checkInvariants(since: since)
         }
     }
 
-    /// How many steps have been gone.
+    /// The number of steps taken so far.
     var steps: Int { walkers.reduce(0) { $0 + $1.steps } }
 
-    private func look(since: Timestamp) async throws {
+    private func checkInvariants(since: Timestamp) async throws {
         var (changes, faults) = world.memory.takeReport()
         let broken = try await WalkInvariant.broken(in: world.database, at: world.clock.now())
         faults += broken.map { "\($0.rawValue): \($1)" }.sorted()

@@ -2,19 +2,19 @@ import Accounts
 import Postgres
 import TestSupport
 
-/// Fifty who bind, replace, link, unlink and delete on ten accounts at once: five people with two identities at each
-/// provider, who give them to one another.
+/// Fifty walkers that bind, replace, link, unlink and delete on ten accounts at once: five people with two identities at
+/// each provider, which they move from account to account.
 struct WalkContention {
     let seed: UInt64
 
-    struct Figures {
+    struct Summary {
         let steps: Int
         let deadlocks: Int64
         let outcomes: [String: Int]
     }
 
-    /// - Parameter goesOn: asked after each round with the steps that were gone so far.
-    func run(while continuesTrail: (Int) -> Bool) async throws -> Figures {
+    /// - Parameter continues: whether to walk another round, given the steps taken so far.
+    func run(while continues: (Int) -> Bool) async throws -> Summary {
         try await ScratchDatabase.withMigrated { scratch in
             var steps = 0
             var outcomes: [String: Int] = [:]
@@ -22,16 +22,17 @@ struct WalkContention {
                 let policy = WalkPolicy(verifiedEmail: .prompt, strayAccount: .merge)
                 let world = try await WalkWorld(people: WalkPerson.crowd(5), policy: policy, database: database)
                 var walk = RandomWalk(world, seed: seed, walkers: 50, operations: WalkOperation.contended)
-                repeat { try await walk.go(1_000, pause: 1_000) } while continuesTrail(walk.steps)
+                repeat { try await walk.go(1_000, pause: 1_000) } while continues(walk.steps)
                 steps = walk.steps
                 outcomes = world.memory.read(\.outcomes)
             }
             let deadlocks = try await scratch.withPool(.test(poolSize: 1), WalkContention.deadlocks(in:))
-            return Figures(steps: steps, deadlocks: deadlocks, outcomes: outcomes)
+            return Summary(steps: steps, deadlocks: deadlocks, outcomes: outcomes)
         }
     }
 
-    /// How many the database has had to end. A connection says so when it closes, so all others have to be gone.
+    /// The number of deadlocks that the database has broken. A connection reports its own when it closes, so all others
+    /// have to be closed.
     private static func deadlocks(in database: Database) async throws -> Int64 {
         while true {
             let rows = try await database.query(

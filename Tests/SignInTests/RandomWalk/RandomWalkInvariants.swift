@@ -2,7 +2,7 @@ import Accounts
 import Postgres
 import TestSupport
 
-/// What holds whenever nobody is just changing anything, by the rows alone.
+/// An invariant of the rows alone, which holds whenever no change is in progress.
 enum WalkInvariant: String, CaseIterable, Sendable {
     case oneIdentityOfAProvider = "an account has two identities of a provider and realm"
     case sessionOfLinkedIdentity = "a session lives whose identity is not linked to its account"
@@ -11,7 +11,7 @@ enum WalkInvariant: String, CaseIterable, Sendable {
     case passwordWithAddress = "a password has no address to sign in with"
     case grantOfItsHolder = "a grant is held by what is not its person's"
     case grantInForce = "an identity has a grant and is not authorized"
-    case revocationUnderWay = "an identity's revocation is under way, and nobody has promised it"
+    case revocationUnderWay = "an identity's revocation is under way and not in the outbox"
     case doneHoldsNothing = "a revocation is done and holds a grant"
     case oneOwnerOfAnAddress = "two accounts have one address"
     case sessionLineage = "a session's generations are out of order"
@@ -25,8 +25,8 @@ enum WalkInvariant: String, CaseIterable, Sendable {
             GROUP BY account_id, provider, realm HAVING count(*) > 1
             """
         case .sessionOfLinkedIdentity:
-            // With the link goes the reference: a session that a provider opened has none then, but the time at which
-            // its person was there.
+            // Unlinking clears the reference: a session that a provider opened has then no identity, but still the time
+            // of the provider's authentication.
             """
             SELECT s.session_id::text
             FROM sessions s
@@ -43,8 +43,8 @@ enum WalkInvariant: String, CaseIterable, Sendable {
             """
         case .wayIn:
             // A password together with its address; a linked identity; or a proven address, to which a code is mailed.
-            // One of a provider that has disabled the person's account there is still one: it is the provider that keeps
-            // them out, and lets them in again. An address that was never proven is none: it may be anybody's.
+            // An identity whose provider has disabled the person's account there still counts: the provider keeps them
+            // out, and lets them in again. An address that was never proven doesn't count: it may be another person's.
             """
             SELECT a.account_id::text
             FROM accounts a
@@ -95,7 +95,7 @@ enum WalkInvariant: String, CaseIterable, Sendable {
         }
     }
 
-    /// Those that do not hold, each with one of the rows that break it.
+    /// The invariants that are broken, each with one of the rows that break it.
     static func broken(in database: Database, at now: Timestamp) async throws -> [WalkInvariant: String] {
         let parts: [SQL] = allCases.map { invariant in
             "(SELECT \(invariant.rawValue) AS invariant, b.row FROM (\(invariant.breaches(at: now))) b (row) LIMIT 1)"
@@ -110,9 +110,9 @@ enum WalkInvariant: String, CaseIterable, Sendable {
     }
 }
 
-/// What holds between the rows and what people were told.
+/// The invariant between answers and rows: a change that was answered as done is in the audit trail.
 enum WalkRecord {
-    /// The changes that somebody was told of and that nobody has written down.
+    /// The changes that were answered as done and have no audit record, as sentences.
     static func missing(_ changes: [WalkChange], in database: Database, since: Timestamp) async throws -> [String] {
         let kinds = Set(changes.flatMap(\.kinds))
         guard !kinds.isEmpty else { return [] }
@@ -126,6 +126,6 @@ enum WalkRecord {
         let recorded = Set(rows.map { "\($0.0) \($0.1)" })
         return changes.filter { change in
             !change.kinds.contains { recorded.contains("\($0.rawValue) \(change.requestID)") }
-        }.map { "nothing is written down of \($0.kinds[0].rawValue) by \($0.requestID)" }
+        }.map { "no audit record of \($0.kinds[0].rawValue) by \($0.requestID)" }
     }
 }

@@ -7,18 +7,19 @@ struct WalkSession: Sendable {
     let id: SessionID
     let accountID: AccountID
     let bearer: [UInt8]
-    /// The newest last; some of the older ones too, for who presents them once more.
+    /// The newest last, after some of the older ones, which may be presented once more.
     var refreshTokens: [String]
 }
 
-/// A change that somebody was told of as done, and what the audit trail has to say of that call.
+/// A change that was answered as done, and the kinds of audit record that the call may have left.
 struct WalkChange: Sendable {
     let requestID: String
-    /// One of them.
+    /// One of them has to be in the trail.
     let kinds: [AuditEvent.Kind]
 }
 
-/// What the walkers hold in their hands, and what they have been told: shared, because anybody may try anything.
+/// The sessions, tickets and tokens of the walkers, and the answers that they got: shared, because any walker may try
+/// any of them.
 final class WalkMemory: Sendable {
     struct State: Sendable {
         var sessions: [WalkSession] = []
@@ -30,9 +31,9 @@ final class WalkMemory: Sendable {
         /// How often each ticket and code led to a success. More than once is never right.
         var ticketSuccesses: [String: Int] = [:]
         var codeSuccesses: [EmailCodeID: Int] = [:]
-        /// What the audit trail has not been asked about yet.
+        /// Changes that are not checked against the audit trail yet.
         var changes: [WalkChange] = []
-        /// What must not have happened.
+        /// Results that must not occur.
         var faults: [String] = []
         var outcomes: [String: Int] = [:]
         var events = 0
@@ -56,7 +57,7 @@ final class WalkMemory: Sendable {
         state.withLock { $0.changes.append(WalkChange(requestID: requestID, kinds: kinds)) }
     }
 
-    /// Each is kept until so many others came: most of what is tried should have a chance.
+    /// The number of sessions that are kept; of tickets and of tokens it is half. Few, so that most attempts can succeed.
     private static let kept = 24
 
     func remember(_ signedIn: SignedIn) {
@@ -129,7 +130,7 @@ final class WalkMemory: Sendable {
         }
     }
 
-    /// What was told since the last time, and what went wrong.
+    /// Takes the changes and the faults since the last call.
     func takeReport() -> (changes: [WalkChange], faults: [String]) {
         state.withLock { state in
             defer {

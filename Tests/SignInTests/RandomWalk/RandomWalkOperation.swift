@@ -1,4 +1,4 @@
-/// What a walker may do next.
+/// A step that a walker may take.
 enum WalkOperation: String, CaseIterable, Sendable {
     // With a provider
     case signIn
@@ -27,17 +27,17 @@ enum WalkOperation: String, CaseIterable, Sendable {
     case refreshStale
     case revokeSessions
     case endSession
-    // Whoever runs the service, and the providers
+    // The operator, the workers and the providers
     case disable
     case enable
     case revokeByOperator
-    case tellEvent
+    case deliverEvent
     case withdraw
     case revokeDue
     case sweep
     case passTime
 
-    /// How often it is chosen, beside the others: so that accounts live long enough to get into every state.
+    /// The relative frequency with which it is chosen: such that accounts live long enough to get into every state.
     var weight: Int {
         switch self {
         case .signIn: 14
@@ -60,7 +60,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .disable: 1
         case .enable: 3
         case .revokeByOperator: 2
-        case .tellEvent: 5
+        case .deliverEvent: 5
         case .withdraw: 2
         case .revokeDue: 3
         case .sweep: 2
@@ -68,14 +68,14 @@ enum WalkOperation: String, CaseIterable, Sendable {
         }
     }
 
-    /// What takes identities from accounts and gives them to others, and what leads there.
+    /// The operations that move identities between accounts, and those that lead there.
     static let contended: [WalkOperation] = [
         .signIn, .signInWithCode, .create, .bindBySession, .cancel, .link, .unlink, .deleteAccount, .revokeSessions,
-        .refresh, .tellEvent, .revokeDue, .sweep,
+        .refresh, .deliverEvent, .revokeDue, .sweep,
     ]
 
-    /// The failures, by the names of their cases, that its documentation allows. Every other one is a fault, and so is
-    /// each that says that the database or we had one: a deadlock shows as `storageUnavailable`.
+    /// The failures, by the names of their cases, that its documentation allows. Every other one is a fault, also each
+    /// that reports a fault of the database or of the service: a deadlock shows as `storageUnavailable`.
     var allowedFailures: Set<String> {
         switch self {
         case .signIn, .signInWithCode, .repostToken:
@@ -120,7 +120,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
             ["invalidSession"]
         case .endSession:
             ["invalidSession", "sessionNotFound"]
-        case .cancel, .disable, .enable, .revokeByOperator, .tellEvent, .withdraw, .revokeDue, .sweep, .passTime:
+        case .cancel, .disable, .enable, .revokeByOperator, .deliverEvent, .withdraw, .revokeDue, .sweep, .passTime:
             []
         }
     }

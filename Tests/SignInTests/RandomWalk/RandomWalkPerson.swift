@@ -1,8 +1,8 @@
 import Accounts
 import TestSupport
 
-/// Somebody who walks: two subjects at each provider, so that an account meets another identity of a provider that it
-/// has, and three mailboxes, two of which a provider runs.
+/// A person of the walk, with two subjects at each provider, so that an account with one identity of a provider meets
+/// the other, and with three mailboxes, two of which a provider runs.
 struct WalkPerson: Sendable {
     let name: String
 
@@ -14,7 +14,7 @@ struct WalkPerson: Sendable {
 
     var addresses: [String] { ["\(name)@example.com", mailbox(at: .google), mailbox(at: .apple)] }
 
-    /// Run by the provider.
+    /// The mailbox that the provider runs.
     func mailbox(at provider: Provider) -> String {
         switch provider {
         case .apple: "\(name)@icloud.com"
@@ -24,20 +24,20 @@ struct WalkPerson: Sendable {
 
     var relay: String { "\(name)@privaterelay.appleid.com" }
 
-    /// Whoever guesses has a fair chance.
+    /// Two for all people, so that a guess is often right.
     static let passwords = ["a first horse of iron", "a second horse of tin"]
 }
 
-/// What a token says of an email.
+/// The claims of a token about an email.
 enum WalkEmail: CaseIterable {
     case none
     case verified
     /// At the provider's own domain.
     case authoritative
     case unverified
-    /// Somebody else's, which the provider has not looked at.
+    /// Another person's, which the provider has not verified.
     case foreign
-    /// Apple's alone; Google has none and says nothing then.
+    /// Apple's alone; a token of Google's has no email then.
     case relay
 
     func claims(

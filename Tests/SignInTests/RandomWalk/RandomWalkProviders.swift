@@ -4,16 +4,16 @@ import JSON
 import Synchronization
 import TestSupport
 
-/// Both providers' token endpoints, in this process: a million exchanges are to cost nothing. What they say in all their
-/// moods is the sandbox's to test with; these always answer.
+/// Both providers' token endpoints, in this process, so that a million exchanges cost little. These always answer; faults
+/// are tested with the sandbox.
 final class WalkProviders: Fetcher {
     static let tokenURL = "https://provider.example/token"
     static let revokeURL = "https://provider.example/revoke"
 
     private struct State {
         var issued = 0
-        /// The refresh tokens that are honoured, by whom they are of.
-        var honoured: [String: Set<String>] = [:]
+        /// The refresh tokens that are still valid, by subject.
+        var validTokens: [String: Set<String>] = [:]
     }
 
     private let clock: ManualClock
@@ -28,9 +28,9 @@ final class WalkProviders: Fetcher {
         "\(nextNumber())-\(provider.rawValue)-\(subject)"
     }
 
-    /// The person withdraws in the provider's settings. Every token of theirs is dead.
+    /// Withdraws the person's consent, as in the provider's settings: none of their tokens is valid any longer.
     func withdraw(_ subject: String) {
-        state.withLock { $0.honoured[subject] = nil }
+        state.withLock { $0.validTokens[subject] = nil }
     }
 
     private func nextNumber() -> Int {
@@ -47,8 +47,8 @@ final class WalkProviders: Fetcher {
         let subject = WalkProviders.subject(in: token)
         // A revocation ends the person's whole authorization.
         if request.url == WalkProviders.revokeURL { withdraw(subject) }
-        let isHonoured = state.withLock { $0.honoured[subject]?.contains(token) ?? false }
-        return isHonoured || request.url == WalkProviders.revokeURL
+        let isValid = state.withLock { $0.validTokens[subject]?.contains(token) ?? false }
+        return isValid || request.url == WalkProviders.revokeURL
             ? FetchResponse(status: 200, body: Array(#"{"access_token":"access"}"#.utf8))
             : FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8))
     }
@@ -59,7 +59,7 @@ final class WalkProviders: Fetcher {
             let token = try? WalkWorld.token(provider, parts[2], at: clock.now())
         else { return FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)) }
         let refreshToken = "\(nextNumber())-\(provider.rawValue)-\(parts[2])"
-        state.withLock { _ = $0.honoured[parts[2], default: []].insert(refreshToken) }
+        state.withLock { _ = $0.validTokens[parts[2], default: []].insert(refreshToken) }
         var body = JSONWriter()
         body.beginObject()
         body.member("access_token", "access")
@@ -73,7 +73,7 @@ final class WalkProviders: Fetcher {
         token.split(separator: "-", maxSplits: 2).last.map(String.init) ?? ""
     }
 
-    /// Of a form whose values need no escape where they matter.
+    /// The fields of a form. The values that matter here need no percent-decoding.
     private static func fields(of request: FetchRequest) -> [String: String] {
         let pairs = String(decoding: request.body ?? [], as: UTF8.self).split(separator: "&").map {
             $0.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The same for longer: what `Scripts/soak walk` and `Scripts/soak contention` run. Skipped otherwise.
+/// The long walks of `Scripts/soak walk` and `Scripts/soak contention`. Skipped otherwise.
 @Suite(.serialized) struct RandomWalkSoak {
     private static func amount(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    /// So many steps, the four policies in turn, each on a database of its own.
+    /// `COUNTERSIGN_WALK_STEPS` steps in all, with the four policies in turn, each on a database of its own.
     @Test(.enabled(if: amount("COUNTERSIGN_WALK_STEPS") != nil), arguments: WalkPolicy.all)
     func `a long walk breaks nothing`(policy: WalkPolicy) async throws {
         let steps = try #require(Self.amount("COUNTERSIGN_WALK_STEPS")) / WalkPolicy.all.count
@@ -16,27 +16,27 @@ import Testing
             var walk = RandomWalk(world, seed: seed, walkers: 8)
             var fault: (any Error)?
             do { try await walk.go(steps, pause: 400) } catch { fault = error }
-            Self.tell(
+            Self.printSummary(
                 "\(policy.testDescription), seed \(seed)", walk.steps, since: start, try await world.deadlocks(),
                 world.memory.read(\.outcomes))
             if let fault { throw fault }
         }
     }
 
-    /// So many seconds.
+    /// `COUNTERSIGN_CONTENTION_SECONDS` seconds.
     @Test(.enabled(if: amount("COUNTERSIGN_CONTENTION_SECONDS") != nil))
     func `fifty at once on ten accounts end in no deadlock for long`() async throws {
         let seconds = try #require(Self.amount("COUNTERSIGN_CONTENTION_SECONDS"))
         let seed = UInt64(Self.amount("COUNTERSIGN_WALK_SEED") ?? .random(in: 0...Int(UInt32.max)))
         let start = ContinuousClock.now
-        let metrics = try await WalkContention(seed: seed).run { _ in
+        let summary = try await WalkContention(seed: seed).run { _ in
             start.duration(to: .now) < .seconds(seconds)
         }
-        Self.tell("contention, seed \(seed)", metrics.steps, since: start, metrics.deadlocks, metrics.outcomes)
-        #expect(metrics.deadlocks == 0)
+        Self.printSummary("contention, seed \(seed)", summary.steps, since: start, summary.deadlocks, summary.outcomes)
+        #expect(summary.deadlocks == 0)
     }
 
-    private static func tell(
+    private static func printSummary(
         _ name: String, _ steps: Int, since start: ContinuousClock.Instant, _ deadlocks: Int64,
         _ outcomes: [String: Int]
     ) {

@@ -4,8 +4,8 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Whatever people, operators and providers do, in whatever order and at once: what must never be is not. The same ways
-/// are gone every time; the soak goes others.
+/// Random walks: whatever people, operators and providers do, in any order and at once, the invariants hold. The seeds
+/// are fixed; the soak draws others.
 @Suite struct RandomWalkTests {
     @Test(arguments: WalkPolicy.all)
     func `eight walkers at once break nothing`(policy: WalkPolicy) async throws {
@@ -39,14 +39,14 @@ import Testing
 
     @Test func `fifty at once on ten accounts end in no deadlock`() async throws {
         let contention = WalkContention(seed: 3)
-        let metrics = try await contention.run { $0 < 2_000 }
-        #expect(metrics.steps >= 2_000)
-        #expect(metrics.deadlocks == 0)
+        let summary = try await contention.run { $0 < 2_000 }
+        #expect(summary.steps >= 2_000)
+        #expect(summary.deadlocks == 0)
     }
 
-    // MARK: That a breach is seen
+    // MARK: Broken invariants are seen
 
-    /// What an operator would have to do to the database by hand.
+    /// The statements that break each invariant, which an operator would have to run by hand.
     private static let breaches: [WalkInvariant: [SQL]] = [
         .oneIdentityOfAProvider: [
             "ALTER TABLE identities DROP CONSTRAINT identities_account_provider_key",
@@ -102,9 +102,9 @@ import Testing
 
     @Test func `a walk sees what nobody wrote down, and what was used twice`() async throws {
         try await WalkWorld.run(WalkPolicy.all[0]) { world in
-            let told = WalkChange(requestID: "walk-0-1", kinds: [.accountCreated])
-            let missing = try await WalkRecord.missing([told], in: world.database, since: world.clock.now())
-            #expect(missing == ["nothing is written down of account_created by walk-0-1"])
+            let change = WalkChange(requestID: "walk-0-1", kinds: [.accountCreated])
+            let missing = try await WalkRecord.missing([change], in: world.database, since: world.clock.now())
+            #expect(missing == ["no audit record of account_created by walk-0-1"])
             for _ in 1...2 {
                 world.memory.spent(ticket: "ticket")
                 world.memory.used(code: EmailCodeID(now: world.clock.now()))

@@ -9,7 +9,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// The rules under which a walk goes.
+/// The configured policies of a walk.
 struct WalkPolicy: Sendable, CustomTestStringConvertible {
     let verifiedEmail: VerifiedEmailPolicy
     let strayAccount: StrayAccountPolicy
@@ -18,7 +18,7 @@ struct WalkPolicy: Sendable, CustomTestStringConvertible {
         StrayAccountPolicy.allCases.map { WalkPolicy(verifiedEmail: verifiedEmail, strayAccount: $0) }
     }
 
-    /// What Apple's events do, one way with either policy of the other kind.
+    /// The policies for Apple's events, each tied to one of the others, so that the four walks cover all of their values.
     var accountDeleted: AccountDeletedPolicy { strayAccount == .merge ? .deleteAccount : .unlink }
     var consentRevoked: ConsentRevokedPolicy { verifiedEmail == .automatic ? .keep : .unlink }
 
@@ -40,18 +40,18 @@ struct WalkWorld: Sendable {
     let service: SignInService
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
-    let sweeping: RetentionSweeper
+    let sweeper: RetentionSweeper
 
     /// Three people on a database of their own.
     static func run(
         _ policy: WalkPolicy, poolSize: Int = 4, _ body: (WalkWorld) async throws -> Void
     ) async throws {
-        // Many want the same rows, and hold a connection while they wait for them.
-        let patient: (inout Database.Configuration) -> Void = { configuration in
+        // Many transactions wait for the same rows, and hold a connection meanwhile.
+        let longAcquireTimeout: (inout Database.Configuration) -> Void = { configuration in
             configuration.poolSize = poolSize
             configuration.acquireTimeout = .seconds(300)
         }
-        try await ScratchDatabase.withMigratedPool(configure: patient) { database in
+        try await ScratchDatabase.withMigratedPool(configure: longAcquireTimeout) { database in
             try await body(
                 try await WalkWorld(people: WalkPerson.crowd(3), policy: policy, database: database))
         }
@@ -85,7 +85,7 @@ struct WalkWorld: Sendable {
                     clientID: SignInFixture.googleClient, clientSecret: "walk-secret",
                     tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),
                 fetcher: providers, logger: logger))
-        // The access token outlives the walk: whether a session still lives is then its row's to say.
+        // The access token outlives the walk, so that the session's row alone decides whether it is live.
         let accessTokens = try await AccessTokens(
             configuration: .init(
                 issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 100 * 365 * 86_400),
@@ -97,7 +97,7 @@ struct WalkWorld: Sendable {
             clock: clock, logger: logger)
         revocations = RevocationWorker(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
-        sweeping = RetentionSweeper(
+        sweeper = RetentionSweeper(
             stores: stores, refreshLifetime: WalkWorld.refreshLifetime, clock: clock, logger: SignInFixture.quiet)
     }
 
@@ -106,7 +106,7 @@ struct WalkWorld: Sendable {
             verifiedEmailPolicy: policy.verifiedEmail, refreshLifetime: refreshLifetime)
         configuration.strayAccountPolicy = policy.strayAccount
         configuration.mailLanguages = ["en"]
-        // Drawn on and given back, and never used up, also not by whoever is overtaken by the clock.
+        // Drawn on and given back, and never used up, also not by a call during which the clock is moved on.
         configuration.limits = Dictionary(
             uniqueKeysWithValues: LimitKind.allCases.map { ($0, .limit(count: 100_000_000, seconds: 100 * 86_400)) })
         configuration.codeExchangeTimeout.besideToken = .seconds(60)
@@ -133,8 +133,8 @@ struct WalkWorld: Sendable {
 }
 
 extension WalkWorld {
-    /// How many the database has had to end, as far as its connections have told by now: each does so within a second of
-    /// its next statement. Whoever loses one is tried again, and nobody hears of it.
+    /// The number of deadlocks that the database has broken, as far as its connections have reported them: each does so
+    /// within a second of its next statement. The transaction that loses is tried again, so no caller sees it.
     func deadlocks() async throws -> Int64 {
         let counts = try await database.query(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
@@ -143,7 +143,7 @@ extension WalkWorld {
     }
 }
 
-/// Whatever work in the background warns of is a fault of the walk's: it would have been an error to somebody.
+/// A log handler that counts each warning of the background work as a fault of the walk.
 private struct WalkLog: LogHandler {
     let memory: WalkMemory
     var logLevel = Logger.Level.warning
@@ -159,7 +159,7 @@ private struct WalkLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        // What a walker does on purpose.
+        // Walkers do this on purpose.
         guard !"\(event.message)".hasPrefix("refresh token reused") else { return }
         memory.note(fault: "\(event.message) \(event.metadata ?? [:])")
     }

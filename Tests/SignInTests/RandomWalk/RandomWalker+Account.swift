@@ -3,7 +3,7 @@ import SignIn
 import Storage
 import TestSupport
 
-/// What people do in a session.
+/// The operations of people in a session.
 extension RandomWalker {
     mutating func changePassword() async throws {
         let session = try await liveSession()
@@ -51,7 +51,7 @@ extension RandomWalker {
         let session = try await liveSession()
         let others = try await world.service.account(of: try await liveSession()).identities
         let identities = try await world.service.account(of: session).identities
-        // Now and then somebody else's.
+        // Now and then another account's.
         let identity = try anyIdentity(of: chance(1, of: 8) ? others : identities)
         try await world.service.unlink(identity.id, of: session, client: client)
         world.memory.note(.identityUnlinked, by: client.requestID)
@@ -68,7 +68,7 @@ extension RandomWalker {
     mutating func endSession() async throws {
         let session = try await liveSession()
         let listed = Set(try await world.service.sessions(of: session.accountID).map(\.id))
-        // In the order in which they are known: that of the list is by chance, where one moment opened several.
+        // In the walkers' order: that of the list is random among sessions that were opened at the same time.
         let ended = try one(of: world.memory.read(\.sessions).map(\.id).filter(listed.contains))
         try await world.service.end(ended, of: session.accountID, client: client)
         world.memory.note(.signedOut, by: client.requestID)

@@ -4,9 +4,9 @@ import SignIn
 import Storage
 import TestSupport
 
-/// What others do: whoever runs the service, its workers, the providers, and time.
+/// The operations of others: the operator, the workers, the providers, and time.
 extension RandomWalker {
-    /// As an operator disables an account: with it end its sessions.
+    /// Disables an account as an operator does; its sessions end with it.
     mutating func disable() async throws {
         guard let id = try? await liveSession().accountID else { throw Idle() }
         let now = world.clock.now()
@@ -29,7 +29,7 @@ extension RandomWalker {
         world.memory.remember(disabled: id)
     }
 
-    /// As an operator enables one: if there is a way into it.
+    /// Enables an account as an operator does, if there is a way into it.
     mutating func enable() async throws {
         let id = try one(of: world.memory.read(\.disabled))
         let enabled = try await world.database.execute(
@@ -60,11 +60,11 @@ extension RandomWalker {
 
     // MARK: Providers
 
-    /// A provider tells of a person, now or with some delay, and it is acted on.
-    mutating func tellEvent() async throws {
+    /// Delivers a provider's event about a person, of now or of a while ago, and processes it.
+    mutating func deliverEvent() async throws {
         let provider = try one(of: Provider.allCases)
         let subject = try anyPerson().subject(provider, Int.random(in: 1...2, using: &random))
-        let (kind, detail) = try one(of: RandomWalker.told[provider] ?? [])
+        let (kind, detail) = try one(of: RandomWalker.events[provider] ?? [])
         guard let person = ProviderSubject(subject) else { throw Idle() }
         let now = world.clock.now()
         let number = world.memory.nextEventNumber()
@@ -72,7 +72,7 @@ extension RandomWalker {
             provider: provider, realm: .main, tokenID: "event-\(number)", position: 0, type: kind.rawValue, kind: kind,
             subject: .person(person), detail: detail,
             occurredAt: now.advanced(bySeconds: -Int64.random(in: 0...30, using: &random)))
-        // Apple's tokens are dead by then.
+        // The person's tokens are invalid by then.
         if kind == .consentRevoked || kind == .accountDeleted { world.providers.withdraw(subject) }
         _ = try await world.stores.providerEvents.insert([event], at: now)
         let policy = world.policy
@@ -86,7 +86,7 @@ extension RandomWalker {
         }
     }
 
-    private static let told: [Provider: [(ProviderEvent.Kind, String?)]] = [
+    private static let events: [Provider: [(ProviderEvent.Kind, String?)]] = [
         .apple: [(.emailDisabled, nil), (.emailEnabled, nil), (.consentRevoked, nil), (.accountDeleted, nil)],
         .google: [
             (.sessionsRevoked, nil), (.tokensRevoked, nil), (.accountDisabled, nil), (.accountDisabled, "hijacking"),
@@ -94,7 +94,7 @@ extension RandomWalker {
         ],
     ]
 
-    /// A person withdraws at the provider, which tells nobody: the daily question finds out.
+    /// Withdraws a person's consent at the provider, which sends no event: the daily check finds it.
     mutating func withdraw() async throws {
         let provider = try one(of: Provider.allCases)
         world.providers.withdraw(try anyPerson().subject(provider, Int.random(in: 1...2, using: &random)))
@@ -117,8 +117,8 @@ extension RandomWalker {
     }
 
     mutating func sweep() async throws {
-        _ = try await world.sweeping.sweep()
-        // Nobody mails here.
+        _ = try await world.sweeper.sweep()
+        // No worker sends mail here.
         _ = try await world.database.execute("DELETE FROM outbox WHERE kind = 'mail'")
     }
 }

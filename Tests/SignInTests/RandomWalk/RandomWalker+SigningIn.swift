@@ -4,7 +4,7 @@ import SignIn
 import TestSupport
 import Testing
 
-/// Ways in, and what tickets lead to.
+/// The operations that sign in, and those that spend tickets.
 extension RandomWalker {
     mutating func perform(_ operation: WalkOperation) async throws {
         switch operation {
@@ -37,7 +37,7 @@ extension RandomWalker {
         case .disable: try await disable()
         case .enable: try await enable()
         case .revokeByOperator: try await revokeByOperator()
-        case .tellEvent: try await tellEvent()
+        case .deliverEvent: try await deliverEvent()
         case .withdraw: try await withdraw()
         case .revokeDue:
             for provider in Provider.allCases { _ = try await world.revocations.attemptDue(at: provider) }
@@ -50,16 +50,16 @@ extension RandomWalker {
 
     private mutating func signIn(withCode: Bool) async throws {
         let (provider, credential) = try credential(withCode: withCode)
-        try await enter(provider, credential)
+        try await post(provider, credential)
     }
 
     private mutating func repostToken() async throws {
         let (provider, token) = try one(of: world.memory.read(\.tokens))
-        try await enter(
+        try await post(
             provider, ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil))
     }
 
-    private func enter(_ provider: Provider, _ credential: ProviderCredential) async throws {
+    private func post(_ provider: Provider, _ credential: ProviderCredential) async throws {
         switch try await world.service.signIn(with: provider, credential, client: client) {
         case .signedIn(let signedIn):
             if signedIn.identity?.key.provider != provider { world.memory.note(fault: "signed in as somebody else") }
@@ -71,7 +71,7 @@ extension RandomWalker {
         }
     }
 
-    /// What the provider's SDK gives a person.
+    /// A credential as the provider's SDK gives it to a person.
     mutating func credential(withCode: Bool) throws -> (Provider, ProviderCredential) {
         let person = try anyPerson()
         let provider = try one(of: Provider.allCases)
@@ -160,7 +160,7 @@ extension RandomWalker {
         world.memory.note(.passwordReset, by: client.requestID)
     }
 
-    /// A code that is in the mailbox, mailed just now or before; at times mistyped, which is good for nothing.
+    /// A code from the mailbox, mailed just now or before; at times mistyped, and then wrong.
     mutating func code(
         _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil
     ) async throws -> MailedCode {

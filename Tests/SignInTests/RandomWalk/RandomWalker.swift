@@ -2,7 +2,7 @@ import Accounts
 import SignIn
 import TestSupport
 
-/// One who walks: chooses what to do, does it, and notes what came of it.
+/// A walker, which chooses an operation, performs it, and notes the outcome.
 struct RandomWalker: Sendable {
     let world: WalkWorld
     let number: Int
@@ -25,10 +25,10 @@ struct RandomWalker: Sendable {
         random = SplitMix64(seed: seed &* 1_000 &+ UInt64(number))
     }
 
-    /// There was nothing to do it with.
+    /// The operation lacks what it needs, such as a ticket or a session.
     struct Idle: Error {}
 
-    /// Who calls: each call can be told from every other in the audit trail.
+    /// The client of the current step, whose request id no other step has in the audit trail.
     var client: Client {
         Client(
             requestID: "walk-\(number)-\(steps)", address: "192.0.2.1", network: "192.0.2.0/24",
@@ -90,12 +90,12 @@ struct RandomWalker: Sendable {
 
     mutating func anySession() throws -> WalkSession { try one(of: world.memory.read(\.sessions)) }
 
-    /// Their order is by chance, where one moment linked several.
+    /// One of the identities. They are sorted first: their order is random among those linked at the same time.
     mutating func anyIdentity(of identities: [Identity]) throws -> Identity {
         try one(of: identities.sorted { $0.key.subject.text < $1.key.subject.text })
     }
 
-    /// Of the sessions that phones know one that lives, or, now and then, one that has ended.
+    /// A live one of the sessions that phones know; now and then the failure of one that has ended.
     mutating func liveSession() async throws -> Session {
         let known = try anySession()
         do {
@@ -106,18 +106,18 @@ struct RandomWalker: Sendable {
         }
     }
 
-    /// Does something with a ticket. Most that are good for nothing are thrown away; the others are tried again.
+    /// Spends a ticket. Most that are used up are forgotten; the others are tried again.
     mutating func spend(
         _ ticket: String, _ use: (inout RandomWalker) async throws -> Void
     ) async throws {
-        let isThrownAway = chance(3, of: 4)
+        let isForgotten = chance(3, of: 4)
         do {
             try await use(&self)
         } catch SignInFailure.linkTicketExpired {
-            if isThrownAway { world.memory.forget(ticket: ticket) }
+            if isForgotten { world.memory.forget(ticket: ticket) }
             throw SignInFailure.linkTicketExpired
         }
         world.memory.spent(ticket: ticket)
-        if isThrownAway { world.memory.forget(ticket: ticket) }
+        if isForgotten { world.memory.forget(ticket: ticket) }
     }
 }

@@ -8,7 +8,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// From one line of the key ring to the next.
+/// The move from one line of the key ring to the next.
 @Suite struct KeyRingRewrapTests {
     private static let rings = Result {
         (
@@ -18,7 +18,7 @@ import Testing
         )
     }
 
-    @Test func `what an old line sealed is sealed anew, page by page, and opens without it`() async throws {
+    @Test func `what an old line sealed is sealed again, page by page, and opens without it`() async throws {
         let rings = try Self.rings.get()
         try await SignInFixture.run { fixture in
             try await fixture.database.insertGrants(1_201, under: rings.first)
@@ -28,7 +28,7 @@ import Testing
             #expect(results.map(\.left) == [0, 0])
             #expect(try await fixture.database.tokens(rings.second) == (0..<1_201).map { "token \($0)" })
 
-            // The process that had them open goes on, and one that never had the old line starts.
+            // A process that never had the old line starts.
             try await AccessTokens(
                 configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
                 keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `of two runs at once each value is sealed anew by one`() async throws {
+    @Test func `of two runs at once each value is sealed again by one`() async throws {
         let rings = try Self.rings.get()
         try await SignInFixture.run { fixture in
             try await fixture.database.insertGrants(1_201, under: rings.first)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `sessions, codes and seals that need a line are told with it`() async throws {
+    @Test func `sessions, codes and seals that need a line are reported with it`() async throws {
         let rings = try Self.rings.get()
         try await SignInFixture.run { fixture in
             let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
@@ -181,7 +181,7 @@ import Testing
             #expect(before.seals == 1)
             // A minute for the notes that came in between, and ten for the code that was mailed last.
             #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
-            // Whoever has refreshed needs it no more.
+            // A session that was refreshed needs it no more.
             _ = try await fixture.service(keyRing: rings.both).refresh(kim.session.refreshToken, client: fixture.client)
             #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessions) == [1])
             fixture.clock.advance(by: 5_184_000)
@@ -223,7 +223,7 @@ extension Database {
             """)
     }
 
-    /// What all grants hold, in the order of their subjects.
+    /// The refresh tokens of all grants, in the order of their subjects.
     fileprivate func tokens(_ keyRing: KeyRing) async throws -> [String] {
         try await query(
             "SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY subject::integer"

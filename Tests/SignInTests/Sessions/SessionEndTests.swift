@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Everything that ends a session, and that none of its tokens is good from then on.
+/// Each cause that ends a session. None of its tokens is good from then on.
 @Suite struct SessionEndTests {
     private static let email = "kim@example.com"
     private static let password = "correct horse battery"
@@ -73,14 +73,14 @@ import Testing
             }
         case .consentRevoked:
             let victim = try await world.bind(.apple, to: try await world.account(.google)).session
-            return Case(victim: victim) { try await world.tell(.apple, try world.apple("consent-revoked", id: "e")) }
+            return Case(victim: victim) { try await world.deliver(.apple, try world.apple("consent-revoked", id: "e")) }
         case .accountDeletedAtApple:
             let victim = try await world.bind(.apple, to: try await world.account(.google)).session
-            return Case(victim: victim) { try await world.tell(.apple, try world.apple("account-delete", id: "e")) }
+            return Case(victim: victim) { try await world.deliver(.apple, try world.apple("account-delete", id: "e")) }
         case .sessionsRevokedAtGoogle:
             let victim = try await world.account(.google).session
             return Case(victim: victim) {
-                try await world.tell(
+                try await world.deliver(
                     .google, try world.google(ProviderEventFixture.risc + "sessions-revoked", id: "e"))
             }
         }

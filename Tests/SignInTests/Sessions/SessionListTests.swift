@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `the list tells where an account is signed in, the newest first`() async throws {
+    @Test func `the list shows where an account is signed in, the newest first`() async throws {
         try await SignInFixture.run { fixture in
             let created = try await Self.open(fixture)
             fixture.clock.advance(by: 10)
@@ -65,7 +65,7 @@ import Testing
             }
             let listed = try await fixture.service.sessions(of: created.account.id).map(\.id)
             #expect(listed == Array(opened.reversed().prefix(200)))
-            // An administrator comes to all of them, page by page.
+            // An administrator can list all of them, page by page.
             let admin = try await fixture.administered()
             let all = try await admin.sessions(of: created.account.id, by: 50)
             #expect(all == opened.reversed() + [created.session.id])

@@ -10,7 +10,7 @@ import Testing
     private static let day: Int64 = 86_400
     private static let refreshLifetime: Int64 = 60 * day
 
-    private static func sweeping(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
+    private static func sweeper(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
         RetentionSweeper(
             stores: fixture.stores, refreshLifetime: lifetime, clock: fixture.clock, logger: SignInFixture.quiet)
     }
@@ -38,9 +38,9 @@ import Testing
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             let signedOut = try await fixture.session(.apple, try fixture.apple("a-1")).session
             try await fixture.service.end(signedOut.id, of: account.id, client: fixture.client)
-            let sweeping = Self.sweeping(fixture)
+            let sweeper = Self.sweeper(fixture)
             func left() async throws -> Int64 {
-                _ = try await sweeping.sweep()
+                _ = try await sweeper.sweep()
                 return try await fixture.count("sessions")
             }
             fixture.clock.advance(by: 7 * Self.day)
@@ -59,23 +59,23 @@ import Testing
         try await SignInFixture.run { fixture in
             let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
             var session = created.session
-            let sweeping = Self.sweeping(fixture)
+            let sweeper = Self.sweeper(fixture)
             for _ in 0..<12 {
                 fixture.clock.advance(by: 59 * Self.day)
                 session = try await fixture.service.refresh(session.refreshToken, client: fixture.client)
-                _ = try await sweeping.sweep()
+                _ = try await sweeper.sweep()
             }
             _ = try await fixture.service.session(of: session.bearer)
         }
     }
 
-    @Test func `the walk finds every expired session among the live ones, page after page, and begins anew`()
+    @Test func `the walk finds every expired session among the live ones, page after page, and begins again`()
         async throws
     {
         try await SignInFixture.run { fixture in
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             let start = fixture.clock.now()
-            // Three pages that somebody still uses, with a few among them that nobody does.
+            // Pages of sessions that are still in use, with a few among them that are not.
             try await Self.add(3_000, to: account, openedAt: start, expiringAfter: 400 * Self.day, in: fixture)
             let expired = try await Self.add(
                 50, to: account, openedAt: start.advanced(bySeconds: 3_000), in: fixture)
@@ -83,9 +83,9 @@ import Testing
                 3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day,
                 in: fixture)
             fixture.clock.advance(by: 68 * Self.day)
-            let sweeping = Self.sweeping(fixture)
+            let sweeper = Self.sweeper(fixture)
             var swept: [Int] = []
-            for _ in 0..<4 { swept.append(try await sweeping.sweep()) }
+            for _ in 0..<4 { swept.append(try await sweeper.sweep()) }
             // The account's own session is the oldest; its ticket goes as well.
             #expect(swept == [2, 50, 0, 0])
             #expect(try await fixture.count("sessions WHERE session_id = ANY (\(expired))") == 0)
@@ -93,24 +93,24 @@ import Testing
             // What expires behind the walk is found by the next one.
             fixture.clock.advance(by: 340 * Self.day)
             var left = 6_000
-            for _ in 0..<10 where left > 0 { left -= try await sweeping.sweep() }
+            for _ in 0..<10 where left > 0 { left -= try await sweeper.sweep() }
             #expect(left == 0)
         }
     }
 
-    @Test func `a session that somebody is at is left for later`() async throws {
+    @Test func `a session that another transaction has locked is left for later`() async throws {
         try await SignInFixture.run { fixture in
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             let ids = try await Self.add(3, to: account, openedAt: fixture.clock.now(), in: fixture)
             fixture.clock.advance(by: 68 * Self.day)
-            let sweeping = Self.sweeping(fixture)
+            let sweeper = Self.sweeper(fixture)
             try await fixture.database.transaction { transaction in
                 _ = try await transaction.execute("SELECT FROM sessions WHERE session_id = \(ids[1]) FOR SHARE")
-                _ = try await sweeping.sweep()
+                _ = try await sweeper.sweep()
             }
             #expect(try await fixture.count("sessions WHERE session_id = \(ids[1])") == 1)
             #expect(try await fixture.count("sessions") == 1)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.count("sessions") == 0)
         }
     }
@@ -123,7 +123,7 @@ import Testing
                 "UPDATE sessions SET ended_at = created_at, end_reason = 'signed_out'")
             let live = try await fixture.session(.apple, try fixture.apple("a-1"))
             fixture.clock.advance(by: 8 * Self.day)
-            let processes = (0..<4).map { _ in Self.sweeping(fixture) }
+            let processes = (0..<4).map { _ in Self.sweeper(fixture) }
             let swept = try await withThrowingTaskGroup(of: Int.self) { group in
                 for process in processes {
                     group.addTask {
@@ -137,7 +137,7 @@ import Testing
                 }
                 return try await group.reduce(0, +)
             }
-            // Whoever found everything locked by another has gone home before it was done.
+            // A process that found all rows locked by others has stopped before the work was done.
             var rest = 0
             while case let count = try await processes[0].sweep(), count > 0 { rest += count }
             // The account's first session and its ticket too.
@@ -148,33 +148,33 @@ import Testing
 
     // MARK: The clock
 
-    /// The clock of one machine must not end what lives for all others. The tests' clock stands still while the database's
-    /// goes on, so there is room for a slow machine.
+    /// The clock of one machine must not delete what is live for all others. The tests' clock stands still while the
+    /// database's goes on, so there is room for a slow machine.
     @Test(arguments: [600_000_000, 1_200, -360] as [Int64])
     func `a process whose clock and the database's differ sweeps nothing, and goes on when they agree`(_ ahead: Int64)
         async throws
     {
         try await SignInFixture.run { fixture in
             let log = EventLog()
-            let sweeping = RetentionSweeper(
+            let sweeper = RetentionSweeper(
                 stores: fixture.stores, refreshLifetime: Self.refreshLifetime, clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in log })
             let present = try await fixture.stores.databaseTime()
             fixture.clock.set(to: present.seconds)
             let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            // Over by any of these clocks; its ticket too, which the choice has left.
+            // Expired by each of these clocks.
             let account = created.account
             try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
 
             fixture.clock.set(to: present.seconds + ahead)
-            for _ in 0..<3 { #expect(try await sweeping.round() == false) }
+            for _ in 0..<3 { #expect(try await sweeper.round() == false) }
             #expect(try await fixture.count("sessions") == 2)
             #expect(log.lines.count == 1)
             #expect(log.lines.first?.contains("nothing is swept") == true)
             #expect(log.lines.first?.contains("clock_differs") == true)
 
             fixture.clock.set(to: try await fixture.stores.databaseTime().seconds)
-            #expect(try await sweeping.round() == false)
+            #expect(try await sweeper.round() == false)
             #expect(try await fixture.count("sessions") == 1)
             #expect(log.lines.count == 2)
             #expect(log.lines.last?.contains("sweeping goes on") == true)
@@ -189,7 +189,7 @@ import Testing
             fixture.clock.set(to: present.seconds + ahead)
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
-            #expect(try await Self.sweeping(fixture).round() == false)
+            #expect(try await Self.sweeper(fixture).round() == false)
             #expect(try await fixture.count("sessions") == 1)
         }
     }
@@ -199,11 +199,11 @@ import Testing
             let service = try fixture.service { $0.mailLanguages = ["en"] }
             try await service.mailCode(to: "nobody@example.com", for: .signIn, client: fixture.client)
             _ = try await fixture.ticket(.apple, try fixture.apple("a-1"))
-            let sweeping = Self.sweeping(fixture)
+            let sweeper = Self.sweeper(fixture)
             fixture.clock.advance(by: 4_200)
-            #expect(try await sweeping.sweep() == 0)
+            #expect(try await sweeper.sweep() == 0)
             fixture.clock.advance(by: 1)
-            #expect(try await sweeping.sweep() == 2)
+            #expect(try await sweeper.sweep() == 2)
             #expect(try await fixture.count("email_codes") == 0)
             #expect(try await fixture.count("link_tickets") == 0)
         }

@@ -101,7 +101,7 @@ import Testing
             for token in tokens {
                 try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token) }
             }
-            // None of it did the session any harm.
+            // None of them has ended the session.
             _ = try await refresh(fixture, real.refreshToken)
         }
     }
@@ -189,7 +189,7 @@ import Testing
 
     @Test func `signing out ends the sessions of its scope and nobody else's`() async throws {
         try await SignInFixture.run { fixture in
-            let stranger = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-2"))).session
+            let unrelated = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-2"))).session
             let first = try await signedIn(fixture).session
             let second = try await fixture.session(.apple, try fixture.apple("a-1")).session
             let third = try await fixture.session(.apple, try fixture.apple("a-1")).session
@@ -201,7 +201,7 @@ import Testing
             #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
             try await fixture.service.revoke(
                 .all, of: try await fixture.service.session(of: third.bearer), client: fixture.client)
-            #expect(try await [isLive(third), isLive(stranger)] == [false, true])
+            #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
         }
     }
 
@@ -279,7 +279,7 @@ import Testing
 }
 
 extension SignInFixture {
-    /// What a second process says right after a key had to be replaced at once.
+    /// An access token of a second process, by the key that has just replaced a leaked one.
     fileprivate func tokenOfNewKey(for session: Session) async throws -> String {
         _ = try await SigningKeys(store: stores.signingKeys, keyRing: keyRing, clock: clock).replaceLeaked()
         return try await AccessTokens(

@@ -10,7 +10,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// The life of a key that signs access tokens.
+/// The lifecycle of a key that signs access tokens.
 @Suite struct SigningKeyTests {
     private static let start = Timestamp(seconds: SignInFixture.start)
     /// A ring whose line the processes lack.
@@ -34,7 +34,7 @@ import Testing
             #expect(try fixture.keyID(later) == next.keyID)
             #expect(try await fixture.service.session(of: session.bearer).id == session.id)
 
-            // The last token of the old key expires 900 s after the new one's turn.
+            // The last token of the old key expires 900 s after the new key has begun to sign.
             fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
             #expect(try await fixture.stores.signingKeys.deleteExpired(at: fixture.clock.now()) == 0)
             fixture.clock.advance(by: 1)
@@ -46,13 +46,13 @@ import Testing
 
     @Test func `a key is kept for as long as the tokens of any process live`() async throws {
         try await SignInFixture.run { fixture in
-            let patient = try await AccessTokens(
+            let longLived = try await AccessTokens(
                 configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.stores.signingKeys,
                 keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
             _ = try await fixture.rotate()
-            // Who learns of the key later says it for that one too.
+            // A process that learns of the key later notes its lifetime for that one too.
             try await fixture.accessTokens.rereadKeys()
-            try await patient.rereadKeys()
+            try await longLived.rereadKeys()
             let keys = try await fixture.stores.signingKeys.keys()
             #expect(keys.map(\.tokenLifetime) == [86_400, 86_400])
             #expect(keys.last?.keptUntil == Self.start.advanced(bySeconds: 900 + 86_400 + StoredSigningKey.margin))
@@ -107,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func `a key that can't be opened harms no other one, is told once, and is signed by no old one`() async throws
+    @Test func `a key that can't be opened harms no other one, is logged once, and no old one signs in its place`()
+        async throws
     {
         try await SignInFixture.run { fixture in
             let log = EventLog()
@@ -128,7 +129,7 @@ import Testing
             fixture.clock.advance(by: SigningKeys.lead - 1)
             #expect(try process.token(for: session, at: fixture.clock.now()).isEmpty == false)
 
-            // Its turn: nobody is signed in by the key that was to be replaced, whose tokens are still good.
+            // It should sign now: the key that it replaces signs no new session, and its tokens are still good.
             fixture.clock.advance(by: 1)
             try await fixture.accessTokens.rereadKeys()
             try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }

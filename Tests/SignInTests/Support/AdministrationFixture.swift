@@ -4,7 +4,7 @@ import SignIn
 import Storage
 import TestSupport
 
-/// Somebody who administers what another fixture has brought about.
+/// An administrator of the accounts that another fixture has made.
 struct AdministrationFixture: Sendable {
     static let keyName = "kim@support"
     static let client = Client(requestID: "r9", address: "192.0.2.99", network: "192.0.2.0/24", device: nil)
@@ -32,7 +32,7 @@ struct AdministrationFixture: Sendable {
         return (key, secret)
     }
 
-    /// All that the list of an account's live sessions has, asked for in pages of so many.
+    /// All live sessions of an account, listed in pages of `limit`.
     func sessions(of id: AccountID, by limit: Int) async throws -> [SessionID] {
         var sessions: [SessionID] = []
         var cursor: SessionID?
@@ -44,8 +44,8 @@ struct AdministrationFixture: Sendable {
         return sessions
     }
 
-    /// What the administrator is recorded to have done, sorted: type, reason, and A, I, S and R for the account, the
-    /// identity, the session and the revocation that it names. Each row has the key's name, the request and the network.
+    /// The administrator's audit records, sorted: type, reason, and A, I, S and R for the account, the identity, the
+    /// session and the revocation that it names. Each row has the key's name, the request and the network.
     func recorded() async throws -> [String] {
         var filter = AuditFilter()
         var records: [AuditRecord] = []

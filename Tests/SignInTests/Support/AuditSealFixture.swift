@@ -20,7 +20,7 @@ struct AuditSealFixture: Sendable {
         }
     }
 
-    /// The same trail as whoever has other keys sees it.
+    /// The same trail with another key ring.
     func with(_ keyRing: KeyRing) -> AuditSealFixture {
         AuditSealFixture(database: database, keyRing: keyRing)
     }
@@ -36,14 +36,14 @@ struct AuditSealFixture: Sendable {
         }
     }
 
-    /// Seals everything. Transactions of other tests, which share the cluster, may hold it up for a moment.
+    /// Seals everything. Transactions of other tests, which share the cluster, may delay it.
     func seal() async throws {
         while try await seals.oldestUnsealed() != nil {
             if case .halted(let halt) = try await seals.seal(at: clock.now()) { throw halt }
         }
     }
 
-    /// Records and seals so often: a seal each time.
+    /// Records `rows` rows and seals them, `seals` times.
     func grow(seals: Int, of rows: Int = 2) async throws {
         for _ in 0..<seals {
             try await record(rows)
@@ -71,7 +71,7 @@ struct AuditSealFixture: Sendable {
         try await AuditVerification(database: database, keyRing: keyRing).run(since: since, noted: noted)
     }
 
-    /// What is found, by seal.
+    /// The findings of a verification, by seal.
     func faults() async throws -> [Found] {
         try await verify().findings.map { Found($0.sealNumber, $0.fault) }
     }
@@ -86,7 +86,7 @@ struct AuditSealFixture: Sendable {
         }
     }
 
-    /// What an intruder with the owner's rights does.
+    /// Runs the statements of an intruder with the owner's rights.
     func tamper(_ statements: SQL...) async throws {
         for statement in statements { _ = try await database.execute(statement) }
     }

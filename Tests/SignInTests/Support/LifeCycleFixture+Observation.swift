@@ -5,7 +5,7 @@ import SignIn
 import Storage
 import TestSupport
 
-/// What has become of it: here, and at the providers.
+/// Observations here and at the providers.
 extension LifeCycleFixture {
     static func tokenPath(_ provider: Provider) -> String {
         provider == .apple ? "/apple/auth/token" : "/google/token"
@@ -17,8 +17,8 @@ extension LifeCycleFixture {
 
     // MARK: At the provider
 
-    /// The requests that brought this code to the provider.
-    func sendings(of consent: Consent) async throws -> [Sandbox.Request] {
+    /// The requests that sent the consent's code to the provider.
+    func tokenRequests(of consent: Consent) async throws -> [Sandbox.Request] {
         let fingerprint = Sandbox.fingerprint(consent.code)
         return try await sandbox.history(path: Self.tokenPath(consent.provider))
             .filter { $0.field("code") == fingerprint }
@@ -32,7 +32,7 @@ extension LifeCycleFixture {
         return try await sandbox.authorization(side, person, clientID: clientID ?? usual)?.grants ?? []
     }
 
-    /// The person ends the authorization in the provider's settings.
+    /// Ends the authorization as the person does in the provider's settings.
     func withdraw(_ provider: Provider, _ person: String = "kim") async throws {
         switch provider {
         case .apple: try await sandbox.withdrawApple(person, clientID: Self.appleClient)
@@ -42,7 +42,7 @@ extension LifeCycleFixture {
 
     // MARK: In the database
 
-    /// What a query of one text column finds.
+    /// The rows of a query of one text column.
     func texts(_ query: SQL) async throws -> [String?] {
         try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
     }
@@ -61,7 +61,7 @@ extension LifeCycleFixture {
         return statuses.first ?? nil
     }
 
-    /// What the sealed refresh tokens say to this fixture's key ring, in the order in which they came.
+    /// The refresh tokens, opened with `keyRing` or this fixture's, in the order of their creation.
     func refreshTokens(of grants: SQL = "provider_grants", by keyRing: KeyRing? = nil) async throws -> [String] {
         let rows = try await database.query(
             "SELECT grant_id, sealed_refresh_token FROM \(grants) ORDER BY created_at, grant_id"
@@ -76,7 +76,7 @@ extension LifeCycleFixture {
         SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token")
     }
 
-    /// The tables in which a text stands, in whatever column, be it as text or as the bytes of one.
+    /// The tables that hold a text in any column, as text or as bytes.
     func tables(holding text: String) async throws -> [String] {
         let names = try await database.query(
             """
@@ -105,16 +105,17 @@ extension LifeCycleFixture {
 
     // MARK: Revocations
 
-    /// What is to be seen of a revocation in the outbox.
-    struct Promise: Sendable, Equatable {
+    /// A revocation's row in the outbox.
+    struct RevocationRow: Sendable, Equatable {
         let status: String
         let attempts: Int32
         let lastError: String?
         let nextAttemptAt: Timestamp
     }
 
-    /// In the order in which they were made; of those made at one moment, the one that was tried less comes first.
-    func promises() async throws -> [Promise] {
+    /// The revocations in the order of their creation; of those created at the same time, the one with fewer attempts
+    /// comes first.
+    func revocationRows() async throws -> [RevocationRow] {
         try await database.query(
             """
             SELECT status, attempts, last_error, next_attempt_at
@@ -125,7 +126,7 @@ extension LifeCycleFixture {
         ) { row throws(PostgresError) in
             let (status, attempts, error, next) = try row.decode(
                 String.self, Int32.self, String?.self, Timestamp.self)
-            return Promise(status: status, attempts: attempts, lastError: error, nextAttemptAt: next)
+            return RevocationRow(status: status, attempts: attempts, lastError: error, nextAttemptAt: next)
         }
     }
 

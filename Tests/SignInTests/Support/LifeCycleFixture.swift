@@ -34,16 +34,16 @@ struct LifeCycleFixture: Sendable {
     let service: SignInService
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
-    let sweeping: RetentionSweeper
+    let sweeper: RetentionSweeper
     let client = Client(requestID: "test", address: "192.0.2.1", device: nil)
 
     static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
     /// - Parameters:
     ///   - appleClients: Apple's clients of the service, all of one team.
-    ///   - isPatient: whether an answer may take its time, as on a busy machine it does.
+    ///   - hasLongTimeouts: whether the timeouts of code exchanges are long enough for a busy machine.
     static func run(
-        appleClients: [String] = [appleClient], poolSize: Int = 4, isPatient: Bool = true,
+        appleClients: [String] = [appleClient], poolSize: Int = 4, hasLongTimeouts: Bool = true,
         configure: (inout SignInService.Configuration) -> Void = { _ in },
         _ body: (LifeCycleFixture) async throws -> Void
     ) async throws {
@@ -51,14 +51,15 @@ struct LifeCycleFixture: Sendable {
             try await ScratchDatabase.withMigratedPool(configure: { $0.poolSize = poolSize }) { database in
                 try await body(
                     try await LifeCycleFixture(
-                        sandbox: sandbox, database: database, appleClients: appleClients, isPatient: isPatient,
+                        sandbox: sandbox, database: database, appleClients: appleClients,
+                        hasLongTimeouts: hasLongTimeouts,
                         configure: configure))
             }
         }
     }
 
     private init(
-        sandbox: Sandbox, database: Database, appleClients: [String], isPatient: Bool,
+        sandbox: Sandbox, database: Database, appleClients: [String], hasLongTimeouts: Bool,
         configure: (inout SignInService.Configuration) -> Void
     ) async throws {
         try await sandbox.setClock(clock.now().rfc3339)
@@ -95,7 +96,7 @@ struct LifeCycleFixture: Sendable {
         self.google = google
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
         var timeout = CodeExchangeTimeout()
-        if isPatient {
+        if hasLongTimeouts {
             timeout.besideToken = .seconds(60)
             timeout.forRevocations = .seconds(30)
             timeout.alone = .seconds(60)
@@ -112,7 +113,7 @@ struct LifeCycleFixture: Sendable {
         revocations = RevocationWorker(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
-        sweeping = RetentionSweeper(
+        sweeper = RetentionSweeper(
             stores: stores, refreshLifetime: 5_184_000, clock: clock, logger: SignInFixture.quiet)
     }
 
@@ -127,7 +128,7 @@ struct LifeCycleFixture: Sendable {
             keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
     }
 
-    /// The same service after its operator gave it another key of Apple's.
+    /// The same service after its operator has configured another key of Apple's.
     func service(with endpoint: AppleTokenEndpoint) -> SignInService {
         Self.service(
             configuration, apple: apple, google: google,
@@ -152,12 +153,12 @@ struct LifeCycleFixture: Sendable {
             fetcher: sandbox.fetcher, logger: quiet)
     }
 
-    /// Time goes by, here and at the providers.
+    /// Advances the clock, here and at the providers.
     func advance(by seconds: Int64) async throws {
         try await move(to: clock.now().advanced(bySeconds: seconds))
     }
 
-    /// To a moment, or to the first whole second after it.
+    /// Sets the clock to `moment`, or to the first whole second after it, here and at the providers.
     func move(to moment: Timestamp) async throws {
         clock.set(to: moment.advanced(bySeconds: moment == Timestamp(seconds: moment.seconds) ? 0 : 1).seconds)
         try await sandbox.setClock(clock.now().rfc3339)
@@ -165,14 +166,14 @@ struct LifeCycleFixture: Sendable {
 
     // MARK: Signing in
 
-    /// What a provider's SDK gave the phone.
+    /// The token and the code that a provider's SDK gave the phone.
     struct Consent: Sendable {
         let provider: Provider
         let token: String
         let code: String
     }
 
-    /// What of it the phone posts.
+    /// The part of a consent that the phone posts.
     enum Evidence: CaseIterable, Sendable {
         case token
         case code
@@ -180,7 +181,7 @@ struct LifeCycleFixture: Sendable {
     }
 
     /// - Parameter isForced: whether Google is made to ask the person once more, so that the exchange brings a refresh
-    ///   token as Apple's do. Otherwise its first one alone does.
+    ///   token as Apple's do. Otherwise only Google's first exchange does.
     func consent(
         _ provider: Provider, _ person: String = "kim", nonce: String? = nil, appleClient: String = appleClient,
         redirectURI: String? = nil, isForced: Bool = true, token: Sandbox.TokenChanges = .init(),
@@ -212,7 +213,7 @@ struct LifeCycleFixture: Sendable {
         return try await service.signIn(with: consent.provider, credential, client: client)
     }
 
-    /// The session of somebody who is known.
+    /// Signs in a person who has an account.
     func session(
         _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, fullName: DisplayName? = nil
     ) async throws -> SignedIn {
@@ -222,7 +223,7 @@ struct LifeCycleFixture: Sendable {
         }
     }
 
-    /// The ticket of somebody who is not known yet.
+    /// The ticket of a person who has no account yet.
     func ticket(
         _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
         fullName: DisplayName? = nil
@@ -260,7 +261,7 @@ struct LifeCycleFixture: Sendable {
         try await service.deleteAccount(of: try await opened(signedIn), client: client)
     }
 
-    /// Does what is due until nothing is.
+    /// Attempts the revocations that are due until none is.
     func revokeDue() async throws {
         for provider in Provider.allCases { while try await revocations.attemptDue(at: provider) > 0 {} }
     }

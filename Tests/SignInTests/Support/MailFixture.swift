@@ -8,7 +8,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// The worker that mails, over a database of its own and to a real mail server.
+/// The mail worker, over a database of its own and with a real mail server.
 struct MailFixture: Sendable {
     static let service = "Lamp & Söhne"
     static let sender = "lamp@auth.example.com"
@@ -19,7 +19,7 @@ struct MailFixture: Sendable {
     let stores: Stores
     let codes: EmailCodes
     let log = EventLog()
-    let mailing: MailWorker
+    let worker: MailWorker
     private let templates: MailTemplates
 
     static func run(
@@ -40,7 +40,7 @@ struct MailFixture: Sendable {
         let keyRing = try SignInFixture.makeKeyRing()
         stores = Stores(database: database, keyRing: keyRing)
         codes = EmailCodes(keyRing: keyRing)
-        mailing = try Self.mailing(
+        worker = try Self.makeWorker(
             stores: stores, transport: try Self.transport(to: peer), templates: templates, codes: codes, clock: clock,
             log: log)
     }
@@ -54,14 +54,14 @@ struct MailFixture: Sendable {
         return SMTPTransport(server: server, configuration: configuration)
     }
 
-    /// The same worker with another way out, or in a process with another key ring.
-    func mailing(transport: (any MailTransport)? = nil, codes: EmailCodes? = nil) throws -> MailWorker {
-        try Self.mailing(
+    /// The same worker with another transport, or in a process with another key ring.
+    func makeWorker(transport: (any MailTransport)? = nil, codes: EmailCodes? = nil) throws -> MailWorker {
+        try Self.makeWorker(
             stores: stores, transport: try transport ?? Self.transport(to: peer), templates: templates,
             codes: codes ?? self.codes, clock: clock, log: log)
     }
 
-    private static func mailing(
+    private static func makeWorker(
         stores: Stores, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes, clock: ManualClock,
         log: EventLog
     ) throws -> MailWorker {
@@ -71,7 +71,7 @@ struct MailFixture: Sendable {
             clock: clock, logger: Logger(label: "tests") { _ in log })
     }
 
-    // MARK: What is promised
+    // MARK: Queueing
 
     func addAccount(_ email: String?, isVerified: Bool = true, pending: String? = nil) async throws {
         _ = try await database.execute(
@@ -82,7 +82,7 @@ struct MailFixture: Sendable {
             """)
     }
 
-    /// Makes a code the live one, and promises the mail with it.
+    /// Makes a code the live one, and queues its mail.
     @discardableResult
     func issue(
         _ purpose: EmailCodePurpose, to address: String, in language: String = "en"
@@ -96,8 +96,8 @@ struct MailFixture: Sendable {
         return code
     }
 
-    /// Promises a notice as the stores do.
-    func promise(
+    /// Queues a notice as the stores do.
+    func enqueue(
         _ template: String, to address: String, in language: String = "en", provider: Provider? = nil
     ) async throws {
         let now = clock.now()
@@ -110,17 +110,19 @@ struct MailFixture: Sendable {
             """)
     }
 
-    // MARK: What comes of it
+    // MARK: Sending
 
-    /// Deals with everything that is due. Returns how many mails that were.
+    /// Sends, drops or postpones each mail that is due.
+    ///
+    /// - Returns: the number of mails that were due.
     @discardableResult
     func work() async throws -> Int {
         var count = 0
-        while try await mailing.sendNext() { count += 1 }
+        while try await worker.sendNext() { count += 1 }
         return count
     }
 
-    /// What has arrived when a mail that is sent now has: nothing more is on its way.
+    /// The messages that have arrived. A marker is sent last, so that none is still on its way.
     func arrived() async throws -> [MailServer.Message] {
         let mark = "mark-\(UUID().uuidString.lowercased())@example.com"
         try await Self.transport(to: peer).send(
@@ -161,15 +163,15 @@ struct MailFixture: Sendable {
         }
     }
 
-    /// Time goes by until the only mail is due.
+    /// Advances the clock until the only mail is due.
     func waitUntilDue() async throws {
         guard let next = try await rows().first?.nextAttemptAt else { return }
         clock.set(to: next.microseconds % 1_000_000 == 0 ? next.seconds : next.seconds + 1)
     }
 }
 
-/// A way out by which mails arrive, and on which the server's word that they have is lost.
-struct DeafTransport: MailTransport {
+/// A transport by which mails arrive, but which loses the server's reply.
+struct LostReplyTransport: MailTransport {
     let transport: any MailTransport
 
     func send(_ mail: OutgoingMail) async throws(MailTransportError) {
@@ -178,7 +180,7 @@ struct DeafTransport: MailTransport {
     }
 }
 
-/// A way out that never works.
+/// A transport that always fails.
 struct BrokenTransport: MailTransport {
     let error: MailTransportError
 

@@ -4,12 +4,12 @@ import Postgres
 import SignIn
 import Storage
 
-/// The live code of an address and purpose, as it would stand in the mail.
+/// The live code of an address and purpose, with the digits that the mail has.
 struct MailedCode: Sendable {
     let id: EmailCodeID
     let digits: String
 
-    /// - Returns: `nil` when none lives.
+    /// - Returns: `nil` if no code is live.
     static func read(
         _ purpose: EmailCodePurpose, to address: String, at now: Timestamp, from database: Database, keyRing: KeyRing
     ) async throws -> MailedCode? {

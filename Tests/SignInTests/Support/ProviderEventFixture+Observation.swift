@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What has become of it.
+/// Observations of accounts, events and the audit trail.
 extension ProviderEventFixture {
     func texts(_ query: SQL) async throws -> [String] {
         try await database.query(query) { row throws(PostgresError) in try row.decode(String.self) }
@@ -13,7 +13,7 @@ extension ProviderEventFixture {
 
     func count(_ table: SQL) async throws -> Int64 { try await people.count(table) }
 
-    /// What each token came to, by its id.
+    /// The status of each token's event, by the token's id.
     func statuses() async throws -> [String: String] {
         let rows = try await database.query("SELECT jti, status FROM provider_events") {
             row throws(PostgresError) in try row.decode(String.self, String.self)
@@ -21,7 +21,7 @@ extension ProviderEventFixture {
         return Dictionary(rows.map { ($0.0, $0.1) }) { "\($0) \($1)" }
     }
 
-    /// One line for each row that names a token: its id, what was done, who did it, about which account and why.
+    /// One line for each audit record that names a token: the token's id, type, actor, provider and reason.
     func audited() async throws -> [String] {
         try await texts(
             """
@@ -55,7 +55,7 @@ extension ProviderEventFixture {
         try await stores.accounts.account(signedIn.account.id)
     }
 
-    /// As the account shows it now; `nil` when it is linked no more.
+    /// The identity as the account has it now; `nil` if it is no longer linked.
     func identity(_ signedIn: SignedIn) async throws -> Identity? {
         try await account(signedIn)?.identities.first { $0.id == signedIn.identity?.id }
     }

@@ -17,7 +17,7 @@ struct ProviderEventFixture: Sendable {
 
     let people: SignInFixture
     let events: ProviderEvents
-    let sweeping: RetentionSweeper
+    let sweeper: RetentionSweeper
     let log: EventLog
 
     static func run(
@@ -34,22 +34,22 @@ struct ProviderEventFixture: Sendable {
         self.people = people
         log = EventLog()
         events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)
-        sweeping = RetentionSweeper(
+        sweeper = RetentionSweeper(
             stores: people.stores, refreshLifetime: 5_184_000, clock: people.clock, logger: SignInFixture.quiet)
     }
 
-    /// The same of another process, whose key ring may be another.
+    /// The event handling of another process, whose store may have another key ring.
     static func events(
         _ people: SignInFixture,
         _ policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink),
-        store: ProviderEventStore, postponed: EventBackoff = EventBackoff(), log: EventLog = EventLog()
+        store: ProviderEventStore, backoff: EventBackoff = EventBackoff(), log: EventLog = EventLog()
     ) throws -> ProviderEvents {
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         return ProviderEvents(
             apple: AppleProvider(
                 configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
-            policy: policy, store: store, postponed: postponed, clock: people.clock,
+            policy: policy, store: store, backoff: backoff, clock: people.clock,
             logger: Logger(label: "events") { _ in log })
     }
 
@@ -58,7 +58,7 @@ struct ProviderEventFixture: Sendable {
 
     func advance(by seconds: Int64) { people.clock.advance(by: seconds) }
 
-    // MARK: Telling
+    // MARK: Events
 
     /// An Apple notification.
     ///
@@ -93,7 +93,7 @@ struct ProviderEventFixture: Sendable {
         return try google(type, members, about: subject == nil ? nil : person, at: time, id: id, by: mint)
     }
 
-    /// That a refresh token is dead.
+    /// A security event token of Google's about a refresh token that was revoked.
     func google(revokedToken name: String, by algorithm: String, id: String) throws -> [UInt8] {
         let token: TokenMint.Members = [
             "subject_type": "oauth_token", "token_type": "refresh_token", "token_identifier_alg": .string(algorithm),
@@ -117,16 +117,16 @@ struct ProviderEventFixture: Sendable {
         ])
     }
 
-    /// Delivers tokens in this order and acts on them.
-    func tell(_ provider: Provider, _ tokens: [UInt8]...) async throws {
+    /// Delivers tokens in this order and processes them.
+    func deliver(_ provider: Provider, _ tokens: [UInt8]...) async throws {
         for token in tokens { try await events.take(token, from: provider) }
-        try await act()
+        try await processAll()
     }
 
-    /// Acts on everything that is pending.
-    func act() async throws {
+    /// Processes all pending events.
+    func processAll() async throws {
         for _ in 1...1_000 where try await events.processPending() == 0 { return }
-        Issue.record("There is no end to it.")
+        Issue.record("The events are still pending.")
     }
 
     // MARK: People
@@ -144,18 +144,18 @@ struct ProviderEventFixture: Sendable {
         try await people.create(try await people.ticket(provider, token(provider, subject)))
     }
 
-    /// Somebody who is known signs in once more.
+    /// Signs in a person who has an account.
     func session(_ provider: Provider, _ subject: String = "kim") async throws -> SignedIn {
         try await people.session(provider, token(provider, subject))
     }
 
-    /// Gives an account another way in.
+    /// Binds another identity to the account of a session.
     func bind(_ provider: Provider, _ subject: String = "kim", to session: SignedIn) async throws -> SignedIn {
         try await people.bind(
             try await people.ticket(provider, token(provider, subject)), session.session.credential)
     }
 
-    /// A refresh token for the person, as an exchanged code would have brought it.
+    /// Stores a refresh token of the person, as an exchanged code would have brought it.
     func keep(_ refreshToken: String, _ provider: Provider, _ subject: String = "kim") async throws {
         let kept = try await stores.grants.keep(grant(refreshToken, provider), for: try key(provider, subject))
         #expect(kept)
@@ -175,7 +175,7 @@ extension TokenMint.Members {
     }
 }
 
-/// What the worker logs.
+/// A log handler that keeps what is logged.
 struct EventLog: LogHandler {
     private final class Lines: Sendable {
         let lines = Mutex<[String]>([])

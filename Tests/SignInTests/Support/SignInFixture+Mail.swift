@@ -5,8 +5,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// A mail that was promised.
-struct PromisedMail: Sendable, Hashable {
+/// A mail in the outbox.
+struct QueuedMail: Sendable, Hashable {
     let template: String
     let recipient: String
     var language = "en"
@@ -16,7 +16,7 @@ struct PromisedMail: Sendable, Hashable {
 extension SignInFixture {
     static let password = "correct horse battery"
 
-    /// Where mail is sent, in English unless a client wants German.
+    /// Runs `body` where mail is sent, in English unless a client wants German.
     static func withMail(
         policy: VerifiedEmailPolicy = .prompt, strays: StrayAccountPolicy = .refuse,
         limits: [LimitKind: RateLimit] = [:], _ body: (SignInFixture) async throws -> Void
@@ -32,7 +32,7 @@ extension SignInFixture {
 
     // MARK: People
 
-    /// Somebody who has registered an address and not proven it.
+    /// A new account with a password, whose address is not proven.
     @discardableResult
     func register(_ email: String, password: String = password) async throws -> SignedIn {
         try await service.register(email: email, password: password, displayName: nil, client: client)
@@ -42,7 +42,7 @@ extension SignInFixture {
         try await service.signIn(email: email, password: password, client: client)
     }
 
-    /// Somebody with a password whose address is proven.
+    /// A new account with a password, whose address is proven.
     func member(_ email: String) async throws -> SignedIn {
         let registered = try await register(email)
         let code = try await code(.verifyEmail, for: email)
@@ -67,7 +67,7 @@ extension SignInFixture {
             "UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
     }
 
-    /// The account that has this address is to get another.
+    /// Makes `pending` the pending address of the account that has `email`.
     func setPendingEmail(_ pending: String, of email: String) async throws {
         try await database.execute(
             """
@@ -83,7 +83,7 @@ extension SignInFixture {
         try await service.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, client: client)
     }
 
-    /// The digits that the mail says, or would say if somebody had the address.
+    /// The digits that the mail has, or would have if an account had the address.
     func digits(_ purpose: EmailCodePurpose, of email: String) async throws -> String {
         let address = try #require(EmailAddress(email))
         let rows = try await database.query(
@@ -117,10 +117,10 @@ extension SignInFixture {
         try await service.resetPassword(email: email, code: code, newPassword: password, client: client)
     }
 
-    // MARK: What was promised and recorded
+    // MARK: Queued mail and audit records
 
-    /// Of these templates, or of all but codes.
-    func mails(_ kinds: Mail.Kind...) async throws -> [PromisedMail] {
+    /// The queued mails of these templates, or of all but codes.
+    func mails(_ kinds: Mail.Kind...) async throws -> [QueuedMail] {
         let templates =
             kinds.isEmpty
             ? Mail.Kind.allCases.map(\.rawValue).filter { !$0.hasSuffix("_code") } : kinds.map(\.rawValue)
@@ -134,7 +134,7 @@ extension SignInFixture {
         ) { row throws(PostgresError) in
             let (template, recipient, language, provider) = try row.decode(
                 String.self, String.self, String.self, String?.self)
-            return PromisedMail(template: template, recipient: recipient, language: language, provider: provider)
+            return QueuedMail(template: template, recipient: recipient, language: language, provider: provider)
         }
     }
 
@@ -142,7 +142,7 @@ extension SignInFixture {
         try await database.execute("DELETE FROM outbox WHERE kind = 'mail'")
     }
 
-    /// The kinds of what was recorded of an account.
+    /// The types of an account's audit records.
     func recorded(of signedIn: SignedIn) async throws -> [String] {
         try await database.query(
             "SELECT type FROM audit_events WHERE account_id = \(signedIn.account.id) ORDER BY created_at, event_id"
@@ -153,7 +153,7 @@ extension SignInFixture {
         try await database.query(query) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 
-    /// Everything that stands in the tables that these calls may change.
+    /// All rows of the tables that these calls may change.
     func state() async throws -> [String?] {
         try await texts(
             """

@@ -11,8 +11,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// The use cases over a database of their own, with Apple's and Google's keys in the test's hands and a clock that stands
-/// still.
+/// The use cases over a database of their own, with keys of the test's for Apple and Google and a clock that stands still.
 struct SignInFixture: Sendable {
     static let start: Int64 = 1_767_225_600
     static let appleClient = "com.example.lamp"
@@ -29,7 +28,7 @@ struct SignInFixture: Sendable {
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
     static let cheap = Scrypt.Cost(n: 16, r: 1, p: 1)
 
-    /// - Parameter configure: changes what isn't as a test wants it; no mail is sent otherwise, and nothing limited.
+    /// - Parameter configure: changes the configuration; by default no mail is sent and nothing is limited.
     static func run(
         policy: VerifiedEmailPolicy = .prompt, configure: (inout SignInService.Configuration) -> Void = { _ in },
         _ body: (SignInFixture) async throws -> Void
@@ -110,7 +109,7 @@ struct SignInFixture: Sendable {
         return try await service.signIn(with: provider, credential, client: client)
     }
 
-    /// The ticket of somebody who is not known yet.
+    /// The ticket of a person who has no account yet.
     func ticket(_ provider: Provider, _ token: String) async throws -> LinkRequired {
         switch try await signIn(provider, token) {
         case .linkRequired(let required): return required
@@ -118,7 +117,7 @@ struct SignInFixture: Sendable {
         }
     }
 
-    /// The session of somebody who is known.
+    /// Signs in a person who has an account.
     func session(_ provider: Provider, _ token: String) async throws -> SignedIn {
         switch try await signIn(provider, token) {
         case .signedIn(let signedIn): return signedIn
@@ -136,7 +135,7 @@ struct SignInFixture: Sendable {
 
     /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
     ///
-    /// - Parameter check: is run before, while the call waits.
+    /// - Parameter check: is run before the commit, while the call waits.
     func interleave<Value: Sendable>(
         _ change: @escaping @Sendable (Transaction) async throws -> Void,
         with call: @escaping @Sendable () async throws -> Value,
@@ -174,7 +173,7 @@ struct SignInFixture: Sendable {
     }
 }
 
-/// Which failure a call ends in, by the name of its case.
+/// The failure that a call ends in, by the name of its case.
 func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> String {
     do {
         _ = try await body()

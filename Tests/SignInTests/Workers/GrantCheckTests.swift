@@ -6,11 +6,13 @@ import Storage
 import TestSupport
 import Testing
 
-/// Apple is asked about once a day whether a person's authorization still holds.
+/// The check with Apple, about once a day, whether a person's authorization still holds.
 @Suite struct GrantCheckTests {
     private static let day = GrantCheckWorker.interval
 
-    /// Until the grants that there are have had their check.
+    /// Advances the clock until each grant is due, and checks them.
+    ///
+    /// - Returns: the number of grants that were due.
     private static func pass(_ days: Int64 = 2, in fixture: LifeCycleFixture) async throws -> Int {
         try await fixture.advance(by: days * day)
         return try await fixture.checks.checkDue()

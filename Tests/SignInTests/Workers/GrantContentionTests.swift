@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Whatever happens to one person at once ends, and leaves what some order of it would have left.
+/// Concurrent changes to one person's grants: all of them end, and leave what some serial order would have left.
 @Suite struct GrantContentionTests {
     private static func grant(_ number: Int, of fixture: LifeCycleFixture) -> NewGrant {
         NewGrant(
@@ -61,11 +61,11 @@ import Testing
                     }
                 }
                 await Self.together(works)
-                // Whoever kept one last is authorized.
+                // The grant that was kept last authorizes the identity.
                 #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
                 #expect(try await fixture.authorization(account.identity) == "active")
             }
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
         }
     }
 
@@ -82,7 +82,7 @@ import Testing
                         return {
                             try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
                         }
-                    case 1: return { _ = try await fixture.sweeping.sweep() }
+                    case 1: return { _ = try await fixture.sweeper.sweep() }
                     default:
                         return {
                             do {
@@ -124,9 +124,9 @@ import Testing
                 #expect(try await fixture.count("accounts") == 0)
                 #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 0)
                 try await fixture.advance(by: SignInService.ticketLifetime)
-                while try await fixture.sweeping.sweep() > 0 {}
+                while try await fixture.sweeper.sweep() > 0 {}
                 try await fixture.revokeDue()
-                // Nothing that we were given is live and forgotten.
+                // No token that was issued to the service is live and forgotten.
                 #expect(try await fixture.count("provider_grants") == 0)
                 #expect(try await fixture.grants(.apple).allSatisfy { !$0.isLive })
             }

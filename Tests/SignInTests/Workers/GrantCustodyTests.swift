@@ -5,8 +5,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// A grant has one holder at a time and gets lost with none: neither between a person's tickets, nor between a revocation
-/// and the next.
+/// The holder of a grant: it has one at a time and is never lost, neither between a person's tickets, nor between one
+/// revocation and the next.
 @Suite struct GrantCustodyTests {
     /// Google gives a refresh token for a person's first code alone, and its ticket need not be the one that is spent.
     @Test func `the grant of one ticket comes to the account that another made`() async throws {
@@ -37,7 +37,7 @@ import Testing
             let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
             let account = try await fixture.create(
                 try await fixture.ticket(try await fixture.consent(.google, isForced: false), .token))
-            // As it is when the create had committed before the first ticket was stored.
+            // The state if the create had committed before the first ticket was stored.
             try await fixture.database.transaction { transaction in
                 _ = try await transaction.execute(
                     """
@@ -48,13 +48,13 @@ import Testing
             }
             #expect(first.choices.count == 2)
             try await fixture.advance(by: 601)
-            #expect(try await fixture.sweeping.sweep() == 1)
+            #expect(try await fixture.sweeper.sweep() == 1)
             #expect(try await fixture.authorization(account.identity) == "active")
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
         }
     }
 
-    /// Each sees the other's ticket alive as long as neither has committed.
+    /// Each sees the other's ticket as live as long as neither has committed.
     @Test func `of two tickets that are cancelled at once the last one's grant is revoked`() async throws {
         try await LifeCycleFixture.run { fixture in
             let tickets = [
@@ -70,13 +70,13 @@ import Testing
                 try await group.waitForAll()
             }
             try await fixture.revokeDue()
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
             #expect(try await fixture.grants(.apple).contains(where: \.isLive) == false)
             #expect(try await fixture.count("provider_grants") == 0)
         }
     }
 
-    @Test func `a revocation that is asked for twice is one, and the identity tells of it until it is done`()
+    @Test func `a revocation that is asked for twice is one, and the identity shows it until it is done`()
         async throws
     {
         try await LifeCycleFixture.run { fixture in
@@ -89,7 +89,7 @@ import Testing
             #expect(second.id == first.id)
             #expect(second.status == .pending)
             #expect(try await fixture.authorization(identity) == "revoking")
-            #expect(try await fixture.promises().count == 1)
+            #expect(try await fixture.revocationRows().count == 1)
             try await fixture.sandbox.clearFaults()
             try await fixture.advance(by: 10)
             try await fixture.revokeDue()
@@ -108,7 +108,7 @@ import Testing
             let again = try await Self.revoke(identity, in: fixture)
             #expect(again.status == .pending)
             try await fixture.revokeDue()
-            #expect(try await fixture.promises().map(\.status) == ["failed", "done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["failed", "done"])
             #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
             #expect(try await fixture.authorization(identity) == "revoked")
         }
@@ -121,9 +121,9 @@ import Testing
             try await fixture.sandbox.fail(LifeCycleFixture.revokePath(.apple), .status(503))
             try await fixture.deleteAccount(account)
             try await fixture.revokeDue()
-            let before = try #require(try await fixture.promises().first)
+            let before = try #require(try await fixture.revocationRows().first)
             for _ in 0..<3 { _ = try await fixture.signIn(try await fixture.consent(.apple)) }
-            let after = try #require(try await fixture.promises().first)
+            let after = try #require(try await fixture.revocationRows().first)
             #expect(after.attempts == before.attempts + 3)
             #expect(after.nextAttemptAt == before.nextAttemptAt)
             #expect(after.status == "pending")

@@ -17,7 +17,7 @@ import Testing
             let kept = try await fixture.refreshTokens()
             let bare = try await fixture.consent(provider, exchange: .init(omitsRefreshToken: true))
             #expect(try await fixture.session(bare).identity?.authorization == .active)
-            #expect(try await fixture.sendings(of: bare).map(\.status) == [200])
+            #expect(try await fixture.tokenRequests(of: bare).map(\.status) == [200])
             #expect(try await fixture.refreshTokens() == kept)
         }
     }
@@ -54,7 +54,7 @@ import Testing
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 2)
             try await fixture.deleteAccount(session)
             try await fixture.revokeDue()
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
             for client in clients {
                 let grants = try await fixture.grants(.apple, clientID: client)
                 #expect(grants.map(\.endedBy) == [.revoke])
@@ -70,7 +70,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let consent = try await fixture.consent(provider)
             func expectNothing(_ token: String) async throws {
-                // Also not the part of it by which events may name it.
+                // Nor the part of it by which events may name it.
                 for secret in [token, String(token.prefix(16)), consent.code, consent.token] {
                     #expect(try await fixture.tables(holding: secret) == [])
                 }
@@ -121,9 +121,9 @@ import Testing
                     store: RevocationStore(database: fixture.database, keyRing: keyRing),
                     endpoints: fixture.endpoints, clock: fixture.clock, logger: LifeCycleFixture.quiet)
                 #expect(try await revocations.attemptDue(at: .apple) == 1)
-                let promise = try await fixture.promises()[0]
-                #expect(promise.status == status)
-                #expect(promise.lastError == (status == "done" ? nil : "key_missing"))
+                let row = try await fixture.revocationRows()[0]
+                #expect(row.status == status)
+                #expect(row.lastError == (status == "done" ? nil : "key_missing"))
                 try await fixture.advance(by: 2)
             }
             #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
@@ -142,7 +142,7 @@ import Testing
                 WHERE other.grant_id <> g.grant_id
                 """)
             await #expect(throws: SealError.notAuthentic) { try await fixture.refreshTokens() }
-            // Nobody is asked about the other one's token, and nothing is ended by it.
+            // Apple is not asked about the other one's token, and nothing is ended by it.
             try await fixture.advance(by: 2 * GrantCheckWorker.interval)
             #expect(try await fixture.checks.checkDue() == 2)
             for person in ["kim", "ada"] { #expect(try await fixture.grants(.apple, person).map(\.checks) == [0]) }

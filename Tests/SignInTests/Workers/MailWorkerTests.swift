@@ -6,17 +6,17 @@ import Storage
 import TestSupport
 import Testing
 
-/// What is sent to whom, what is not, and what becomes of the promise.
+/// The mail worker: which mail is sent to whom, which is not, and what becomes of its row in the outbox.
 @Suite(.timeLimit(.minutes(5))) struct MailWorkerTests {
-    // MARK: Who is told
+    // MARK: Recipients
 
-    @Test func `a code is mailed where somebody is to use it, and its promise is gone in any case`() async throws {
+    @Test func `a code is mailed where a person is to use it, and its row is deleted in any case`() async throws {
         try await MailFixture.run { fixture in
             var expected: Set<String> = []
             for purpose in EmailCodePurpose.allCases {
                 let name = purpose.rawValue.lowercased()
                 let others: Bool = purpose != .verifyEmail
-                for (state, isTold) in [
+                for (state, isMailed) in [
                     ("nobody", false), ("proven", others), ("unproven", true), ("pending", !others),
                 ] {
                     let address = "\(name)-\(state)@example.com"
@@ -27,7 +27,7 @@ import Testing
                     default: break
                     }
                     try await fixture.issue(purpose, to: address)
-                    if isTold { expected.insert(address) }
+                    if isMailed { expected.insert(address) }
                 }
             }
             #expect(try await fixture.work() == 16)
@@ -37,9 +37,9 @@ import Testing
         }
     }
 
-    @Test func `a notice goes to its address, whoever has it`() async throws {
+    @Test func `a notice goes to its address, whichever account has it`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("email_changed", to: "former@example.com")
+            try await fixture.enqueue("email_changed", to: "former@example.com")
             try await fixture.work()
             #expect(try await fixture.arrived().map(\.recipients) == [["former@example.com"]])
             #expect(try await fixture.rows().isEmpty)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a late mail tells how long its code is still good`() async throws {
+    @Test func `a late mail states how long its code is still good`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.addAccount("kim@example.com")
             try await fixture.issue(.resetPassword, to: "kim@example.com")
@@ -111,8 +111,8 @@ import Testing
         try await MailFixture.run { fixture in
             try await fixture.addAccount("kim@example.com")
             try await fixture.issue(.signIn, to: "kim@example.com")
-            let deaf = DeafTransport(transport: try MailFixture.transport(to: fixture.peer))
-            #expect(try await fixture.mailing(transport: deaf).sendNext())
+            let lossy = LostReplyTransport(transport: try MailFixture.transport(to: fixture.peer))
+            #expect(try await fixture.makeWorker(transport: lossy).sendNext())
             #expect(try await fixture.rows().first?.error == "closed")
             try await fixture.waitUntilDue()
             #expect(try await fixture.work() == 1)
@@ -146,7 +146,7 @@ import Testing
         local: String, error: String
     ) async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "\(local)@example.com")
+            try await fixture.enqueue("password_changed", to: "\(local)@example.com")
             #expect(try await fixture.work() == 1)
             let row = try #require(try await fixture.rows().first)
             #expect(row.status == "failed")
@@ -163,10 +163,10 @@ import Testing
         try await MailFixture.run { fixture in
             try await fixture.addAccount("kim@example.com")
             try await fixture.issue(.signIn, to: "kim@example.com")
-            let mailing = try fixture.mailing(transport: BrokenTransport(error: MailTransportError(.connect)))
+            let worker = try fixture.makeWorker(transport: BrokenTransport(error: MailTransportError(.connect)))
             let end = fixture.clock.now().advanced(bySeconds: EmailCode.lifetime)
             var pauses: [Double] = []
-            while try await mailing.sendNext(), let row = try await fixture.rows().first, row.status == "pending" {
+            while try await worker.sendNext(), let row = try await fixture.rows().first, row.status == "pending" {
                 #expect(row.error == "connect")
                 pauses.append(
                     Double(row.nextAttemptAt.microseconds - fixture.clock.now().microseconds) / 1_000_000)
@@ -186,11 +186,11 @@ import Testing
         }
     }
 
-    @Test func `credentials that are refused cost no mail, and are told to the operator`() async throws {
+    @Test func `credentials that are refused cost no mail, and are logged for the operator`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             let refused = MailTransportError(.notAuthenticated, reply: 535)
-            _ = try await fixture.mailing(transport: BrokenTransport(error: refused)).sendNext()
+            _ = try await fixture.makeWorker(transport: BrokenTransport(error: refused)).sendNext()
             #expect(try await fixture.rows().map(\.status) == ["pending"])
             #expect(fixture.log.lines.contains { $0.hasPrefix("error the mail server refuses this service's user") })
             try await fixture.waitUntilDue()
@@ -204,7 +204,7 @@ import Testing
             try await fixture.addAccount("kim@example.com")
             try await fixture.issue(.signIn, to: "kim@example.com")
             let other = EmailCodes(keyRing: try SignInFixture.makeKeyRing(id: "k2", octet: 8))
-            #expect(try await fixture.mailing(codes: other).sendNext())
+            #expect(try await fixture.makeWorker(codes: other).sendNext())
             #expect(try await fixture.rows().map(\.error) == ["key_missing"])
             try await fixture.waitUntilDue()
             try await fixture.work()
@@ -214,7 +214,7 @@ import Testing
 
     @Test func `a mail of a newer version waits for one that knows it, and not for ever`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("birthday", to: "kim@example.com")
+            try await fixture.enqueue("birthday", to: "kim@example.com")
             #expect(try await fixture.work() == 1)
             #expect(try await fixture.rows().map(\.error) == ["no_template"])
             fixture.clock.advance(by: Mail.noticeLifetime)
@@ -229,7 +229,7 @@ import Testing
 
     @Test func `a language that is no longer there is replaced by the usual one`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com", in: "tlh")
+            try await fixture.enqueue("password_changed", to: "kim@example.com", in: "tlh")
             try await fixture.work()
             let message = try #require(try await fixture.arrived().first)
             #expect(message.header("Content-Language") == "en")
@@ -240,7 +240,7 @@ import Testing
 
     @Test func `many workers send each mail once`() async throws {
         try await MailFixture.run { fixture in
-            for number in 0..<30 { try await fixture.promise("password_changed", to: "kim-\(number)@example.com") }
+            for number in 0..<30 { try await fixture.enqueue("password_changed", to: "kim-\(number)@example.com") }
             let counts = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 {
                     group.addTask { try await fixture.work() }
@@ -257,13 +257,13 @@ import Testing
 
     @Test func `what a dead process had claimed is free again after half a minute`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             let now = fixture.clock.now()
             #expect(MailWorker.lease == 30)
             let claimed = try await fixture.stores.mails.claim(
                 at: now, claimedUntil: now.advanced(bySeconds: MailWorker.lease))
             #expect(claimed.work.map(\.attempt) == [1])
-            // Here it died.
+            // The process dies here.
             fixture.clock.advance(by: 29)
             #expect(try await fixture.work() == 0)
             fixture.clock.advance(by: 1)
@@ -274,9 +274,9 @@ import Testing
 
     @Test func `while a mail is on its way nobody else takes it`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
-            let probe = ProbingTransport { try await fixture.mailing.sendNext() }
-            #expect(try await fixture.mailing(transport: probe).sendNext())
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
+            let probe = ProbingTransport { try await fixture.worker.sendNext() }
+            #expect(try await fixture.makeWorker(transport: probe).sendNext())
             #expect(await probe.answers() == [false])
             #expect(try await fixture.rows().isEmpty)
         }
@@ -284,7 +284,7 @@ import Testing
 
     @Test func `who has lost a claim writes nothing about it`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             let store = fixture.stores.mails
             func claim() async throws -> ClaimedMail {
                 let now = fixture.clock.now()
@@ -311,7 +311,7 @@ import Testing
     @Test func `mails and revocations are counted and swept apart`() async throws {
         try await MailFixture.run { fixture in
             let start = fixture.clock.now()
-            for _ in 0..<2 { try await fixture.promise("password_changed", to: "rcpt-550@example.com") }
+            for _ in 0..<2 { try await fixture.enqueue("password_changed", to: "rcpt-550@example.com") }
             _ = try await fixture.database.execute(
                 """
                 INSERT INTO outbox (message_id, kind, provider, realm, subject, next_attempt_at, created_at)
@@ -328,20 +328,20 @@ import Testing
             for revocation in revocations.work {
                 try await fixture.stores.revocations.release(revocation, error: "http_503")
             }
-            _ = try await fixture.mailing.sendNext()
+            _ = try await fixture.worker.sendNext()
             #expect(try await fixture.stores.mails.backlog().pending == 1)
             #expect(try await fixture.work() == 1)
             #expect(try await fixture.stores.revocations.backlog().pending == 1)
-            try await fixture.promise("password_changed", to: "rcpt-550@example.com")
+            try await fixture.enqueue("password_changed", to: "rcpt-550@example.com")
 
-            // Two have failed, one is for nobody to send.
-            let sweeping = RetentionSweeper(
+            // Two have failed; the third was never sent.
+            let sweeper = RetentionSweeper(
                 stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
             fixture.clock.advance(by: Mail.noticeLifetime + 30 * 86_400)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.rows().count == 4)
             fixture.clock.advance(by: 1)
-            _ = try await sweeping.sweep()
+            _ = try await sweeper.sweep()
             #expect(try await fixture.rows().map(\.error) == ["http_503"])
         }
     }
@@ -380,7 +380,7 @@ import Testing
     }
 }
 
-/// A way out on which something else is tried.
+/// A transport that runs a probe in place of sending.
 private actor ProbingTransport: MailTransport {
     private let probe: @Sendable () async throws -> Bool
     private var found: [Bool] = []

@@ -6,8 +6,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// A revocation ends whatever a person has authorized by the time the provider carries it out. So who comes back before
-/// it was carried out must not lose what they authorize anew.
+/// The order of revocations and new codes. A revocation ends whatever a person has authorized by the time the provider
+/// carries it out, so a person who comes back before that must not lose what they authorize again.
 @Suite struct RevocationOrderTests {
     /// An account that was deleted while the provider took no revocations.
     private static func deletedDuringOutage(_ provider: Provider, in fixture: LifeCycleFixture) async throws {
@@ -15,10 +15,10 @@ import Testing
         try await fixture.sandbox.fail(LifeCycleFixture.revokePath(provider), .status(503))
         try await fixture.deleteAccount(account)
         try await fixture.revokeDue()
-        #expect(try await fixture.promises().map(\.lastError) == ["http_503"])
+        #expect(try await fixture.revocationRows().map(\.lastError) == ["http_503"])
     }
 
-    /// What was asked of the provider from here on, in order.
+    /// The paths of the requests to the provider after the one with the id `after`, in order.
     private static func requests(after: Int64, in fixture: LifeCycleFixture) async throws -> [String] {
         try await fixture.sandbox.history(method: "POST", after: after).map(\.path)
     }
@@ -38,7 +38,7 @@ import Testing
             #expect(
                 try await Self.requests(after: mark, in: fixture)
                     == [LifeCycleFixture.revokePath(provider), LifeCycleFixture.tokenPath(provider)])
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
             #expect(try await fixture.grants(provider).first?.endedBy == .revoke)
             // These providers end open codes too: the person is signed in, and the next code brings the grant.
             #expect(back.identity?.authorization == Identity.Authorization.none)
@@ -59,7 +59,7 @@ import Testing
             try await Self.deletedDuringOutage(provider, in: fixture)
             let back = try await fixture.account(provider)
             #expect(back.identity?.authorization == .active)
-            #expect(try await fixture.promises().map(\.status) == ["pending"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["pending"])
             // It lives for now, and that says nothing about afterwards.
             #expect(try await fixture.checks.checkDue() == 1)
             #expect(try await fixture.checks.checkDue() == 0)
@@ -67,7 +67,7 @@ import Testing
             try await fixture.sandbox.clearFaults()
             try await fixture.advance(by: 10)
             try await fixture.revokeDue()
-            #expect(try await fixture.promises().map(\.status) == ["done"])
+            #expect(try await fixture.revocationRows().map(\.status) == ["done"])
             #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke, .revoke])
 
             #expect(try await fixture.checks.checkDue() == 1)
@@ -139,19 +139,19 @@ import Testing
     @Test func `what sign-ins set off does not use up what the schedule allows`() async throws {
         try await LifeCycleFixture.run { fixture in
             try await Self.deletedDuringOutage(.apple, in: fixture)
-            let before = try await fixture.promises()[0]
+            let before = try await fixture.revocationRows()[0]
             for number in 1...3 {
                 _ = try await fixture.ticket(try await fixture.consent(.apple))
-                let promise = try await fixture.promises()[0]
-                #expect(promise.attempts == before.attempts + Int32(number))
-                #expect(promise.nextAttemptAt == before.nextAttemptAt)
-                #expect(promise.status == "pending")
+                let row = try await fixture.revocationRows()[0]
+                #expect(row.attempts == before.attempts + Int32(number))
+                #expect(row.nextAttemptAt == before.nextAttemptAt)
+                #expect(row.status == "pending")
             }
             // The next one that fails by the schedule is the second: two seconds.
             try await fixture.move(to: before.nextAttemptAt)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
             let pause =
-                try await fixture.promises()[0].nextAttemptAt.microseconds - fixture.clock.now().microseconds
+                try await fixture.revocationRows()[0].nextAttemptAt.microseconds - fixture.clock.now().microseconds
             #expect((1_600_000...2_400_000).contains(pause))
         }
     }
@@ -161,12 +161,12 @@ import Testing
             try await Self.deletedDuringOutage(.apple, in: fixture)
             try await fixture.sandbox.clearFaults()
             _ = try await fixture.ticket(try await fixture.consent(.apple), .token)
-            #expect(try await fixture.promises().map(\.attempts) == [1])
+            #expect(try await fixture.revocationRows().map(\.attempts) == [1])
         }
     }
 
     @Test func `a revocation that hangs does not keep who comes back waiting`() async throws {
-        try await LifeCycleFixture.run(isPatient: false) { fixture in
+        try await LifeCycleFixture.run(hasLongTimeouts: false) { fixture in
             try await Self.deletedDuringOutage(.apple, in: fixture)
             try await fixture.sandbox.clearFaults()
             try await fixture.sandbox.fail("/apple/auth/revoke", .hang)
@@ -175,7 +175,7 @@ import Testing
             let started = clock.now
             _ = try await fixture.ticket(consent)
             #expect(clock.now - started < .seconds(9))
-            #expect(try await fixture.sendings(of: consent).map(\.status) == [200])
+            #expect(try await fixture.tokenRequests(of: consent).map(\.status) == [200])
         }
     }
 }

@@ -6,7 +6,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// Rows with a value that this release doesn't know, as a later release or a hand may write them.
+/// Rows with a value that this release doesn't know, as a later release or an operator may write them.
 @Suite struct UnreadableRowTests {
     private static func decodingError(
         _ read: () async throws -> Void, _ location: SourceLocation = #_sourceLocation
@@ -124,6 +124,8 @@ import Testing
             #expect(
                 try await fixture.texts("SELECT concat_ws(' ', status, last_error) FROM outbox ORDER BY message_id")
                     == ["failed unreadable", "done"])
+            #expect(
+                try await fixture.count("audit_events WHERE type = 'revocation_failed' AND reason = 'unreadable'") == 1)
             #expect(try await revocations.attemptDue(at: .apple) == 0)
         }
     }
@@ -131,11 +133,11 @@ import Testing
     @Test(arguments: ["provider", "recipient"])
     func `a mail that can't be read is given up, and the next one is sent`(column: String) async throws {
         try await MailFixture.run { fixture in
-            try await fixture.promise("password_changed", to: "kim@example.com")
+            try await fixture.enqueue("password_changed", to: "kim@example.com")
             let set: SQL = column == "provider" ? "provider = 'github'" : "recipient = 'kim'"
             try await fixture.database.execute("UPDATE outbox SET \(set)")
             fixture.clock.advance(by: 1)
-            try await fixture.promise("password_changed", to: "ada@example.com")
+            try await fixture.enqueue("password_changed", to: "ada@example.com")
             #expect(try await fixture.work() == 2)
             #expect(try await fixture.arrived().flatMap(\.recipients) == ["ada@example.com"])
             #expect(try await fixture.rows().map(\.status) == ["failed"])

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Verdicts on standard output, in the order of their tokens.
-struct VerdictOutput {
+/// The writer of reports to standard output, in the order of their tokens.
+struct ReportOutput {
     let verification: TokenVerification
     private(set) var sawRejection = false
 
@@ -9,9 +9,9 @@ struct VerdictOutput {
         self.verification = verification
     }
 
-    /// Shares a batch among the processors and writes its verdicts at once, so that whoever feeds tokens singly gets
-    /// answers singly, and whoever feeds many at once waits for no switch between two of them.
-    mutating func write(verdictsOn tokens: [[UInt8]]) async throws {
+    /// Verifies a batch on all processors and writes its reports at once: a caller that sends one token at a time gets
+    /// each report at once, and in a large batch no token costs a switch between tasks.
+    mutating func write(reportsOn tokens: [[UInt8]]) async throws {
         guard !tokens.isEmpty else { return }
         let share = (tokens.count + Self.width - 1) / Self.width
         let verification = verification
@@ -21,9 +21,9 @@ struct VerdictOutput {
                     var isValid = true
                     var lines: [UInt8] = []
                     for token in tokens[start..<min(start + share, tokens.count)] {
-                        let verdict = await verification.verdict(on: token)
-                        isValid = isValid && verdict.isValid
-                        lines += verdict.line
+                        let report = await verification.report(on: token)
+                        isValid = isValid && report.isValid
+                        lines += report.line
                     }
                     return (start, isValid, lines)
                 }

@@ -5,7 +5,7 @@ import Primitives
 import TestSupport
 import Testing
 
-/// A token that is taken apart without being checked, to look at what the sandbox wrote.
+/// The decoded parts of a token, unverified, to inspect what the sandbox wrote.
 struct TokenParts {
     let header: JSONValue
     let claims: JSONValue
@@ -31,7 +31,7 @@ extension Sandbox {
         try KeySet(parsing: try await get(provider == .apple ? "/apple/auth/keys" : "/google/oauth2/v3/certs").body)
     }
 
-    /// A control request in whatever shape, and its answer: status, error word and message.
+    /// The answer to a control request with any body: status, error code and message.
     func refusal(_ path: String, _ body: String) async throws -> (status: Int, error: String?, message: String?) {
         let response = try await fetcher.fetch(
             FetchRequest(.post, url: "\(url)/control/\(path)", body: Array(body.utf8)).uncontended)
@@ -40,7 +40,7 @@ extension Sandbox {
     }
 }
 
-/// How the check of a token against a published key set comes out: nil when it holds.
+/// The rejection of a token by a published key set; nil when the token verifies.
 func rejection(of token: String, by keys: KeySet) -> TokenRejection? {
     do throws(TokenRejection) {
         _ = try UnverifiedToken(Array(token.utf8)).verified(by: keys)

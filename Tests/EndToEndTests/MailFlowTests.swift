@@ -3,11 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-/// What a person does with codes, from the request through a mail server and back.
-@Suite(.sequentially, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailWalkTests {
+/// A person's use of codes, from the request through a mail server and back.
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5))) struct MailFlowTests
+{
     private static let password = "correct horse battery"
 
-    @Test func `somebody registers, proves the address, signs in, binds, resets and moves to another address`()
+    @Test
+    func `a person registers, verifies the address, signs in, binds, resets the password and changes the address`()
         async throws
     {
         let world = try World.shared
@@ -20,7 +22,7 @@ import Testing
         let id = try registered.text("account.accountId")
         let first = try registered.text("session.accessToken")
 
-        // The address.
+        // Verification of the address.
         let verify = try await world.mailedCode("verifyEmail", to: old)
         let verified = try await service.post("/v1/account/verify-email", ["code": .string(verify)], bearer: first)
         #expect(verified.status == 204)
@@ -66,7 +68,7 @@ import Testing
             "/v1/sign-in/password", ["email": .string(old), "password": "another horse battery"])
         let bearer = try again.text("session.accessToken")
 
-        // Another address, told to both.
+        // Another address; both are notified.
         let before = try world.mailbox(old).count
         let requested = try await service.send("PUT", "/v1/account/email", ["email": .string(new)], bearer: bearer)
         #expect(requested.status == 202)
@@ -82,7 +84,7 @@ import Testing
         #expect(try await world.service.signInWithGoogle(try await world.googleToken("walker")).status == 200)
     }
 
-    @Test func `an identity is replaced over HTTP, and every address is told once`() async throws {
+    @Test func `an identity is replaced over HTTP, and every address is notified once`() async throws {
         let world = try World.shared
         let service = world.service
         try await world.newPerson("replacer", email: "replacer-old@example.com")

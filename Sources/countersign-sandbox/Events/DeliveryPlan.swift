@@ -1,9 +1,9 @@
 import Hummingbird
 import JSON
 
-/// Where an event's token goes, when, and how often.
-struct EventShipment: Sendable {
-    /// nil sends it nowhere: whoever asked for the token posts it.
+/// The delivery of an event's token: to which address, after which delay, how often.
+struct DeliveryPlan: Sendable {
+    /// The receiver; nil sends the token nowhere, and the caller posts it.
     let target: LoopbackTarget?
     let count: Int64
     let delay: Duration
@@ -24,14 +24,14 @@ struct EventShipment: Sendable {
         delay = .seconds(try members.integer("delaySeconds", in: 0...60) ?? 0)
     }
 
-    /// Once: the next token may come before this one.
+    /// One delivery without a delay.
     init(to target: LoopbackTarget) {
         self.target = target
         count = 1
         delay = .zero
     }
 
-    /// What came of each delivery, one after the other.
+    /// Delivers one after the other and returns the results in order.
     func deliver(_ body: [UInt8], type: String) async throws -> [EventDelivery] {
         guard let target else { return [] }
         if delay > .zero { try await Task.sleep(for: delay) }
@@ -47,7 +47,7 @@ struct EventShipment: Sendable {
     }
 }
 
-/// What came of one delivery.
+/// The result of one delivery.
 enum EventDelivery: Sendable {
     case answered(LoopbackTarget.Answer)
     case failed(LoopbackTarget.Failure)
@@ -65,7 +65,7 @@ enum EventDelivery: Sendable {
     }
 }
 
-/// An event that was sent, as the controls tell of it.
+/// An event that was sent: the answer to the control request.
 struct SentEvent: Sendable {
     let token: String
     let tokenID: String?

@@ -1,35 +1,35 @@
 import Testing
 
-/// A suite that waits for its turn: three at a time, for each has processes of its own, and more of them would only make
-/// each other's answers late.
-struct Sequentially: SuiteTrait, TestScoping {
-    private static let places = Places(3)
+/// A trait that runs three of its suites at a time: each starts processes of its own, and more at once would only delay
+/// each other's answers.
+struct LimitedConcurrency: SuiteTrait, TestScoping {
+    private static let semaphore = Semaphore(3)
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
-        await Self.places.take()
+        await Self.semaphore.wait()
         do {
             try await function()
-            await Self.places.give()
+            await Self.semaphore.signal()
         } catch {
-            await Self.places.give()
+            await Self.semaphore.signal()
             throw error
         }
     }
 }
 
-extension Trait where Self == Sequentially {
-    static var sequentially: Sequentially { Sequentially() }
+extension Trait where Self == LimitedConcurrency {
+    static var limitedConcurrency: LimitedConcurrency { LimitedConcurrency() }
 }
 
-private actor Places {
+private actor Semaphore {
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     init(_ count: Int) { free = count }
 
-    func take() async {
+    func wait() async {
         if free > 0 {
             free -= 1
         } else {
@@ -37,8 +37,8 @@ private actor Places {
         }
     }
 
-    /// To whoever waits longest.
-    func give() {
+    /// Resumes the longest waiting caller, if any.
+    func signal() {
         if waiting.isEmpty {
             free += 1
         } else {

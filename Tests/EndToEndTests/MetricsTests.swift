@@ -2,25 +2,25 @@ import JOSE
 import TestSupport
 import Testing
 
-/// What monitoring is told of the people who sign in, and of what the service is busy with.
-@Suite(.sequentially, .timeLimit(.minutes(3))) struct FiguresTests {
-    /// The samples of the page: name and labels, value.
-    private func figures(_ world: World) async throws -> [String: Double] {
+/// The metrics of sign-ins, links and refreshes, and the gauges of the service's state.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(3))) struct MetricsTests {
+    /// The samples of the metrics page: name with labels, and value.
+    private func scrape(_ world: World) async throws -> [String: Double] {
         let page = try await world.service.privateGet("/metrics").text
-        var figures: [String: Double] = [:]
+        var samples: [String: Double] = [:]
         for line in page.split(separator: "\n") where !line.hasPrefix("#") {
             let end = try #require(line.lastIndex(of: " "))
             #expect(
-                figures.updateValue(try #require(Double(line[line.index(after: end)...])), forKey: String(line[..<end]))
+                samples.updateValue(try #require(Double(line[line.index(after: end)...])), forKey: String(line[..<end]))
                     == nil)
         }
-        return figures
+        return samples
     }
 
-    @Test func `every sign-in, link and refresh is counted by what it came to`() async throws {
+    @Test func `every sign-in, link and refresh is counted by its outcome`() async throws {
         try await World.run { world in
             let service = world.service
-            let before = try await figures(world)
+            let before = try await scrape(world)
             let created = try await world.newAccount("kim")
             #expect(try await service.signInWithApple(try await world.appleToken("kim")).status == 200)
             let forged = try await world.appleToken("kim", .init(signature: .forged))
@@ -37,7 +37,7 @@ import Testing
             #expect(third.status == 200)
             #expect(try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)]).status == 401)
 
-            let after = try await figures(world)
+            let after = try await scrape(world)
             let expected = [
                 #"countersign_sign_ins_total{outcome="link_required",provider="apple",reason="-"}"#,
                 #"countersign_sign_ins_total{outcome="signed_in",provider="apple",reason="-"}"#,
@@ -59,51 +59,51 @@ import Testing
         }
     }
 
-    @Test func `what the service has at hand is told as it is when it is asked`() async throws {
+    @Test func `gauges have the values of the moment of the scrape`() async throws {
         try await World.run { world in
             try await world.newGrantedAccount("lee", .apple)
-            // Nobody has waited for Google's keys.
+            // Google's keys are fetched without a request that waits for them.
             let google = #"countersign_key_set_keys{provider="google"}"#
-            try await eventually("Google's keys") { try await figures(world)[google] ?? 0 >= 1 }
-            let told = try await figures(world)
+            try await eventually("Google's keys") { try await scrape(world)[google] ?? 0 >= 1 }
+            let samples = try await scrape(world)
             for provider in ["apple", "google"] {
-                try #expect(#require(told["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
+                try #expect(#require(samples["countersign_key_set_keys{provider=\"\(provider)\"}"]) >= 1)
                 try #expect(
-                    (0..<120).contains(#require(told["countersign_key_set_age_seconds{provider=\"\(provider)\"}"])))
+                    (0..<120).contains(#require(samples["countersign_key_set_age_seconds{provider=\"\(provider)\"}"])))
             }
-            #expect(told[#"countersign_key_set_fetches_total{outcome="fetched",provider="apple"}"#] == 1)
-            #expect(told["countersign_postgres_up"] == 1)
-            #expect(told["countersign_postgres_pool_size"] == 4)
-            let idle = try #require(told[#"countersign_postgres_connections{state="idle"}"#])
-            let busy = try #require(told[#"countersign_postgres_connections{state="busy"}"#])
+            #expect(samples[#"countersign_key_set_fetches_total{outcome="fetched",provider="apple"}"#] == 1)
+            #expect(samples["countersign_postgres_up"] == 1)
+            #expect(samples["countersign_postgres_pool_size"] == 4)
+            let idle = try #require(samples[#"countersign_postgres_connections{state="idle"}"#])
+            let busy = try #require(samples[#"countersign_postgres_connections{state="busy"}"#])
             #expect((1...4).contains(idle + busy))
-            #expect(try #require(told["countersign_postgres_wait_seconds_count"]) > 3)
-            #expect(told[#"countersign_code_exchange_seconds_count{provider="apple"}"#] == 1)
-            // Apple's secret was made for that.
-            let age = try #require(told[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
+            #expect(try #require(samples["countersign_postgres_wait_seconds_count"]) > 3)
+            #expect(samples[#"countersign_code_exchange_seconds_count{provider="apple"}"#] == 1)
+            // The exchange made Apple's client secret.
+            let age = try #require(samples[#"countersign_apple_client_secret_age_seconds{team="main"}"#])
             #expect((0..<1800).contains(age))
-            #expect(try #require(told[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
-            // It was made when the service started.
-            #expect((0..<300).contains(try #require(told["countersign_signing_key_age_seconds"])))
-            // The one that asks is one of them.
-            #expect(told[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
-            #expect(told[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
-            #expect(try #require(told[#"countersign_http_connections{listener="private"}"#]) >= 1)
-            #expect(told["countersign_metrics_refused_total"] == 0)
+            #expect(try #require(samples[#"countersign_apple_key_file_age_seconds{team="main"}"#]) >= 0)
+            // The signing key was made when the service started.
+            #expect((0..<300).contains(try #require(samples["countersign_signing_key_age_seconds"])))
+            // The scrape itself is one of them.
+            #expect(samples[#"countersign_http_requests_in_flight{listener="private"}"#] == 1)
+            #expect(samples[#"countersign_http_requests_in_flight{listener="public"}"#] == 0)
+            #expect(try #require(samples[#"countersign_http_connections{listener="private"}"#]) >= 1)
+            #expect(samples["countersign_metrics_refused_total"] == 0)
         }
     }
 
-    @Test func `keys that can't be fetched are seen`() async throws {
+    @Test func `keys that can't be fetched show in the metrics`() async throws {
         try await World.run(["apple.keysUrl": "http://127.0.0.1:1/"]) { world in
             let failed = #"countersign_key_set_fetches_total{outcome="failed",provider="apple"}"#
-            try await eventually("a failed fetch") { try await figures(world)[failed] ?? 0 >= 1 }
+            try await eventually("a failed fetch") { try await scrape(world)[failed] ?? 0 >= 1 }
             let refused = try await world.service.signInWithApple(try await world.unknownToken())
             #expect(refused.status == 503)
-            let told = try await figures(world)
-            #expect(told[#"countersign_key_set_keys{provider="apple"}"#] == 0)
+            let samples = try await scrape(world)
+            #expect(samples[#"countersign_key_set_keys{provider="apple"}"#] == 0)
             let unavailable =
                 #"countersign_sign_ins_total{outcome="unavailable",provider="apple",reason="keys_unavailable"}"#
-            #expect(told[unavailable] == 1)
+            #expect(samples[unavailable] == 1)
         }
     }
 }

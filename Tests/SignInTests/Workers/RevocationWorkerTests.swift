@@ -6,8 +6,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// The outbox at work: when it tries again, when it gives up, and how several processes share it.
-@Suite struct RevocationWorkTests {
+/// The revocation worker: when it tries again, when it gives up, and how several processes share the outbox.
+@Suite struct RevocationWorkerTests {
     /// A deletion's revocation while the provider takes none.
     private static func outage(in fixture: LifeCycleFixture) async throws {
         let account = try await fixture.account(.apple)
@@ -15,14 +15,14 @@ import Testing
         try await fixture.deleteAccount(account)
     }
 
-    private static func promise(in fixture: LifeCycleFixture) async throws -> LifeCycleFixture.Promise {
-        let promises = try await fixture.promises()
-        try #require(promises.count == 1)
-        return promises[0]
+    private static func revocationRow(in fixture: LifeCycleFixture) async throws -> LifeCycleFixture.RevocationRow {
+        let rows = try await fixture.revocationRows()
+        try #require(rows.count == 1)
+        return rows[0]
     }
 
     private static func waitUntilDue(in fixture: LifeCycleFixture) async throws {
-        try await fixture.move(to: try await promise(in: fixture).nextAttemptAt)
+        try await fixture.move(to: try await revocationRow(in: fixture).nextAttemptAt)
     }
 
     // MARK: Trying again
@@ -37,13 +37,13 @@ import Testing
             while fixture.clock.now() < end {
                 let now = fixture.clock.now()
                 #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-                let promise = try await Self.promise(in: fixture)
-                #expect(promise.lastError == "http_503")
-                #expect(Int(promise.attempts) == pauses.count + 1)
-                pauses.append(Double(promise.nextAttemptAt.microseconds - now.microseconds) / 1_000_000)
-                // Not a moment before it is due.
-                fixture.clock.set(to: promise.nextAttemptAt.seconds)
-                if fixture.clock.now() < promise.nextAttemptAt {
+                let row = try await Self.revocationRow(in: fixture)
+                #expect(row.lastError == "http_503")
+                #expect(Int(row.attempts) == pauses.count + 1)
+                pauses.append(Double(row.nextAttemptAt.microseconds - now.microseconds) / 1_000_000)
+                // Not before it is due.
+                fixture.clock.set(to: row.nextAttemptAt.seconds)
+                if fixture.clock.now() < row.nextAttemptAt {
                     #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
                 }
                 try await Self.waitUntilDue(in: fixture)
@@ -56,7 +56,7 @@ import Testing
 
             try await fixture.sandbox.clearFaults()
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            #expect(try await Self.promise(in: fixture).status == "done")
+            #expect(try await Self.revocationRow(in: fixture).status == "done")
             #expect(try await fixture.grants(.apple).map(\.revocations) == [1])
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
         }
@@ -68,18 +68,18 @@ import Testing
             let start = fixture.clock.now()
             let token = try await fixture.refreshTokens()
             for attempt in 1...RetrySchedule.maximumAttempts {
-                #expect(try await Self.promise(in: fixture).status == "pending")
+                #expect(try await Self.revocationRow(in: fixture).status == "pending")
                 #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-                let promise = try await Self.promise(in: fixture)
-                #expect(Int(promise.attempts) == attempt)
+                let row = try await Self.revocationRow(in: fixture)
+                #expect(Int(row.attempts) == attempt)
                 // The pauses between the later attempts are an hour.
-                let pause = promise.nextAttemptAt.seconds - fixture.clock.now().seconds
+                let pause = row.nextAttemptAt.seconds - fixture.clock.now().seconds
                 #expect(pause <= 4320)
                 try await Self.waitUntilDue(in: fixture)
             }
-            let promise = try await Self.promise(in: fixture)
-            #expect(promise.status == "failed")
-            #expect(promise.lastError == "http_503")
+            let row = try await Self.revocationRow(in: fixture)
+            #expect(row.status == "failed")
+            #expect(row.lastError == "http_503")
             #expect(try await fixture.audited(.revocationFailed) == ["service http_503"])
             #expect(fixture.clock.now().seconds - start.seconds > 3 * 86_400)
             #expect(try await fixture.refreshTokens() == token)
@@ -104,14 +104,14 @@ import Testing
             for (fault, code) in faults {
                 try await fixture.sandbox.fail("/apple/auth/revoke", fault)
                 #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-                #expect(try await Self.promise(in: fixture).lastError == code)
+                #expect(try await Self.revocationRow(in: fixture).lastError == code)
                 try await fixture.sandbox.clearFaults()
                 try await Self.waitUntilDue(in: fixture)
             }
             try await fixture.revokeDue()
-            let promise = try await Self.promise(in: fixture)
-            #expect(promise.status == "done")
-            #expect(promise.lastError == nil)
+            let row = try await Self.revocationRow(in: fixture)
+            #expect(row.status == "done")
+            #expect(row.lastError == nil)
         }
     }
 
@@ -122,7 +122,7 @@ import Testing
             try await fixture.withdraw(provider)
             try await fixture.deleteAccount(account)
             try await fixture.revokeDue()
-            #expect(try await Self.promise(in: fixture).status == "done")
+            #expect(try await Self.revocationRow(in: fixture).status == "done")
             let answers = try await fixture.sandbox.history(path: LifeCycleFixture.revokePath(provider)).map(\.status)
             #expect(answers == (provider == .apple ? [200] : [400]))
         }
@@ -136,11 +136,11 @@ import Testing
             try await fixture.deleteAccount(try await fixture.session(web))
             try await fixture.sandbox.fail("/apple/auth/revoke", .status(500), times: 1)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            #expect(try await Self.promise(in: fixture).status == "pending")
+            #expect(try await Self.revocationRow(in: fixture).status == "pending")
             #expect(try await fixture.count("provider_grants") == 1)
             try await Self.waitUntilDue(in: fixture)
             try await fixture.revokeDue()
-            #expect(try await Self.promise(in: fixture).status == "done")
+            #expect(try await Self.revocationRow(in: fixture).status == "done")
             #expect(try await fixture.sandbox.history(path: "/apple/auth/revoke").count == 3)
             for client in clients {
                 #expect(try await fixture.grants(.apple, clientID: client).map(\.revocations) == [1])
@@ -172,7 +172,7 @@ import Testing
                 try await fixture.sandbox.addApplePerson(person)
                 try await fixture.deleteAccount(try await fixture.account(.apple, person))
             }
-            // Long enough for the two to be at it together.
+            // Long enough for the two to overlap.
             try await fixture.sandbox.fail("/apple/auth/revoke", .delay(milliseconds: 100))
             let shares = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 1...2 {
@@ -191,8 +191,8 @@ import Testing
             }
             #expect(shares.reduce(0, +) == count)
             #expect(shares.allSatisfy { $0 > 0 })
-            let promises = try await fixture.promises()
-            #expect(promises.allSatisfy { $0.status == "done" && $0.attempts == 1 })
+            let rows = try await fixture.revocationRows()
+            #expect(rows.allSatisfy { $0.status == "done" && $0.attempts == 1 })
             let grants = try await fixture.sandbox.authorizations(.apple).flatMap(\.grants)
             #expect(grants.count == count)
             #expect(grants.allSatisfy { $0.revocations == 1 && $0.endedBy == .revoke })
@@ -206,14 +206,14 @@ import Testing
             let claimed = try await fixture.stores.revocations.claim(
                 at: .apple, now: now, claimedUntil: now.advanced(bySeconds: 30), limit: 8)
             #expect(claimed.work.map(\.attempt) == [1])
-            // Here it died, whether or not it had asked the provider.
+            // The process dies here, whether or not it has asked the provider.
             fixture.clock.advance(by: 29)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 0)
             fixture.clock.advance(by: 1)
             #expect(try await fixture.revocations.attemptDue(at: .apple) == 1)
-            let promise = try await Self.promise(in: fixture)
-            #expect(promise.status == "done")
-            #expect(promise.attempts == 2)
+            let row = try await Self.revocationRow(in: fixture)
+            #expect(row.status == "done")
+            #expect(row.attempts == 2)
         }
     }
 
@@ -241,8 +241,8 @@ import Testing
             #expect(try await fixture.count("audit_events") == records)
 
             try await store.finish(quick, at: now)
-            #expect(try await Self.promise(in: fixture).status == "done")
-            // Nor does anybody after the end.
+            #expect(try await Self.revocationRow(in: fixture).status == "done")
+            // Nor does it write anything after the end.
             let finished = try await fixture.texts(row)
             try await store.postpone(quick, error: "late", until: now)
             try await store.giveUp(quick, error: "late", at: now)
@@ -258,11 +258,11 @@ import Testing
             _ = try await fixture.database.execute(
                 "UPDATE outbox SET status = 'failed', finished_at = \(fixture.clock.now()) WHERE status = 'pending'")
             try await fixture.advance(by: 90 * 86_400)
-            while try await fixture.sweeping.sweep() > 0 {}
-            #expect(try await fixture.promises().map(\.status).sorted() == ["done", "failed"])
+            while try await fixture.sweeper.sweep() > 0 {}
+            #expect(try await fixture.revocationRows().map(\.status).sorted() == ["done", "failed"])
             try await fixture.advance(by: 1)
-            while try await fixture.sweeping.sweep() > 0 {}
-            #expect(try await fixture.promises().map(\.status) == ["failed"])
+            while try await fixture.sweeper.sweep() > 0 {}
+            #expect(try await fixture.revocationRows().map(\.status) == ["failed"])
             #expect(try await fixture.refreshTokens().count == 1)
         }
     }

@@ -1,0 +1,189 @@
+import Curl
+import Foundation
+import HTTPServer
+import JSON
+import Synchronization
+import TestSupport
+import Testing
+
+extension Neighbours {
+    /// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HAProxyTests {
+        private static let configuration = URL(filePath: #filePath).appending(
+            path: "../../../../docs/operations/haproxy.cfg"
+        ).standardized.path
+
+        /// The settings of both processes. The drain takes longer than two health checks of HAProxy, even if both are late.
+        private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
+            try World.settings(scratch, sandbox).merging([
+                "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
+                "server.drainSeconds": "6",
+            ]) { _, own in own }
+        }
+
+        /// - Parameter servers: the address of each process, and its port for health checks.
+        private static func haproxy(
+            _ port: UInt16, before servers: [(address: String, healthPort: String)],
+            _ body: (SideProcess) async throws -> Void
+        ) async throws {
+            var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
+            for (number, server) in zip(1..., servers) {
+                environment["COUNTERSIGN_\(number)"] = server.address
+                environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
+            }
+            let arguments = ["-db", "-f", configuration]
+            try await SideProcess.run(
+                "/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
+        }
+
+        /// A load of about 320 requests a second, from 16 clients over persistent connections.
+        private final class Load: Sendable {
+            private struct Record {
+                var answered = 0
+                var failures: [String] = []
+                var isOver = false
+            }
+
+            private let record = Mutex(Record())
+            private let requests: [FetchRequest]
+
+            init(_ requests: [FetchRequest]) { self.requests = requests }
+
+            func run(_ fetcher: CurlFetcher) async throws {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for client in 0..<16 {
+                        group.addTask { [self] in
+                            var number = client
+                            while !record.withLock(\.isOver) {
+                                await ask(requests[number % requests.count], fetcher)
+                                number += 1
+                                try await Task.sleep(for: .milliseconds(50))
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+
+            private func ask(_ request: FetchRequest, _ fetcher: CurlFetcher) async {
+                var failure: String?
+                do {
+                    let response = try await fetcher.fetch(request)
+                    // A 503 with a request id is the service's own, which sheds load; HAProxy's has none.
+                    let isShed = response.status == 503 && response.headers.first("X-Request-Id") != nil
+                    if response.status != 200 && !isShed {
+                        failure = "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
+                    }
+                } catch {
+                    failure = String(reflecting: error)
+                }
+                record.withLock { record in
+                    record.answered += 1
+                    if let failure { record.failures.append(failure) }
+                }
+            }
+
+            func end() { record.withLock { $0.isOver = true } }
+
+            var answered: Int { record.withLock(\.answered) }
+            var failures: [String] { record.withLock(\.failures) }
+        }
+
+        private func requests(_ port: UInt16, _ world: World) async throws -> [FetchRequest] {
+            let access = try await world.newAccount("kim").text("session.accessToken")
+            let token = try await world.appleToken("kim")
+            let body: TokenMint.Members = ["identityToken": .string(token)]
+            return [
+                FetchRequest(
+                    url: "http://127.0.0.1:\(port)/v1/account",
+                    headers: [(name: "Authorization", value: "Bearer \(access)")]
+                ).uncontended,
+                FetchRequest(
+                    .post, url: "http://127.0.0.1:\(port)/v1/sign-in/apple",
+                    headers: [(name: "Content-Type", value: "application/json")], body: body.bytes
+                ).uncontended,
+            ]
+        }
+
+        @Test func `one process after the other is restarted behind HAProxy, and no request is lost`() async throws {
+            try await ScratchDatabase.withMigrated { scratch in
+                try await Sandbox.run { sandbox in
+                    let free = try FreePort.choose(3)
+                    let (port, healthPorts) = (free[0], free[1...].map(String.init))
+                    let settings = try healthPorts.map {
+                        try Self.settings(scratch, sandbox).merging(["health.port": $0]) { _, own in own }
+                    }
+                    var services = [try await Countersign.start(settings[0]), try await Countersign.start(settings[1])]
+                    let servers = zip(services, healthPorts).map { ("127.0.0.1:\($0.port)", $1) }
+                    try await Self.haproxy(port, before: servers) { haproxy in
+                        let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
+                        let load = Load(try await requests(port, world))
+                        let fetcher = try CurlFetcher()
+                        try await eventually("HAProxy to pass requests on") {
+                            let keys = FetchRequest(url: "http://127.0.0.1:\(port)/.well-known/jwks.json")
+                            return (try? await fetcher.fetch(keys).status) == 200
+                        }
+                        try await withThrowingTaskGroup(of: Void.self) { group in
+                            group.addTask { try await load.run(fetcher) }
+                            do {
+                                try await eventually("answers") { load.answered > 100 }
+                                for index in services.indices {
+                                    let old = services[index]
+                                    let ending = await old.stop()
+                                    #expect(ending.status == 0)
+                                    services[index] = try await Countersign.start(
+                                        settings[index], ports: (old.port, old.privatePort))
+                                    let new = services[index]
+                                    try await eventually("requests for the new process") {
+                                        try await new.metric(
+                                            "countersign_http_requests_total", #"route="/v1/sign-in/apple""#,
+                                            #"status="2xx""#) > 10
+                                    }
+                                }
+                            } catch {
+                                load.end()
+                                throw error
+                            }
+                            load.end()
+                            try await group.waitForAll()
+                        }
+                        await fetcher.shutdown()
+                        #expect(
+                            load.failures == [], "of \(load.answered) requests; HAProxy: \(haproxy.log.suffix(1_000))")
+                        #expect(load.answered > 500)
+                    }
+                    for service in services { await service.stop() }
+                }
+            }
+        }
+
+        @Test func `where the service breaks off, or no process is ready, HAProxy answers as the service would`()
+            async throws
+        {
+            let isReady = Mutex(true)
+            let server = try LoopbackServer { request in
+                guard request.target == "/health/ready" else { return [.close] }
+                return [.respond(isReady.withLock(\.self) ? 200 : 503), .close]
+            }
+            let port = try FreePort.choose(1)[0]
+            let backend = (address: "127.0.0.1:\(server.port)", healthPort: String(server.port))
+            try await Self.haproxy(port, before: [backend, backend]) { _ in
+                let fetcher = try CurlFetcher()
+                for status in [502, 503] {
+                    isReady.withLock { $0 = status == 502 }
+                    var answer: Answer?
+                    try await eventually("a \(status)") {
+                        let request = FetchRequest(url: "http://127.0.0.1:\(port)/v1/account")
+                        answer = (try? await fetcher.fetch(request)).map(Answer.init)
+                        return answer?.status == status
+                    }
+                    #expect(answer?.header("Content-Type") == "application/problem+json")
+                    #expect(answer?.code == "temporarily_unavailable")
+                    #expect(answer?.json?["status"]?.integer == Int64(status))
+                    #expect(answer?.retryAfter == 2)
+                }
+                await fetcher.shutdown()
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import JOSE
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+extension Neighbours {
+    /// The real PgBouncer in transaction mode between the service and the database, set up according to
+    /// docs/operations/pgbouncer.md.
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct PgBouncerTests {
+        /// Writes a configuration with fewer connections to the server than the service has to PgBouncer, so that
+        /// transactions share them.
+        private static func prepare(_ directory: URL, port: UInt16, cluster url: String) throws -> [String] {
+            let users = directory.appending(path: "users.txt")
+            let settings = directory.appending(path: "pgbouncer.ini")
+            let text = """
+                [databases]
+                * = host=\(PrivateCluster.socketDirectory(url))
+                [pgbouncer]
+                listen_addr = 127.0.0.1
+                listen_port = \(port)
+                unix_socket_dir =
+                auth_type = trust
+                auth_file = \(users.path)
+                pool_mode = transaction
+                default_pool_size = 3
+                ignore_startup_parameters = options
+                """
+            for (file, content) in [(users, #""postgres" """#), (settings, text)] {
+                // Readable for the user that it runs as.
+                try Data(content.utf8).write(to: file)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+            }
+            // It refuses to run as root.
+            return (getuid() == 0 ? ["-u", "postgres"] : []) + [settings.path]
+        }
+
+        private func service(_ body: (World) async throws -> Void) async throws {
+            try await Sandbox.run { sandbox in
+                try await World.registerClients(at: sandbox)
+                try await PrivateCluster.run { _, url in
+                    let port = try FreePort.choose(1)[0]
+                    try await SideProcess.run(
+                        "/usr/sbin/pgbouncer", prepare: { try Self.prepare($0, port: port, cluster: url) }
+                    ) { pooler in
+                        let pooled = "postgresql://postgres@127.0.0.1:\(port)/postgres"
+                        let settings = try World.settings(ScratchDatabase(url: pooled), sandbox).merging([
+                            "postgres.migrationUrl": url, "postgres.preparedStatements": "false",
+                            "postgres.poolSize": "8",
+                        ]) { _, own in own }
+                        try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                            try await body(
+                                World(service: service, sandbox: sandbox, scratch: ScratchDatabase(url: url)))
+                            #expect(!service.log.contains("request failed unexpectedly"))
+                        }
+                        #expect(pooler.isRunning)
+                    }
+                }
+            }
+        }
+
+        @Test func `behind PgBouncer people sign in, bind, refresh, unlink and sign out, and workers do their work`()
+            async throws
+        {
+            try await service { world in
+                let service = world.service
+                let created = try await world.newGrantedAccount("kim")
+                let access = try created.text("session.accessToken")
+                let google = try await service.signIn(.google, try await world.authorize("kim", .google).codeAlone)
+                let bound = try await service.post(
+                    "/v1/links/bind", ["linkTicket": .string(try google.text("linkTicket"))], bearer: access)
+                let session = try bound.text("session.accessToken")
+                let listed = try await service.get("/v1/account/identities", bearer: session)
+                #expect(listed.json?["items"]?.elements?.count == 2)
+
+                let token = try await world.appleToken("kim")
+                try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<60 {
+                        group.addTask {
+                            try await retryWhileUnavailable { try await service.signInWithApple(token) }.status
+                        }
+                    }
+                    for try await status in group { #expect(status == 200) }
+                }
+                let refresh = try bound.text("session.refreshToken")
+                let renewed = try await service.post("/v1/sessions/refresh", ["refreshToken": .string(refresh)])
+                #expect(renewed.status == 200)
+
+                let apple = try created.text("identity.identityId")
+                #expect(try await service.delete("/v1/account/identities/\(apple)", bearer: session).status == 202)
+                try await eventually("the revocation") { try await world.grants(of: "kim").map(\.endedBy) == [.revoke] }
+                try await eventually("the seal of the audit trail") {
+                    try await world.count("SELECT count(*) FROM audit_seals") > 0
+                }
+                let signedOut = try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: session)
+                #expect(signedOut.status == 204)
+                #expect(try await service.get("/v1/account", bearer: session).status == 401)
+            }
+        }
+
+        /// Statements of many callers on few connections, some of them in transactions, must not mix.
+        @Test func `behind PgBouncer one of fifty binds at once succeeds`() async throws {
+            try await service { world in
+                let created = try await world.newAccount("kim")
+                let access = try created.text("session.accessToken")
+                let google = try await world.service.signInWithGoogle(try await world.googleToken("kim"))
+                let ticket = try google.text("linkTicket")
+                let winners = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for _ in 0..<50 {
+                        group.addTask {
+                            try await retryWhileUnavailable {
+                                try await world.service.post(
+                                    "/v1/links/bind", ["linkTicket": .string(ticket)], bearer: access)
+                            }.status
+                        }
+                    }
+                    return try await group.reduce(into: 0) { count, status in
+                        #expect([200, 410].contains(status))
+                        count += status == 200 ? 1 : 0
+                    }
+                }
+                #expect(winners == 1)
+            }
+        }
+    }
+}

@@ -82,9 +82,10 @@ package struct IdentityStore: Sendable {
                     stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
                     expires_at, request_id, network, position)
                 CROSS JOIN LATERAL (
-                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
+                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at,
+                        a.password_hash,
                         CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated'
-                            WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS status,
+                            WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS outcome,
                         i.identity_id,
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
                             OR (p.stated_email IS NOT NULL
@@ -113,7 +114,7 @@ package struct IdentityStore: Sendable {
                     WHERE free.identity_id = f.identity_id
                     FOR NO KEY UPDATE SKIP LOCKED
                 ) free
-                WHERE f.is_due AND f.status = 'active' AND i.identity_id = free.identity_id
+                WHERE f.is_due AND f.outcome = 'active' AND i.identity_id = free.identity_id
                 RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at
             ), opened AS (
                 INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
@@ -121,17 +122,17 @@ package struct IdentityStore: Sendable {
                 SELECT f.session_id, f.account_id, f.identity_id, f.now, f.auth_time, f.auth_time,
                     string_to_array(f.amr, ' '), f.device_name, f.device_platform, f.ip, f.now, f.now, f.expires_at
                 FROM found f
-                WHERE f.status = 'active'
+                WHERE f.outcome = 'active'
             ), recorded AS (
                 INSERT INTO audit_events (event_id, type, actor, account_id, identity_id, session_id, provider, reason,
                     request_id, network, created_at)
-                SELECT f.session_id, CASE f.status WHEN 'active' THEN 'signed_in' ELSE 'credential_rejected' END, 'person',
-                    f.account_id, f.identity_id, CASE f.status WHEN 'active' THEN f.session_id END, f.provider,
-                    CASE f.status WHEN 'active' THEN f.amr WHEN 'outdated' THEN 'expired' ELSE 'account_disabled' END,
+                SELECT f.session_id, CASE f.outcome WHEN 'active' THEN 'signed_in' ELSE 'credential_rejected' END,
+                    'person', f.account_id, f.identity_id, CASE f.outcome WHEN 'active' THEN f.session_id END, f.provider,
+                    CASE f.outcome WHEN 'active' THEN f.amr WHEN 'outdated' THEN 'expired' ELSE 'account_disabled' END,
                     f.request_id, f.network, f.now
                 FROM found f
             )
-            SELECT a.position, a.status, \(AccountRow.columns)
+            SELECT a.position, a.outcome, \(AccountRow.columns)
             FROM found a
             CROSS JOIN LATERAL (
                 SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
@@ -148,7 +149,7 @@ package struct IdentityStore: Sendable {
             ORDER BY a.position, i.created_at, i.identity_id
             """
         ) { row throws(PostgresError) in
-            (position: try Int(from: row[0]), status: try String(from: row[1]), account: try AccountRow(row, from: 2))
+            (position: try Int(from: row[0]), outcome: try Outcome(from: row[1]), account: try AccountRow(row, from: 2))
         }
         let accounts = Dictionary(grouping: rows, by: \.position)
         return attempts.enumerated().map { index, attempt in
@@ -157,16 +158,26 @@ package struct IdentityStore: Sendable {
         }
     }
 
+    /// What the statement found: the account's status, unless the identity decides.
+    private enum Outcome: String, PostgresDecodable {
+        case active
+        case disabled
+        /// The provider has ended the identity's sessions since the token was issued.
+        case outdated
+        /// The provider has disabled the identity's account there.
+        case blocked
+    }
+
     private static func answer(
-        to attempt: SignInAttempt, rows: [(position: Int, status: String, account: AccountRow)]
+        to attempt: SignInAttempt, rows: [(position: Int, outcome: Outcome, account: AccountRow)]
     ) -> IdentitySignIn {
-        guard let status = rows.first?.status, let account = AccountRow.account(rows.map(\.account)),
+        guard let outcome = rows.first?.outcome, let account = AccountRow.account(rows.map(\.account)),
             let linked = account.identities.first(where: { $0.key == attempt.identity.key })
         else { return .unknown }
-        switch status {
-        case "active": return .signedIn(account, linked.id)
-        case "outdated": return .outdated
-        default: return .disabled(account.id)
+        switch outcome {
+        case .active: return .signedIn(account, linked.id)
+        case .outdated: return .outdated
+        case .disabled, .blocked: return .disabled(account.id)
         }
     }
 }

@@ -158,7 +158,7 @@ import Testing
             let halt = AuditHalt.columnsUnknown(["colour"])
             #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(halt))
             for _ in 0..<3 { #expect(try await sealer.round() == false) }
-            #expect(log.lines.count { $0.contains("left to processes of a later release") } == 1)
+            #expect(log.lines.count { $0.contains("deferred to processes of a later release") } == 1)
             #expect(Self.haltMessages(log).isEmpty)
             #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 1)
             #expect(try await fixture.seals.oldestUnsealed() != nil)
@@ -276,7 +276,7 @@ import Testing
             #expect(try await fixture.faults() == [])
             #expect(Self.haltMessages(log).isEmpty)
             // The head is logged once an hour, for operators that keep the log apart from the database.
-            #expect(log.lines.count { $0.contains("goes up to here") } == 1)
+            #expect(log.lines.count { $0.contains("audit trail sealed up to head") } == 1)
 
             try await fixture.tamper("DELETE FROM audit_head")
             for _ in 0..<3 { #expect(try await sealer.round() == false) }
@@ -317,6 +317,6 @@ import Testing
     }
 
     private static func haltMessages(_ log: EventLog) -> [String] {
-        log.lines.filter { $0.contains("is not sealed") }
+        log.lines.filter { $0.contains("trail not sealed") }
     }
 }

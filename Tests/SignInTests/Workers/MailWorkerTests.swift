@@ -192,7 +192,7 @@ import Testing
             let refused = MailTransportError(.notAuthenticated, reply: 535)
             _ = try await fixture.makeWorker(transport: BrokenTransport(error: refused)).sendNext()
             #expect(try await fixture.rows().map(\.status) == ["pending"])
-            #expect(fixture.log.lines.contains { $0.hasPrefix("error the mail server refuses this service's user") })
+            #expect(fixture.log.lines.contains { $0.hasPrefix("error mail server refused user and password") })
             try await fixture.waitUntilDue()
             try await fixture.work()
             #expect(try await fixture.arrived().count == 1)

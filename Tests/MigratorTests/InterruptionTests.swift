@@ -65,7 +65,7 @@ import Testing
             SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
             WHERE locktype = 'advisory' AND datname = current_database()
             """
-        while try await database.count(orphans) > 0 { await Task.yield() }
+        while try await database.count(orphans) > 0 { try await pollingPause() }
     }
 
     /// Of the test's own database: others run beside it.

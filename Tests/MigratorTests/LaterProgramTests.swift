@@ -84,7 +84,7 @@ import Testing
                     SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database
                     WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()
                     """
-                while try await database.count(waiting) == 0 { await Task.yield() }
+                while try await database.count(waiting) == 0 { try await pollingPause() }
                 // Readiness is polled every second, however long a migration takes.
                 try await older.requireServableSchema()
                 #expect(

@@ -139,7 +139,7 @@ import Testing
             let migration = try await database.holding("LOCK TABLE a IN ACCESS SHARE MODE") {
                 let migration = Task { try await database.migrator([Self.createA, alter]).up() }
                 while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
-                    await Task.yield()
+                    try await pollingPause()
                 }
                 // This read is queued behind the waiting ALTER TABLE, and gets through although no lock is released.
                 #expect(try await database.count("SELECT count(*) FROM a") == 0)
@@ -165,7 +165,7 @@ import Testing
                 try await transaction.execute("LOCK TABLE b IN ACCESS SHARE MODE")
                 let migration = Task { try await database.migrator([Self.createA, Self.createB, alter]).up() }
                 while try await database.count("SELECT count(*) FROM pg_locks WHERE NOT granted") == 0 {
-                    await Task.yield()
+                    try await pollingPause()
                 }
                 try await transaction.execute("LOCK TABLE a IN ACCESS SHARE MODE")
                 return migration

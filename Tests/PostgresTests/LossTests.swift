@@ -43,7 +43,7 @@ import Testing
         try await withPools { database, observer in
             for _ in 0..<5 {
                 try await terminate(try await backend(of: database), through: observer)
-                while database.statistics.idle > 0 { await Task.yield() }
+                while database.statistics.idle > 0 { try await pollingPause() }
                 try await expect("SELECT 7", is: 7, in: database)
             }
         }
@@ -62,7 +62,7 @@ import Testing
                 for number in 0..<20 {
                     group.addTask { try await expect("SELECT \(number)", is: number, in: database) }
                 }
-                while database.statistics.waiting < 20 { await Task.yield() }
+                while database.statistics.waiting < 20 { try await pollingPause() }
                 try await terminate(before, through: observer)
                 try await group.waitForAll()
             }
@@ -248,7 +248,7 @@ import Testing
                     return await failure { try await database.execute("SELECT 1") }
                 }
                 // On a busy machine it may have failed before it was seen to wait.
-                while database.statistics.waiting == 0, failures.count == 0 { await Task.yield() }
+                while database.statistics.waiting == 0, failures.count == 0 { try await pollingPause() }
                 await database.shutdown()
                 return await failed.value
             }

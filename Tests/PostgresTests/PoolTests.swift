@@ -31,8 +31,7 @@ import Testing
 
     private func waiting(_ count: Int, in database: Database) async throws {
         while database.statistics.waiting != count {
-            try Task.checkCancellation()
-            await Task.yield()
+            try await pollingPause()
         }
     }
 
@@ -95,14 +94,14 @@ import Testing
         }
         try await ScratchDatabase.withFreshPool(.test(poolSize: 3, applicationName: name)) { database in
             // A thread names itself once it runs.
-            while try threads() < 3 { await Task.yield() }
+            while try threads() < 3 { try await pollingPause() }
             try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<500 { group.addTask { try await database.execute("SELECT 1") } }
                 for try await _ in group {}
             }
             #expect(try threads() == 3)
         }
-        while try threads() > 0 { await Task.yield() }
+        while try threads() > 0 { try await pollingPause() }
     }
 
     @Test func `connections are made when they are needed`() async throws {

@@ -1,5 +1,6 @@
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 /// The single integer that a statement returns.
@@ -35,10 +36,10 @@ func backend(of session: some PostgresSession) async throws -> Int {
     try await count("SELECT pg_backend_pid()", in: session)
 }
 
-/// Asks until the server agrees; each question is a round trip, so nothing sleeps and nothing spins.
+/// Asks until the server agrees.
 /// The test's time limit ends it when the server never does.
 func eventually(_ condition: SQL, in session: some PostgresSession) async throws {
-    while try await count("SELECT (\(condition))::int", in: session) == 0 { try Task.checkCancellation() }
+    while try await count("SELECT (\(condition))::int", in: session) == 0 { try await pollingPause() }
 }
 
 /// The condition that a statement like `pattern` waits or runs in another session of the same database.

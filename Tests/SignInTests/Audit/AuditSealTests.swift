@@ -167,6 +167,7 @@ import Testing
             try await fixture.tamper("ALTER TABLE audit_events DROP COLUMN colour")
             while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
                 #expect(try await sealer.round() == false)
+                try await pollingPause()
             }
             let report = try await fixture.verify()
             #expect(report.findings.isEmpty)
@@ -269,9 +270,10 @@ import Testing
                 SELECT gen_random_uuid(), 'signed_in', 'person', '2026-12-01Z'
                 FROM generate_series(1, 1001)
                 """)
-            while try await sealer.round() == false {}
+            while try await sealer.round() == false { try await pollingPause() }
             while try await fixture.number("SELECT count(*) FROM audit_seals") < 2 {
                 #expect(try await sealer.round() == false)
+                try await pollingPause()
             }
             #expect(try await fixture.faults() == [])
             #expect(Self.haltMessages(log).isEmpty)

@@ -40,6 +40,7 @@ struct AuditSealFixture: Sendable {
     func seal() async throws {
         while try await seals.oldestUnsealed() != nil {
             if case .halted(let halt) = try await seals.seal(at: clock.now()) { throw halt }
+            try await pollingPause()
         }
     }
 
@@ -57,6 +58,7 @@ struct AuditSealFixture: Sendable {
     func whenFinal() async throws {
         var isFinal = false
         while !isFinal {
+            try await pollingPause()
             isFinal = try await database.query(
                 """
                 SELECT max(transaction_id) < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

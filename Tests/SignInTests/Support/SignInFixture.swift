@@ -146,6 +146,7 @@ struct SignInFixture: Sendable {
             let task = Task { try await call() }
             var isWaiting = false
             while !isWaiting {
+                try await pollingPause()
                 isWaiting = try await transaction.query(
                     """
                     SELECT EXISTS (

@@ -13,7 +13,7 @@ package enum IdentitySignIn: Sendable {
 
 /// `identities`: the account of each provider subject.
 package struct IdentityStore: Sendable {
-    private let signIns: StatementBatcher<SignInAttempt, IdentitySignIn>
+    private let signIns: StatementBatcher<SignInAttempt, Result<IdentitySignIn, PostgresError>>
 
     package init(database: Database) {
         signIns = StatementBatcher(timeout: database.configuration.acquireTimeout) { attempts throws(PostgresError) in
@@ -36,7 +36,7 @@ package struct IdentityStore: Sendable {
     package func signIn(
         _ identity: VerifiedIdentity, newSession: NewSession
     ) async throws(PostgresError) -> IdentitySignIn {
-        try await signIns.answer(SignInAttempt(identity: identity, newSession: newSession))
+        try await signIns.answer(SignInAttempt(identity: identity, newSession: newSession)).get()
     }
 
     private struct SignInAttempt: Sendable {
@@ -52,7 +52,7 @@ package struct IdentityStore: Sendable {
     /// for: the next sign-in updates it, and so two statements can't deadlock.
     private static func signIn(
         _ attempts: [SignInAttempt], in database: Database
-    ) async throws(PostgresError) -> [IdentitySignIn] {
+    ) async throws(PostgresError) -> [Result<IdentitySignIn, PostgresError>] {
         let keys = attempts.map(\.identity.key)
         let emails = attempts.map(\.identity.email)
         let newSessions = attempts.map(\.newSession)
@@ -149,12 +149,33 @@ package struct IdentityStore: Sendable {
             ORDER BY a.position, i.created_at, i.identity_id
             """
         ) { row throws(PostgresError) in
-            (position: try Int(from: row[0]), outcome: try Outcome(from: row[1]), account: try AccountRow(row, from: 2))
+            let position = try Int(from: row[0])
+            // A row that can't be read fails its own attempt: the others of the batch are signed in by now.
+            return (position, Result { () throws(PostgresError) in try FoundAccount(row) })
         }
-        let accounts = Dictionary(grouping: rows, by: \.position)
-        return attempts.enumerated().map { index, attempt in
-            // PostgreSQL counts from 1.
-            answer(to: attempt, rows: accounts[index + 1] ?? [])
+        let found = Dictionary(grouping: rows, by: \.0)
+        var answers: [Result<IdentitySignIn, PostgresError>] = []
+        for (index, attempt) in attempts.enumerated() {
+            do throws(PostgresError) {
+                var own: [FoundAccount] = []
+                // PostgreSQL counts from 1.
+                for (_, row) in found[index + 1] ?? [] { own.append(try row.get()) }
+                answers.append(.success(answer(to: attempt, rows: own)))
+            } catch {
+                answers.append(.failure(await database.namingTable(of: error)))
+            }
+        }
+        return answers
+    }
+
+    /// One row of the statement.
+    private struct FoundAccount: Sendable {
+        let outcome: Outcome
+        let account: AccountRow
+
+        init(_ row: PostgresRow) throws(PostgresError) {
+            outcome = try Outcome(from: row[1])
+            account = try AccountRow(row, from: 2)
         }
     }
 
@@ -169,7 +190,7 @@ package struct IdentityStore: Sendable {
     }
 
     private static func answer(
-        to attempt: SignInAttempt, rows: [(position: Int, outcome: Outcome, account: AccountRow)]
+        to attempt: SignInAttempt, rows: [FoundAccount]
     ) -> IdentitySignIn {
         guard let outcome = rows.first?.outcome, let account = AccountRow.account(rows.map(\.account)),
             let linked = account.identities.first(where: { $0.key == attempt.identity.key })

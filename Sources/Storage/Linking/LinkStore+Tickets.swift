@@ -72,7 +72,17 @@ extension LinkStore {
     /// - Returns: the number of tickets processed, at most twice `limit`.
     package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         var released = 0
-        while released < limit, try await releaseExpired(at: now) { released += 1 }
+        var unreadable: [[UInt8]] = []
+        var failure: PostgresError?
+        releasing: while released < limit {
+            switch try await releaseExpired(at: now, except: unreadable) {
+            case .none: break releasing
+            case .released: released += 1
+            case .unreadable(let hash, let error):
+                unreadable.append(hash)
+                failure = failure ?? error
+            }
+        }
         let deleted = try await database.execute(
             """
             DELETE FROM link_tickets
@@ -84,32 +94,50 @@ extension LinkStore {
                 LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED)
             """)
+        if let failure { throw await database.namingTable(of: failure) }
         return released + deleted
+    }
+
+    private enum Release: Sendable {
+        case none
+        case released
+        /// Its grant is kept for a release that can read the ticket.
+        case unreadable([UInt8], PostgresError)
     }
 
     /// Releases the grant of one ticket that ended unspent. One transaction per ticket: it holds the lock on a person's
     /// tickets and must not wait for another person's meanwhile.
     ///
-    /// - Returns: whether there was one.
-    private func releaseExpired(at now: Timestamp) async throws -> Bool {
+    /// - Parameter hashes: of tickets that can't be read.
+    private func releaseExpired(at now: Timestamp, except hashes: [[UInt8]]) async throws -> Release {
         try await database.transaction(retries: 2) { transaction in
             let tickets = try await transaction.query(
                 """
                 SELECT t.ticket_hash, t.provider, t.realm, t.subject
                 FROM provider_grants g
                 JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
-                WHERE t.expires_at <= \(now)
+                WHERE t.expires_at <= \(now) AND t.ticket_hash <> ALL (\(hashes))
                 LIMIT 1
                 """
             ) { row throws(PostgresError) in
-                try row.decode([UInt8].self, Provider.self, Realm.self, ProviderSubject.self)
+                let hash = try [UInt8](from: row[0])
+                let key = Result { () throws(PostgresError) in
+                    let (_, provider, realm, subject) = try row.decode(
+                        [UInt8].self, Provider.self, Realm.self, ProviderSubject.self)
+                    return IdentityKey(provider: provider, realm: realm, subject: subject)
+                }
+                return (hash, key)
             }
-            guard let (hash, provider, realm, subject) = tickets.first else { return false }
-            let key = IdentityKey(provider: provider, realm: realm, subject: subject)
+            guard let (hash, found) = tickets.first else { return .none }
+            let key: IdentityKey
+            switch found {
+            case .success(let readable): key = readable
+            case .failure(let error): return .unreadable(hash, error)
+            }
             // If another process has released it meanwhile, there is nothing to do.
             try await LinkStore.lock(key, in: transaction)
             try await release(hash, of: key, at: now, in: transaction)
-            return true
+            return .released
         }
     }
 

@@ -52,7 +52,7 @@ extension MailStore {
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
         let claimed = await ClaimedRows(rows, in: database)
-        try await outbox.giveUp(claimed.unreadable, at: now, in: database)
+        _ = try await outbox.giveUp(claimed.unreadable, claimedUntil: claimedUntil, at: now, in: database)
         return claimed
     }
 

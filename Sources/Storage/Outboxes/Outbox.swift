@@ -49,18 +49,22 @@ struct Outbox: Sendable {
             """)
     }
 
-    /// Gives up rows that were just claimed and can't be read.
+    /// Gives up rows that were claimed until `claimedUntil` and can't be read.
+    ///
+    /// - Returns: those that are given up; another process may have claimed one since.
     func giveUp(
-        _ rows: [UnreadableRow], at now: Timestamp, in session: some PostgresSession
-    ) async throws(PostgresError) {
-        guard !rows.isEmpty else { return }
-        _ = try await session.execute(
+        _ rows: [UnreadableRow], claimedUntil: Timestamp, at now: Timestamp, in session: some PostgresSession
+    ) async throws(PostgresError) -> [RowID] {
+        guard !rows.isEmpty else { return [] }
+        return try await session.query(
             """
             UPDATE outbox
             SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(UnreadableRow.reason),
                 finished_at = \(now)
-            WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending'
-            """)
+            WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
+            RETURNING message_id
+            """
+        ) { row throws(PostgresError) in try row.decode(RowID.self) }
     }
 
     func backlog() async throws(PostgresError) -> OutboxBacklog {

@@ -149,16 +149,18 @@ package struct RevocationStore: Sendable {
             try row.claimed { row throws(PostgresError) in try ClaimedRevocation(row, keyRing: keyRing) }
         }
         let claimed = await ClaimedRows(rows, in: database)
-        if !claimed.unreadable.isEmpty { try await giveUp(claimed.unreadable, at: now) }
+        // If that fails, the claim lapses and a later one gives them up; the readable ones don't wait for it.
+        try? await giveUp(claimed.unreadable, claimedUntil: claimedUntil, at: now)
         return claimed
     }
 
-    private func giveUp(_ rows: [UnreadableRow], at now: Timestamp) async throws {
+    private func giveUp(_ rows: [UnreadableRow], claimedUntil: Timestamp, at now: Timestamp) async throws {
+        guard !rows.isEmpty else { return }
         try await database.transaction { transaction in
-            try await outbox.giveUp(rows, at: now, in: transaction)
-            for row in rows {
+            let ids = try await outbox.giveUp(rows, claimedUntil: claimedUntil, at: now, in: transaction)
+            for id in ids {
                 let event = AuditEvent(
-                    .revocationFailed, by: .service, revocationID: RevocationID(uuid: row.id.uuid),
+                    .revocationFailed, by: .service, revocationID: RevocationID(uuid: id.uuid),
                     reason: UnreadableRow.reason)
                 try await AuditTrail.record(event, at: now, in: transaction)
             }

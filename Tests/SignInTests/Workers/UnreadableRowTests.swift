@@ -66,7 +66,51 @@ import Testing
         }
     }
 
+    @Test func `of sign-ins that run as one statement, the one that can't be read fails alone`() async throws {
+        try await SignInFixture.run { fixture in
+            let subjects = (0..<16).map { "person-\($0)" }
+            for subject in subjects { _ = try await fixture.create(fixture.ticket(.apple, fixture.apple(subject))) }
+            try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
+            try await fixture.database.execute(
+                """
+                UPDATE accounts SET status = 'frozen'
+                WHERE account_id = (SELECT account_id FROM identities WHERE subject = 'person-7')
+                """)
+            let failed = try await withThrowingTaskGroup(of: String?.self, returning: [String].self) { group in
+                for subject in subjects {
+                    group.addTask {
+                        do {
+                            _ = try await fixture.session(.apple, fixture.apple(subject))
+                            return nil
+                        } catch is SignInFailure {
+                            return subject
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { if let subject = $1 { $0.append(subject) } }
+            }
+            #expect(failed == ["person-7"])
+        }
+    }
+
     // MARK: Workers
+
+    @Test func `an expired ticket that can't be read keeps no other from being released and deleted`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            for person in ["kim", "ada"] { _ = try await fixture.ticket(try await fixture.consent(.apple, person)) }
+            try await fixture.database.execute(
+                """
+                UPDATE link_tickets SET provider = 'github'
+                WHERE ticket_hash = (SELECT ticket_hash FROM link_tickets ORDER BY ticket_hash LIMIT 1)
+                """)
+            try await fixture.advance(by: 2 * 86_400)
+            let error = try await Self.decodingError { _ = try await fixture.sweeper.sweep() }
+            #expect(error.table == "link_tickets")
+            #expect(try await fixture.count("link_tickets") == 1)
+            #expect(try await fixture.count("link_tickets WHERE provider = 'github'") == 1)
+            #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
+        }
+    }
 
     @Test func `an event of an unknown provider is given up alone`() async throws {
         try await ProviderEventFixture.run { fixture in

@@ -152,7 +152,9 @@ import Testing
             let member = provider == .apple ? "authorizationCode" : "serverAuthCode"
             let junk = secrets.add("\(provider) junk", "canary-junk-code-\(provider)")
             #expect(try await service.signIn(provider, [member: .string(junk)]).status == 401)
-            for fault in [Sandbox.Fault.status(503, body: #"{"error":"canary-junk-code-\#(provider)"}"#), .resetMidBody] {
+            for fault in [
+                Sandbox.Fault.status(503, body: #"{"error":"canary-junk-code-\#(provider)"}"#), .resetMidBody,
+            ] {
                 try await world.sandbox.fail(provider.tokenPath, fault)
                 let code = secrets.add("\(provider) code", try await world.authorize("bird", provider).code)
                 #expect(try await service.signIn(provider, [member: .string(code)]).status == 503)

@@ -119,7 +119,8 @@ package struct MailWorker: Sendable {
             if error.code == .notAuthenticated {
                 logger.error("mail server refused user and password, check mail.smtpUrl")
             }
-            return error.isPermanent ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
+            return error.isPermanent
+                ? try await giveUp(mail, error.reasonCode) : try await postpone(mail, error.reasonCode)
         }
         time.record(duration: .now - started)
         count(.sent)

@@ -49,8 +49,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
-    // In this order edges only go up the page: a target depends on targets declared before it. Scripts/check-layers sees to
-    // it, and that what a target imports is what it declares.
+    // A target depends only on targets declared above it, and imports what it declares: Scripts/check-layers checks both.
     targets: [
         // Layer 0: C, and what everything may use
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),

@@ -27,7 +27,7 @@ package enum DedicatedThread {
         var every = sigset_t()
         var before = sigset_t()
         unsafe sigfillset(&every)
-        // Of the thread's own faults a handler is to hear, which prints the backtrace.
+        // But for the signals of the thread's own faults: the handler that prints a backtrace needs them.
         for fault in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE] { unsafe sigdelset(&every, fault) }
         unsafe pthread_sigmask(SIG_BLOCK, &every, &before)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }

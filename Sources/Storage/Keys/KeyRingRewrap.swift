@@ -7,7 +7,7 @@ package import Postgres
 ///
 /// The progress is in the values themselves, each of which names its line: a run that was interrupted is simply
 /// repeated, and several at once do no harm. It goes page by page, while the service runs. A value is replaced only if
-/// it is still the one that was read, and a locked row is left to the next round.
+/// it is still the one that was read, and a locked row is left to the next round, a moment later.
 package struct KeyRingRewrap: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case grants
@@ -40,16 +40,18 @@ package struct KeyRingRewrap: Sendable {
     }
 
     private static let page = 500
-    /// The number of rounds over all rows. What is left after them is being written by a process whose first line is
-    /// another one.
-    private static let rounds = 5
+    /// The pauses between two rounds over all rows, in which other runs and transactions end. What is left after the
+    /// last round is locked for longer, or written by a process whose first line is another one.
+    package static let pauses: [Duration] = (0..<6).map { .milliseconds(100 << $0) }
 
     private let database: Database
     private let keyRing: KeyRing
+    private let pauses: [Duration]
 
-    package init(database: Database, keyRing: KeyRing) {
+    package init(database: Database, keyRing: KeyRing, pauses: [Duration] = KeyRingRewrap.pauses) {
         self.database = database
         self.keyRing = keyRing
+        self.pauses = pauses
     }
 
     /// - Parameter report: called after every page.
@@ -65,7 +67,8 @@ package struct KeyRingRewrap: Sendable {
     private func rewrapGrants(_ report: @Sendable (Progress) -> Void) async throws -> Progress {
         let total = try await count("provider_grants", "sealed_refresh_token")
         var progress = Progress(kind: .grants, done: 0, total: total, left: total)
-        for _ in 0..<KeyRingRewrap.rounds where progress.left > progress.unreadable {
+        for pause in [.zero] + pauses where progress.left > progress.unreadable {
+            try await Task.sleep(for: pause)
             (progress.unreadable, progress.reason) = (0, nil)
             var last: GrantID?
             repeat {

@@ -96,11 +96,34 @@ import Testing
         }
     }
 
-    @Test func `a grant that somebody has locked is not waited for, and comes with the next run`() async throws {
+    @Test func `a grant that somebody has locked is left to a later round`() async throws {
         let rings = try Self.rings.get()
         try await SignInFixture.run { fixture in
             try await fixture.database.insertGrants(3, under: rings.first)
             let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
+            let (rounds, round) = AsyncStream.makeStream(of: Int.self)
+            let running = try await fixture.database.transaction { transaction in
+                _ = try await transaction.execute(
+                    "SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+                let running = Task {
+                    try await rewrap.run { progress in
+                        if progress.kind == .grants { round.yield(progress.done) }
+                    }
+                }
+                #expect(await rounds.first { _ in true } == 2)
+                return running
+            }
+            let grants = try await running.value[0]
+            #expect(grants.done == 3)
+            #expect(grants.left == 0)
+        }
+    }
+
+    @Test func `a grant that stays locked comes with the next run`() async throws {
+        let rings = try Self.rings.get()
+        try await SignInFixture.run { fixture in
+            try await fixture.database.insertGrants(3, under: rings.first)
+            let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both, pauses: [.zero])
             let held = try await fixture.database.transaction { transaction in
                 _ = try await transaction.execute(
                     "SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")

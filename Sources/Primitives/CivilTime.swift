@@ -56,8 +56,16 @@ package struct CivilTime: Hashable, Sendable {
 
     /// RFC 3339 with `Z`: `2026-01-01T00:00:00Z`.
     package var rfc3339: String {
-        "\(digits(year, 4))-\(digits(month, 2))-\(digits(day, 2))"
-            + "T\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))Z"
+        Self.text { text in
+            appendYear(to: &text)
+            text.append(UInt8(ascii: "-"))
+            Self.append(month, to: &text)
+            text.append(UInt8(ascii: "-"))
+            Self.append(day, to: &text)
+            text.append(UInt8(ascii: "T"))
+            appendTime(to: &text)
+            text.append(UInt8(ascii: "Z"))
+        }
     }
 
     /// The IMF-fixdate of RFC 9110 §5.6.7: `Thu, 01 Jan 2026 00:00:00 GMT`.
@@ -67,12 +75,48 @@ package struct CivilTime: Hashable, Sendable {
     package var rfc5322: String { "\(internetMessageDate) +0000" }
 
     private var internetMessageDate: String {
-        "\(Self.weekdayNames[weekday]), \(digits(day, 2)) \(Self.monthNames[month - 1]) \(digits(year, 4)) "
-            + "\(digits(hour, 2)):\(digits(minute, 2)):\(digits(second, 2))"
+        Self.text { text in
+            text += Self.weekdayNames[weekday].utf8
+            text += ", ".utf8
+            Self.append(day, to: &text)
+            text.append(UInt8(ascii: " "))
+            text += Self.monthNames[month - 1].utf8
+            text.append(UInt8(ascii: " "))
+            appendYear(to: &text)
+            text.append(UInt8(ascii: " "))
+            appendTime(to: &text)
+        }
     }
 
-    private func digits(_ number: some BinaryInteger, _ width: Int) -> String {
-        let text = String(number)
-        return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
+    /// Every answer and every line of the log has such texts: digits are written one by one, because the number
+    /// formatting of the standard library is many times slower.
+    private static func text(_ write: (inout [UInt8]) -> Void) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(32)
+        write(&bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private func appendTime(to text: inout [UInt8]) {
+        Self.append(hour, to: &text)
+        text.append(UInt8(ascii: ":"))
+        Self.append(minute, to: &text)
+        text.append(UInt8(ascii: ":"))
+        Self.append(second, to: &text)
+    }
+
+    private func appendYear(to text: inout [UInt8]) {
+        guard (0...9999).contains(year) else {
+            text += String(year).utf8
+            return
+        }
+        Self.append(Int(year) / 100, to: &text)
+        Self.append(Int(year) % 100, to: &text)
+    }
+
+    /// - Parameter number: 0 to 99.
+    private static func append(_ number: Int, to text: inout [UInt8]) {
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number / 10))
+        text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number % 10))
     }
 }

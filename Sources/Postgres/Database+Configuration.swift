@@ -9,10 +9,13 @@ extension Database {
         package var connectTimeout: Duration
         /// Time limits that the server enforces; nil leaves them to the server's and the role's own settings. They
         /// travel in the start-up packet's `options`, which PgBouncer refuses unless it is configured to ignore them
-        /// (`ignore_startup_parameters`).
+        /// (`ignore_startup_parameters`). None of them is in force during a commit.
         package var statementTimeout: Duration?
         package var lockTimeout: Duration?
         package var idleInTransactionTimeout: Duration?
+        /// How long a COMMIT is waited for: it may wait for a standby without end. The transaction that it belongs to
+        /// then has an unknown outcome; the COMMIT itself goes on.
+        package var commitTimeout: Duration
         /// Whether statements are prepared. False behind a pooler in transaction mode: the server then parses every
         /// statement again and keeps nothing of it.
         package var preparedStatements: Bool
@@ -27,8 +30,8 @@ extension Database {
             url: String, poolSize: Int = 8, acquireTimeout: Duration = .seconds(2),
             connectTimeout: Duration = .seconds(3), statementTimeout: Duration? = .seconds(10),
             lockTimeout: Duration? = .seconds(5), idleInTransactionTimeout: Duration? = .seconds(10),
-            preparedStatements: Bool = true, applicationName: String = "countersign", pipelineDepth: Int = 8,
-            maximumWaiting: Int = 10_000
+            commitTimeout: Duration = .seconds(5), preparedStatements: Bool = true,
+            applicationName: String = "countersign", pipelineDepth: Int = 8, maximumWaiting: Int = 10_000
         ) {
             self.url = url
             self.poolSize = poolSize
@@ -37,6 +40,7 @@ extension Database {
             self.statementTimeout = statementTimeout
             self.lockTimeout = lockTimeout
             self.idleInTransactionTimeout = idleInTransactionTimeout
+            self.commitTimeout = commitTimeout
             self.preparedStatements = preparedStatements
             self.applicationName = applicationName
             self.pipelineDepth = pipelineDepth
@@ -44,7 +48,8 @@ extension Database {
         }
 
         /// How long the server may owe an answer and send nothing: 2 s longer than it lets a statement run, by the
-        /// URL's own options where they set that limit. nil when statements may run without limit.
+        /// URL's own options where they set that limit. nil when statements may run without limit. For a lone statement
+        /// this includes its commit, since the server sends nothing between the two.
         var silenceLimit: Duration? {
             let options = ConnectionParameters.parse(url)?["options"].map(ServerOptions.init)
             let limit: Duration? =

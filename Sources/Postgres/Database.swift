@@ -35,8 +35,8 @@ package final class Database: PostgresSession {
     /// Runs `body` in a transaction, which is committed when it returns and rolled back when it throws or its task was
     /// cancelled. What `body` throws passes through.
     ///
-    /// A failed COMMIT throws `PostgresError` with the operation `commit`; only with the code `connectionLost` is it
-    /// unknown whether the transaction took effect.
+    /// A failed COMMIT throws `PostgresError` with the operation `commit`; only with the codes `connectionLost` and
+    /// `outcomeUnknown` is it unknown whether the transaction took effect. It is not run again then.
     ///
     /// - Parameter retries: How often the whole of `body` is run again after a serialization failure or a deadlock.
     @discardableResult

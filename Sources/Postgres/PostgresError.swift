@@ -9,13 +9,17 @@ package struct PostgresError: Error, Sendable {
         /// The connection ended before the answer came. Whether the statement took effect is unknown, and so it was not
         /// repeated; with `Operation.commit` the whole transaction is either there or not.
         case connectionLost
+        /// The statement was sent, and nobody knows whether it takes effect, or whether that lasts: its task was
+        /// cancelled, its COMMIT was not answered in time, or it was committed without the synchronous standby's
+        /// confirmation, so that a failover may take it back. It was not repeated.
+        case outcomeUnknown
         /// No connection could be made within the acquire timeout. Nothing was sent.
         case connectFailed
         /// Every connection was taken for the whole acquire timeout. Nothing was sent.
         case acquireTimedOut
         /// Too many requests wait already. Nothing was sent.
         case queueFull
-        /// The task was cancelled. The statement did not take effect.
+        /// The task was cancelled before the statement was sent, or the server stopped it. It did not take effect.
         case cancelled
         /// A value has no form that PostgreSQL takes, such as a text with U+0000. Nothing was sent.
         case encoding
@@ -75,7 +79,7 @@ extension PostgresError {
     /// Whether the same request may succeed later with nothing changed: answer 503, not 500.
     package var isTemporary: Bool {
         switch code {
-        case .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
+        case .connectionLost, .outcomeUnknown, .connectFailed, .acquireTimedOut, .queueFull, .closed, .cancelled: true
         case .server(let state):
             // Our own statement and lock time-outs and serialization failures count: a busy database is no fault of the
             // request. A disk that fails (58) is replaced, or another server takes over.

@@ -45,7 +45,8 @@ package final class Transaction: PostgresSession {
             if tag != "COMMIT" { throw error(.server(sqlState: "25P02")) }
         } catch {
             note(error)
-            settle(isSpent: false)
+            // The server may be at the COMMIT still, and what is sent behind it would wait as long.
+            settle(isSpent: error.code == .outcomeUnknown)
             throw error
         }
     }

@@ -3,8 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A connection that ends between COMMIT and its answer: the outcome of the transaction is unknown, so nothing is
-/// repeated, and a client that retries gets one account.
+/// Commits whose outcome is unknown: the connection ends before the answer comes, or the server does not wait for the
+/// standby's confirmation, or it waits for too long. Nothing is repeated, nothing is answered as done, and a client that
+/// retries gets one account.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct CommitLossTests {
     private func service(_ body: (World) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
@@ -18,21 +19,55 @@ import Testing
         }
     }
 
+    /// The connection of the service whose commit waits and that has written to a table. Workers of the service commit
+    /// too, and write to none that is named here.
+    private static func isCommitting(_ table: SQL, waiting event: String) -> SQL {
+        """
+        application_name = 'countersign' AND wait_event = \(event) AND pid IN (
+            SELECT pid FROM pg_locks WHERE relation = '\(table)'::regclass AND mode = 'RowExclusiveLock')
+        """
+    }
+
+    private static func waits(_ condition: SQL, _ world: World) async throws -> Bool {
+        try await world.count("SELECT count(*) FROM pg_stat_activity WHERE \(condition)") == 1
+    }
+
+    /// Calls a function of the server on the connection whose commit waits, and returns the answer to the request behind
+    /// it.
+    private func interruptCommit(
+        _ condition: SQL, by function: SQL, _ world: World, _ ask: @escaping @Sendable () async throws -> Answer
+    ) async throws -> Answer {
+        async let answer = ask()
+        try await eventually("a commit that waits") { try await Self.waits(condition, world) }
+        try await world.scratch.execute("SELECT \(function)(pid) FROM pg_stat_activity WHERE \(condition)")
+        return try await answer
+    }
+
     /// Terminates the connection whose COMMIT waits, and returns the answer to the request behind it.
     private func loseCommit(
         of ticket: String, waiting event: String, _ world: World
     ) async throws -> Answer {
-        // Workers of the service commit too, and none of them has written an account.
-        let condition: SQL = """
-            application_name = 'countersign' AND query = 'COMMIT' AND wait_event = \(event) AND pid IN (
-                SELECT pid FROM pg_locks WHERE relation = 'accounts'::regclass AND mode = 'RowExclusiveLock')
-            """
-        async let answer = world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        try await eventually("a COMMIT that waits") {
-            try await world.count("SELECT count(*) FROM pg_stat_activity WHERE \(condition)") == 1
+        try await interruptCommit(
+            Self.isCommitting("accounts", waiting: event), by: "pg_terminate_backend", world
+        ) {
+            try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
         }
-        try await world.scratch.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE \(condition)")
-        return try await answer
+    }
+
+    /// A person who has yet to create an account: the ticket, and the credential for signing in again.
+    private func newcomer(_ world: World) async throws -> (ticket: String, credential: World.Credential) {
+        try await world.newPerson("kim")
+        let credential = try await world.authorize("kim")
+        return (try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket"), credential)
+    }
+
+    /// What a client that retries finds after a creation that was carried out and answered 503.
+    private func expectCreated(_ ticket: String, _ credential: World.Credential, _ world: World) async throws {
+        #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
+        let answer = try await world.service.signIn(.apple, credential.tokenAlone)
+        #expect(try answer.text("status") == "signedIn")
+        #expect(try answer.text("identity.authorization") == "active")
+        try await expectOneAccount(world)
     }
 
     private func expectUnavailable(_ answer: Answer) {
@@ -53,36 +88,72 @@ import Testing
 
     @Test func `a creation whose commit was carried out and not answered has happened once`() async throws {
         try await service { world in
-            try await world.newPerson("kim")
-            let credential = try await world.authorize("kim")
-            let ticket = try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket")
-            // The commit is on this server's disk and waits for another server, which does not exist.
-            for setting in ["synchronous_standby_names = 'nobody'", "synchronous_commit = 'on'"] {
-                try await world.scratch.execute("ALTER SYSTEM SET \(unsafeSQL: setting)")
-            }
-            try await world.scratch.execute("SELECT pg_reload_conf()")
-            try await eventually("the new settings") {
-                try await world.count(
-                    "SELECT count(*) FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = 'nobody'")
-                    == 1
-            }
+            let (ticket, credential) = try await newcomer(world)
+            try await world.scratch.makeCommitsWait()
             let lost = try await loseCommit(of: ticket, waiting: "SyncRep", world)
-            try await world.scratch.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+            try await world.scratch.letCommitsGo()
             expectUnavailable(lost)
+            try await expectCreated(ticket, credential, world)
+        }
+    }
 
-            #expect(try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)]).status == 410)
-            let answer = try await world.service.signIn(.apple, credential.tokenAlone)
-            #expect(try answer.text("status") == "signedIn")
-            #expect(try answer.text("identity.authorization") == "active")
-            try await expectOneAccount(world)
+    @Test func `a creation that the standby did not confirm is no success, and has happened once`() async throws {
+        try await service { world in
+            let (ticket, credential) = try await newcomer(world)
+            try await world.scratch.makeCommitsWait()
+            // PostgreSQL answers this COMMIT with success and a warning.
+            let unconfirmed = try await interruptCommit(
+                Self.isCommitting("accounts", waiting: "SyncRep"), by: "pg_cancel_backend", world
+            ) {
+                try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            }
+            try await world.scratch.letCommitsGo()
+            expectUnavailable(unconfirmed)
+            try await expectCreated(ticket, credential, world)
+        }
+    }
+
+    @Test func `a sign-in that the standby did not confirm is no success`() async throws {
+        try await service { world in
+            let (ticket, credential) = try await newcomer(world)
+            let created = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            #expect(created.status == 201)
+            let sessions = try await world.count("SELECT count(*) FROM sessions")
+            try await world.scratch.makeCommitsWait()
+            // A lone statement, which commits by itself.
+            let unconfirmed = try await interruptCommit(
+                Self.isCommitting("sessions", waiting: "SyncRep"), by: "pg_cancel_backend", world
+            ) {
+                try await world.service.signIn(.apple, credential.tokenAlone)
+            }
+            try await world.scratch.letCommitsGo()
+            expectUnavailable(unconfirmed)
+            #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 1)
+            #expect(try await world.service.signIn(.apple, credential.tokenAlone).status == 200)
+            #expect(try await world.count("SELECT count(*) FROM sessions") == sessions + 2)
+        }
+    }
+
+    @Test func `a creation whose commit waits for too long is answered 503, and its wait goes on`() async throws {
+        try await service { world in
+            let (ticket, credential) = try await newcomer(world)
+            try await world.scratch.makeCommitsWait()
+            let late = try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+            expectUnavailable(late)
+            let condition = Self.isCommitting("accounts", waiting: "SyncRep")
+            #expect(try await Self.waits(condition, world))
+            try await eventually("readiness, which waits for no standby") {
+                try await world.service.privateGet("/health/ready").status == 200
+            }
+            try await world.scratch.letCommitsGo()
+            try await eventually("the end of the wait") { try await !Self.waits(condition, world) }
+            try await expectCreated(ticket, credential, world)
         }
     }
 
     @Test func `a creation whose commit was not carried out can be repeated`() async throws {
         try await service { world in
-            try await world.newPerson("kim")
-            let credential = try await world.authorize("kim")
-            let ticket = try await world.service.signIn(.apple, credential.codeAlone).text("linkTicket")
+            let (ticket, credential) = try await newcomer(world)
             // A deferred trigger runs in COMMIT.
             try await world.scratch.execute(
                 """

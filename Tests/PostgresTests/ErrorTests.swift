@@ -139,7 +139,7 @@ import Testing
             .connectionLost, .connectFailed, .acquireTimedOut, .queueFull, .server(sqlState: "08006"),
             .server(sqlState: "57P01"), .server(sqlState: "57P03"), .server(sqlState: "53300"),
             .server(sqlState: "25006"), .server(sqlState: "40001"), .server(sqlState: "40P01"),
-            .server(sqlState: "55P03"), .server(sqlState: "57014"), .cancelled, .closed,
+            .server(sqlState: "55P03"), .server(sqlState: "57014"), .cancelled, .closed, .outcomeUnknown,
         ] {
             #expect(error(code).isTemporary, "\(code)")
         }

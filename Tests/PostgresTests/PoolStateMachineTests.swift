@@ -15,13 +15,13 @@ import Testing
     /// One iteration of the connection's thread: the statements it takes, its command and the effects.
     private func take(
         _ machine: inout PoolStateMachine, slot: Int = 0, answered: Int = 0, requeued: [Statement] = [],
-        isCancelling: Bool = false,
+        isHeldBack: Bool = false,
         retires: Bool = false
     ) -> (taken: [Statement], command: PoolStateMachine.ThreadCommand, effects: PoolStateMachine.Effects) {
         var batch: [Statement] = []
         var effects = PoolStateMachine.Effects()
         let command = machine.advance(
-            slot, answered: answered, requeued: requeued, isCancelling: isCancelling, retires: retires, batch: &batch,
+            slot, answered: answered, requeued: requeued, isHeldBack: isHeldBack, retires: retires, batch: &batch,
             &effects)
         return (batch, command, effects)
     }
@@ -80,14 +80,14 @@ import Testing
         #expect(take(&machine).taken.map(\.beginIsolation) == [.serializable, nil])
     }
 
-    @Test func `nothing is sent while a cancel is under way`() {
+    @Test func `nothing is sent while a cancel is under way, or a statement that was given up`() {
         var (machine, _) = loaded(1)
         _ = take(&machine)
         let behind = statement()
         _ = machine.submit(behind)
-        #expect(take(&machine, isCancelling: true).taken.isEmpty)
+        #expect(take(&machine, isHeldBack: true).taken.isEmpty)
         #expect(machine.queue.count == 1)
-        #expect(take(&machine, answered: 1, isCancelling: true).taken.isEmpty)
+        #expect(take(&machine, answered: 1, isHeldBack: true).taken.isEmpty)
         #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(behind)])
     }
 
@@ -127,6 +127,19 @@ import Testing
         #expect(other.queue.count == 0)
     }
 
+    @Test func `a lease does not wait for the connection of a statement that was given up`() {
+        var machine = machine(slots: 2)
+        _ = machine.connected(0)
+        _ = machine.submit(statement())
+        _ = take(&machine)
+        let request = LeaseRequest(.readCommitted, here)
+        _ = machine.submit(request)
+        #expect(machine.slots[0].reservation === request)
+        #expect(take(&machine, isHeldBack: true).effects.answers.isEmpty)
+        #expect(machine.slots[0].reservation == nil)
+        #expect(machine.connected(1).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
+    }
+
     @Test func `a statement that is put back and cancelled is answered once`() {
         var (machine, _) = loaded(1)
         let taken = take(&machine).taken
@@ -155,6 +168,50 @@ import Testing
         var later = PoolStateMachine.Effects()
         #expect(machine.expire(now + .seconds(1), &later) == nil)
         #expect(later.answers.map(ObjectIdentifier.init) == [ObjectIdentifier(young)])
+    }
+
+    /// A statement that has to get a connection by `deadline`.
+    private func statement(by deadline: ContinuousClock.Instant) -> Statement {
+        RequestContext.$current.withValue(RequestContext(acquireDeadline: deadline)) { statement() }
+    }
+
+    @Test func `a request with a deadline of its own is refused then, if it still waits`() {
+        var machine = machine(depth: 1)
+        let (sent, waiting) = (statement(by: .now), statement(by: .now))
+        #expect(machine.submit(sent).deadlines.map(ObjectIdentifier.init) == [ObjectIdentifier(sent)])
+        let connected = machine.connected(0)
+        #expect(connected.answers.isEmpty)
+        #expect(take(&machine).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(sent)])
+        #expect(machine.submit(waiting).deadlines.map(ObjectIdentifier.init) == [ObjectIdentifier(waiting)])
+        let other = statement()
+        #expect(machine.submit(other).deadlines.isEmpty)
+        #expect(machine.expire(sent).answers.isEmpty)
+        #expect(machine.expire(waiting).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(waiting)])
+        #expect(machine.expire(waiting).answers.isEmpty)
+        #expect(machine.queue.count == 1)
+        #expect(take(&machine, answered: 1).taken.map(ObjectIdentifier.init) == [ObjectIdentifier(other)])
+    }
+
+    @Test func `a statement keeps its deadline when it comes back from a lost connection`() {
+        var machine = machine()
+        _ = machine.connected(0)
+        let sent = statement(by: .now)
+        #expect(machine.submit(sent).deadlines.isEmpty)
+        _ = take(&machine)
+        let lost = machine.lost(0, unsent: [sent])
+        #expect(lost.deadlines.map(ObjectIdentifier.init) == [ObjectIdentifier(sent)])
+        #expect(machine.expire(sent).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(sent)])
+    }
+
+    @Test func `a lease that has reserved a connection gives it back at its own deadline`() {
+        var (machine, _) = loaded(1)
+        let request = RequestContext.$current.withValue(RequestContext(acquireDeadline: .now)) {
+            LeaseRequest(.readCommitted, here)
+        }
+        #expect(machine.submit(request).deadlines.count == 1)
+        #expect(machine.slots[0].reservation === request)
+        #expect(machine.expire(request).answers.map(ObjectIdentifier.init) == [ObjectIdentifier(request)])
+        #expect(machine.slots[0].reservation == nil)
     }
 
     @Test func `the pool grows by one connection for each request that waits, up to its size`() {

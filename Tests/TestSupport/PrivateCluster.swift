@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 
 /// A PostgreSQL cluster that a test may stop, start, crash and give a standby, made by `Scripts/postgres`.
 package struct PrivateCluster {
@@ -46,6 +47,11 @@ package struct PrivateCluster {
         return try result.get()
     }
 
+    /// Makes this cluster, which has crashed, a standby of another one; returns its URL, which is the one that it had.
+    package func follow(_ primary: PrivateCluster) async throws -> String {
+        try await script("follow", primary.directory.path, "--replace")
+    }
+
     package func start() async throws -> String { try await script("start") }
 
     /// The directory of the socket that a cluster's URL names.
@@ -61,6 +67,56 @@ package struct PrivateCluster {
 
     /// Promotes a standby to primary.
     package func promote() async throws { _ = try await script("promote") }
+
+    // MARK: - A machine that hangs
+
+    /// Stops all its processes where they are: its connections stay, and nothing answers.
+    package func freeze() throws {
+        for process in try processes() { kill(process, SIGSTOP) }
+    }
+
+    /// Lets its processes go on.
+    package func thaw() throws {
+        for process in try processes() { kill(process, SIGCONT) }
+    }
+
+    /// Ends the connection of a frozen standby to its primary as soon as it is thawed, so that what has arrived there and
+    /// was not read is lost.
+    package func cutOff() throws {
+        let receivers = try processes().filter { process in
+            let title = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)
+            return title?.contains("walreceiver") == true
+        }
+        guard !receivers.isEmpty else { throw Failed(command: "cutOff") }
+        for receiver in receivers { kill(receiver, SIGTERM) }
+    }
+
+    /// The server's processes, the first one first.
+    private func processes() throws -> [pid_t] {
+        // The cluster is elsewhere when its owner can't enter the directory.
+        let home = try? String(contentsOf: directory.appending(path: "home"), encoding: .utf8)
+        let place = home.map { URL(filePath: $0.trimmingCharacters(in: .newlines)) } ?? directory
+        let data = place.appending(path: "data")
+        let lines = try String(contentsOf: data.appending(path: "postmaster.pid"), encoding: .utf8)
+        let working = { (process: pid_t) in
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")
+        }
+        // Another process may have the number of one that crashed.
+        guard let first = lines.split(separator: "\n").first.flatMap({ pid_t($0) }),
+            working(first) == data.resolvingSymlinksInPath().path
+        else { throw Failed(command: "processes") }
+        let all = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }
+        return [first] + all.filter { Self.parent(of: $0) == first }
+    }
+
+    private static func parent(of process: pid_t) -> pid_t? {
+        // A process may end between the listing and the look. Its name, in parentheses, may hold spaces.
+        guard let line = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
+            let end = line.lastIndex(of: ")")
+        else { return nil }
+        let fields = line[end...].split(separator: " ")
+        return fields.count > 2 ? pid_t(fields[2]) : nil
+    }
 
     private static let scriptURL = URL(filePath: #filePath).appending(path: "../../../Scripts/postgres").standardized
 

@@ -9,6 +9,8 @@ package final class Relay: Sendable {
     private let listener: Int32
     private let destination: String
     private let isDiscarding = Atomic(false)
+    private let accepted = Atomic(0)
+    private let discarded = Atomic(0)
     private let sockets = Mutex<[Int32]>([])
 
     /// - Parameter socketDirectory: the directory of the server's socket.
@@ -31,6 +33,12 @@ package final class Relay: Sendable {
         Thread { [self] in accept() }.start()
     }
 
+    /// The number of connections that were made to it; a cancel request of libpq is one too.
+    package var connectionCount: Int { accepted.load(ordering: .sequentiallyConsistent) }
+
+    /// Whether bytes have come that were discarded.
+    package var hasDiscarded: Bool { discarded.load(ordering: .sequentiallyConsistent) > 0 }
+
     /// Discards all bytes from now on: on the present connections for good, on new ones until `recover()`.
     package func discard() {
         isDiscarding.store(true, ordering: .sequentiallyConsistent)
@@ -49,6 +57,7 @@ package final class Relay: Sendable {
 
     private func accept() {
         while case let client = Glibc.accept(listener, nil, nil), client >= 0 {
+            accepted.add(1, ordering: .sequentiallyConsistent)
             sockets.withLock { $0.append(client) }
             // A connection that is accepted meanwhile has no server, also later.
             guard !isDiscarding.load(ordering: .sequentiallyConsistent), let server = connect() else { continue }
@@ -84,7 +93,10 @@ package final class Relay: Sendable {
             if isDiscarding.load(ordering: .sequentiallyConsistent) {
                 lost.flag.store(true, ordering: .sequentiallyConsistent)
             }
-            guard !lost.flag.load(ordering: .sequentiallyConsistent) else { continue }
+            guard !lost.flag.load(ordering: .sequentiallyConsistent) else {
+                discarded.add(1, ordering: .sequentiallyConsistent)
+                continue
+            }
             guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break }
         }
         shutdown(to, Int32(SHUT_RDWR))

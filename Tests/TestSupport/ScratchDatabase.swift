@@ -81,14 +81,16 @@ extension Database.Configuration {
     package static func test(
         poolSize: Int = 4, acquireTimeout: Duration = .seconds(30), statementTimeout: Duration = .seconds(60),
         lockTimeout: Duration = .seconds(60), idleInTransactionTimeout: Duration = .seconds(60),
+        commitTimeout: Duration = .seconds(60),
         preparedStatements: Bool = true, applicationName: String = "tests", pipelineDepth: Int = 8,
         maximumWaiting: Int = 10_000
     ) -> Self {
         Self(
             url: "", poolSize: poolSize, acquireTimeout: acquireTimeout, connectTimeout: .seconds(30),
             statementTimeout: statementTimeout, lockTimeout: lockTimeout,
-            idleInTransactionTimeout: idleInTransactionTimeout, preparedStatements: preparedStatements,
-            applicationName: applicationName, pipelineDepth: pipelineDepth, maximumWaiting: maximumWaiting)
+            idleInTransactionTimeout: idleInTransactionTimeout, commitTimeout: commitTimeout,
+            preparedStatements: preparedStatements, applicationName: applicationName, pipelineDepth: pipelineDepth,
+            maximumWaiting: maximumWaiting)
     }
 }
 

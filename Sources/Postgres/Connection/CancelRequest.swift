@@ -4,6 +4,9 @@ import Synchronization
 
 /// A request to the server, over a second short connection, to stop what a connection is executing.
 ///
+/// It is sent for leased connections alone: on a shared one it would stop whichever statement, or whichever commit's wait
+/// for a standby, the server is at by then.
+///
 /// `PQcancel` blocks until the server has signalled the backend and has no timeout, so it gets a thread for itself;
 /// there is at most one request at a time for a connection. Once it has returned, the signal is with the backend, and a
 /// statement sent later cannot be hit: a backend forgets a cancel that finds it reading its next command.

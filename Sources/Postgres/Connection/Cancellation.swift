@@ -1,5 +1,5 @@
-/// The cancellation of one statement: a cancel request, and another one when the first arrived before the statement had
-/// begun.
+/// The cancellation of one statement on a leased connection: a cancel request, and another one when the first arrived
+/// before the statement had begun.
 ///
 ///     request ──delivered──▶ pause 50 ms ──still running──▶ request … until 5 s are over: give the connection up
 ///         └──────────── statement answered and no request under way ────▶ over
@@ -13,7 +13,7 @@ struct Cancellation {
 
     private static let pause = Duration.milliseconds(50)
     /// How long a cancelled statement may go on. After that the server counts as out of reach, and the connection is
-    /// given up, because other statements wait behind.
+    /// given up: the transaction's ROLLBACK waits behind.
     private static let timeout = Duration.seconds(5)
 
     private var target: Statement

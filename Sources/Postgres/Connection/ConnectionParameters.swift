@@ -17,8 +17,7 @@ struct ConnectionParameters: Sendable {
             "application_name": configuration.applicationName,
         ]
         merged.merge(given) { _, fromURL in fromURL }
-        let options = Self.options(configuration, given["options"])
-        if !options.isEmpty { merged["options"] = options }
+        merged["options"] = Self.options(configuration, given["options"])
         merged["client_encoding"] = "UTF8"
         hosts = Self.split(merged).map { host in
             host.sorted { $0.key < $1.key }.map { (key: $0.key, value: $0.value) }
@@ -42,15 +41,21 @@ struct ConnectionParameters: Sendable {
         }
     }
 
-    /// The time-outs are settings of the start-up packet and not statements, so that they are not state which a pooler
-    /// in transaction mode would have to carry. The operator's own options come last and win.
+    /// The settings travel in the start-up packet and not in statements, so that they are not state which a pooler in
+    /// transaction mode would have to carry. The operator's own options come behind ours and win, but for the last one.
+    ///
+    /// - `plan_cache_mode`: a prepared statement is planned once. By itself the server compares the cost of its one plan
+    ///   with that of planning each time, and remembers the former from the day on which it first looked: a table that
+    ///   was nearly empty then may be planned for ever. `Database.planningEachTime` is for statements that gain by it.
+    /// - `client_min_messages`: above `warning` the server would not report that a commit was not confirmed by the
+    ///   standby (``NoticeReceiver``).
     private static func options(_ configuration: Database.Configuration, _ given: String?) -> String {
         let limits = [
             ("statement_timeout", configuration.statementTimeout),
             ("lock_timeout", configuration.lockTimeout),
             ("idle_in_transaction_session_timeout", configuration.idleInTransactionTimeout),
         ]
-        var options: [String] = []
+        var options = ["-c plan_cache_mode=force_generic_plan"]
         for (name, limit) in limits {
             guard let limit else { continue }
             let (seconds, attoseconds) = limit.components
@@ -59,6 +64,7 @@ struct ConnectionParameters: Sendable {
             options.append("-c \(name)=\(milliseconds)")
         }
         if let given { options.append(given) }
+        options.append("-c client_min_messages=notice")
         return options.joined(separator: " ")
     }
 

@@ -74,7 +74,7 @@ struct ConnectionThread: Sendable {
             while true {
                 let command = pool.advance(
                     slot, answered: &pipeline.finished, requeued: &pipeline.requeued,
-                    isCancelling: pipeline.cancellation != nil, retires: pipeline.retires, batch: &batch)
+                    isHeldBack: pipeline.isHeldBack, retires: pipeline.retires, batch: &batch)
                 switch command {
                 case .close: return .closed
                 case .reconnect: return .retired
@@ -97,10 +97,11 @@ struct ConnectionThread: Sendable {
     }
 
     private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
-        let wasCancelling = pipeline.cancellation != nil
+        let wasHeldBack = pipeline.isHeldBack
+        pipeline.abandonStatements()
         try pipeline.advanceCancellation(signal: signal)
-        // The pool holds statements back during a cancel, so the end is reported to it at once.
-        if wasCancelling && pipeline.cancellation == nil { return }
+        // Reported at once: the pool assigns statements to other connections meanwhile.
+        if pipeline.isHeldBack != wasHeldBack { return }
         guard let hasBacklog = pipeline.connection.flush() else { return try pipeline.receive() }
         let events = Int32(hasBacklog ? POLLIN | POLLOUT : POLLIN)
         let ready = signal.wait(socket: pipeline.connection.socket, events: events, until: pipeline.deadline)

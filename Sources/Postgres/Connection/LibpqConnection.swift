@@ -6,12 +6,12 @@ import Logging
 @safe
 struct LibpqConnection: ~Copyable {
     private let handle: OpaquePointer
-    /// Kept for the notice receiver, which holds it unretained.
-    private let notices: NoticeLog
+    /// Kept for libpq, which holds it unretained.
+    private let notices: NoticeReceiver
 
     private init(adopting handle: OpaquePointer, logger: Logger) {
         unsafe self.handle = unsafe handle
-        notices = NoticeLog(logger: logger)
+        notices = NoticeReceiver(logger: logger)
     }
 
     deinit {
@@ -48,14 +48,14 @@ struct LibpqConnection: ~Copyable {
             }
         }
         guard unsafe PQstatus(handle) == CONNECTION_OK else { throw connection.connectFailure }
-        connection.forwardNotices()
+        connection.receiveNotices()
         guard unsafe PQsetnonblocking(handle, 1) == 0, connection.enterPipeline() else {
             throw connection.connectFailure
         }
         return connection
     }
 
-    private func forwardNotices() {
+    private func receiveNotices() {
         unsafe PQsetNoticeReceiver(
             handle,
             { context, result in
@@ -64,11 +64,20 @@ struct LibpqConnection: ~Copyable {
                     guard let text = unsafe PQresultErrorField(result, code) else { return "" }
                     return unsafe String(cString: text)
                 }
-                unsafe Unmanaged<NoticeLog>.fromOpaque(context).takeUnretainedValue().write(
-                    severity: field(countersign_diag_severity), sqlState: field(countersign_diag_sqlstate),
-                    message: field(countersign_diag_message_primary))
+                unsafe Unmanaged<NoticeReceiver>.fromOpaque(context).takeUnretainedValue().receive(
+                    ServerNotice(
+                        severity: field(countersign_diag_severity), sqlState: field(countersign_diag_sqlstate),
+                        message: field(countersign_diag_message_primary),
+                        function: field(countersign_diag_source_function), file: field(countersign_diag_source_file)))
             }, Unmanaged.passUnretained(notices).toOpaque())
     }
+
+    /// Whether the server has given up waiting for a standby's confirmation of a commit since this was last called.
+    ///
+    /// libpq hands a notice over as soon as it reads it, in the order of the server's messages. This one comes before the
+    /// end of the statement that it is about, and behind the end of the one before, whose last result libpq doesn't read
+    /// past: so a caller that asks at the end of each statement learns it of the right one.
+    func takeUnconfirmedCommit() -> Bool { notices.takeUnconfirmedCommit() }
 
     private static func failure(_ message: String, sqlState: String? = nil) -> PostgresError {
         PostgresError(.connectFailed, operation: .connect, location: "", sqlState: sqlState, message: message)
@@ -166,20 +175,6 @@ struct LibpqConnection: ~Copyable {
     var isInTransaction: Bool {
         let status = unsafe PQtransactionStatus(handle)
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
-    }
-}
-
-/// The receiver of the server's notices, which go to the log at debug level: they are for developers, and their text is
-/// not under our control.
-private final class NoticeLog: Sendable {
-    private let logger: Logger
-
-    init(logger: Logger) { self.logger = logger }
-
-    func write(severity: String, sqlState: String, message: String) {
-        logger.debug(
-            "database notice received",
-            metadata: ["severity": "\(severity)", "sqlState": "\(sqlState)", "notice": "\(message)"])
     }
 }
 

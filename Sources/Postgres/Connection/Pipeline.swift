@@ -5,10 +5,11 @@ import Logging
 /// Every statement ends with a Sync of its own: it is an implicit transaction by itself, and its failure does not touch
 /// those behind it. Used by one thread.
 struct Pipeline: ~Copyable {
-    /// A statement in flight. A BEGIN and a PREPARE may go in front of it, under the same Sync.
+    /// A statement in flight. A BEGIN, a setting and a PREPARE may go in front of it, under the same Sync.
     struct Segment {
         enum Step {
             case begin
+            case setting
             case prepare(PreparedKey, String)
             case run
         }
@@ -30,6 +31,7 @@ struct Pipeline: ~Copyable {
     let connection: LibpqConnection
     private let preparesStatements: Bool
     private let silenceLimit: Duration?
+    private let commitTimeout: Duration
     /// The start of the current silence: since then the server owes an answer and has sent nothing.
     private var silentSince = ContinuousClock.now
     private var prepared = PreparedStatements()
@@ -39,6 +41,9 @@ struct Pipeline: ~Copyable {
     private var unsent: [Statement] = []
     private(set) var cancellation: Cancellation?
     private var cancelRequest: CancelRequest?
+    /// The number of statements in flight whose answers nobody waits for, and when the first of them was given up.
+    private var abandoned = 0
+    private var abandonedSince = ContinuousClock.now
     /// Whether the connection is to be replaced: the server refuses writes, so it became a standby, and a new
     /// connection may reach the new primary.
     private(set) var retires = false
@@ -52,6 +57,7 @@ struct Pipeline: ~Copyable {
         self.connection = connection
         preparesStatements = configuration.preparedStatements
         silenceLimit = configuration.silenceLimit
+        commitTimeout = configuration.commitTimeout
     }
 
     // MARK: - Sending
@@ -81,12 +87,19 @@ struct Pipeline: ~Copyable {
         return connection.exitPipeline() && connection.sendScript(begin + statement.sql.text)
     }
 
+    /// In force to the end of the transaction, which is the statement's own or the one that it belongs to.
+    private static let planningEachTime = "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
+
     private mutating func send(_ statement: Statement) -> Bool {
         var segment = Segment(statement: statement)
         var isSent = true
         if let isolation = statement.beginIsolation {
             segment.steps.append(.begin)
             isSent = connection.sendText(isolation.beginStatement)
+        }
+        if statement.isPlannedEachTime {
+            segment.steps.append(.setting)
+            isSent = isSent && connection.sendText(Self.planningEachTime)
         }
         var plan = PreparedStatements.Plan.unprepared
         if preparesStatements && !statement.refusesPreparation {
@@ -161,9 +174,9 @@ struct Pipeline: ~Copyable {
         switch result.status {
         case .commandOK, .tuplesOK, .emptyQuery:
             switch step {
-            case .begin: break
+            case .begin, .setting: break
             case .prepare(let key, let name): prepared.confirm(key, name)
-            case .run: statement.receive(result)
+            case .run: if !statement.isAbandoned { statement.receive(result) }
             }
         case .error:
             let error = result.error(statement.operation, at: statement.location)
@@ -173,7 +186,7 @@ struct Pipeline: ~Copyable {
             switch step {
             case .begin: inFlight[index].hasFailedToBegin = true
             case .prepare(let key, _): prepared.forget(key)
-            case .run: break
+            case .setting, .run: break
             }
             if result.isStalePreparation, let key = inFlight[index].key { prepared.forget(key) }
         case .pipelineAborted: break
@@ -184,20 +197,22 @@ struct Pipeline: ~Copyable {
     private mutating func finish(_ segment: Segment) {
         let statement = segment.statement
         hasServed = true
-        guard let failure = segment.failure else { return finished.append(statement) }
-        if failure.sqlState == "25006" { retires = true }
-        let isCancelled = statement.isCancelled
-        let isHit = failure.sqlState == "57014"
-        if statement.lease == nil && !isCancelled {
-            let isStale = segment.isStale && !statement.refusesPreparation
-            if isStale || isHit && statement.isExposedToCancel {
-                statement.refusesPreparation = isStale
-                statement.isExposedToCancel = false
+        let isUnconfirmed = connection.takeUnconfirmedCommit()
+        if segment.failure?.sqlState == "25006" { retires = true }
+        if statement.isAbandoned {
+            abandoned -= 1
+        } else if isUnconfirmed {
+            statement.fail(statement.error(.outcomeUnknown, message: "committed, but not confirmed by the standby"))
+        } else if let failure = segment.failure {
+            let isCancelled = statement.isCancelled
+            if segment.isStale && statement.lease == nil && !isCancelled && !statement.refusesPreparation {
+                statement.refusesPreparation = true
                 statement.reset()
                 return requeued.append(statement)
             }
+            let isStopped = isCancelled && failure.sqlState == "57014"
+            statement.fail(isStopped ? statement.error(.cancelled, sqlState: failure.sqlState) : failure)
         }
-        statement.fail(isHit && isCancelled ? statement.error(.cancelled, sqlState: failure.sqlState) : failure)
         finished.append(statement)
     }
 
@@ -209,17 +224,33 @@ struct Pipeline: ~Copyable {
         guard connection.enterPipeline() else { throw lost() }
     }
 
-    // MARK: - Cancelling
+    // MARK: - Silence
 
-    /// When to act although nothing has arrived: the end of a silence, or the next step of a cancellation.
+    /// When to act although nothing has arrived: the end of a silence or of a commit's time, or the next step of a
+    /// cancellation.
     var deadline: ContinuousClock.Instant? {
-        guard let silenceEnd else { return cancellation?.deadline }
-        return cancellation.map { min($0.deadline, silenceEnd) } ?? silenceEnd
+        Self.earlier(Self.earlier(silenceEnd, commitEnd), cancellation?.deadline)
+    }
+
+    private static func earlier(
+        _ one: ContinuousClock.Instant?, _ other: ContinuousClock.Instant?
+    ) -> ContinuousClock.Instant? {
+        guard let one, let other else { return one ?? other }
+        return min(one, other)
     }
 
     private var silenceEnd: ContinuousClock.Instant? {
-        guard !inFlight.isEmpty, let silenceLimit else { return nil }
-        return silentSince + silenceLimit
+        guard !inFlight.isEmpty else { return nil }
+        if let silenceLimit { return silentSince + silenceLimit }
+        return abandoned > 0 ? max(silentSince, abandonedSince) + Self.abandonedLimit : nil
+    }
+
+    /// How long a connection whose statements may run without limit is kept for one that nobody waits for.
+    private static let abandonedLimit = Duration.seconds(5)
+
+    private var commitEnd: ContinuousClock.Instant? {
+        guard let head = inFlight.first?.statement, head.operation == .commit, !head.isAbandoned else { return nil }
+        return silentSince + commitTimeout
     }
 
     /// Throws when the server has owed an answer for longer than the silence limit: it, or a device on the way to it,
@@ -228,11 +259,50 @@ struct Pipeline: ~Copyable {
         if let silenceEnd, ContinuousClock.now >= silenceEnd { throw lost(.connectionLost, "the server is silent") }
     }
 
-    /// Cancels the statement at the head when its task was cancelled. One further behind waits until it is the head,
-    /// since a cancel request stops whatever the server is executing.
+    // MARK: - Giving up
+
+    /// Whether nothing may be sent behind what is in flight: a cancel request would hit it, or an abandoned statement
+    /// may keep it waiting.
+    var isHeldBack: Bool { cancellation != nil || abandoned > 0 }
+
+    /// Answers the tasks of statements that are given up, and leaves the statements in flight: their results are read
+    /// and dropped. Given up are lone statements whose task was cancelled, because a cancel request would reach whatever
+    /// the server is at by then, and a COMMIT whose time is over, because a cancel request would only end its wait for
+    /// the standby and make it look like a success.
+    mutating func abandonStatements() {
+        let isCommitLate = commitEnd.map { $0 <= .now } ?? false
+        for index in inFlight.indices {
+            let statement = inFlight[index].statement
+            guard !statement.isAbandoned else { continue }
+            let reason: String
+            if statement.isCancelled && statement.lease == nil {
+                reason = "given up by its task"
+            } else if index == 0 && isCommitLate {
+                reason = "not answered within the commit timeout"
+            } else {
+                continue
+            }
+            statement.isAbandoned = true
+            if abandoned == 0 { abandonedSince = .now }
+            abandoned += 1
+            statement.fail(statement.error(.outcomeUnknown, message: reason))
+            statement.answer()
+        }
+    }
+
+    /// The statement that a cancel request may stop: the one that the server executes, if its task was cancelled and the
+    /// connection is leased to it. Not in front of a COMMIT, which the request could reach instead.
+    private var cancellable: Statement? {
+        guard let head = inFlight.first?.statement, head.isCancelled, head.lease != nil,
+            !inFlight.contains(where: { $0.statement.operation == .commit })
+        else { return nil }
+        return head
+    }
+
+    /// Cancels the statement at the head. One further behind waits until it is the head, since a cancel request stops
+    /// whatever the server is executing.
     mutating func advanceCancellation(signal: WakeSignal) throws(PostgresError) {
-        let head = inFlight.first?.statement
-        let target = head?.isCancelled == true ? head : nil
+        let target = cancellable
         if cancellation == nil {
             guard let target else { return }
             cancellation = Cancellation(of: target, at: .now)
@@ -245,7 +315,6 @@ struct Pipeline: ~Copyable {
         case .over: break
         case .giveUp: throw lost(.connectionLost, "a cancelled statement did not end")
         case .request:
-            for segment in inFlight where segment.statement !== target { segment.statement.isExposedToCancel = true }
             guard let request = connection.cancelRequest() else { throw lost() }
             cancelRequest = request
             cancellation = current

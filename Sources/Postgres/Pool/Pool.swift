@@ -138,13 +138,13 @@ final class Pool: Sendable {
 
     /// See `PoolStateMachine.advance`. The tasks of `answered` are resumed once the connection counts as free again.
     func advance(
-        _ slot: Int, answered: inout [Statement], requeued: inout [Statement], isCancelling: Bool, retires: Bool,
+        _ slot: Int, answered: inout [Statement], requeued: inout [Statement], isHeldBack: Bool, retires: Bool,
         batch: inout [Statement]
     ) -> PoolStateMachine.ThreadCommand {
         var effects = PoolStateMachine.Effects()
         let (command, hasWaiting, closing) = state.withLock { state in
             let command = state.machine.advance(
-                slot, answered: answered.count, requeued: requeued, isCancelling: isCancelling, retires: retires,
+                slot, answered: answered.count, requeued: requeued, isHeldBack: isHeldBack, retires: retires,
                 batch: &batch, &effects)
             return (command, state.machine.hasWaiting, command == .close ? threadEnded(&state) : [])
         }
@@ -184,7 +184,19 @@ final class Pool: Sendable {
             metrics.answered(request)
             request.answer()
         }
+        for request in effects.deadlines { startDeadline(of: request) }
         if hasWaiting { timer.start { [self] in expire() } }
+    }
+
+    /// A request with a deadline of its own is rare, and waits even more rarely: it gets a task. A request that has been
+    /// answered isn't kept in memory until then, with its values.
+    private func startDeadline(of request: PoolRequest) {
+        guard let deadline = request.context.acquireDeadline else { return }
+        Task.detached { [self, weak request] in
+            try? await Task.sleep(until: deadline, clock: .continuous)
+            guard let request else { return }
+            update { $0.machine.expire(request) }
+        }
     }
 
     /// Fails requests that waited longer than the acquire timeout. Returns the next deadline, nil when none waits.

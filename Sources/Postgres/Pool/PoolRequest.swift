@@ -2,8 +2,8 @@ import Synchronization
 
 /// A request of a task: a statement to be answered, or a connection to be leased.
 ///
-/// Sendable because `phase`, `since` and `lease` are touched only under the pool's lock, and everything else only by
-/// the thread that moved the phase to `taken` (the connection's) or to `answered`; each happens once.
+/// Sendable because `phase`, `since` and `lease` are touched only under the pool's lock, and everything else that varies
+/// only by the thread that moved the phase to `taken` (the connection's) or to `answered`; each happens once.
 class PoolRequest: @unchecked Sendable {
     enum Phase {
         case new
@@ -22,6 +22,7 @@ class PoolRequest: @unchecked Sendable {
     var phase = Phase.new
     /// When it began to wait.
     var since = ContinuousClock.Instant.now
+    let context = RequestContext.current
     private let cancelled = Atomic(false)
 
     init(_ operation: PostgresError.Operation, _ location: CodeLocation) {
@@ -31,6 +32,14 @@ class PoolRequest: @unchecked Sendable {
 
     /// Whether the task was cancelled: set at any time, read by the connection's thread.
     var isCancelled: Bool { cancelled.load(ordering: .relaxed) }
+
+    /// Whether it waits for a connection.
+    var isWaiting: Bool {
+        switch phase {
+        case .waiting, .reserved: true
+        case .new, .assigned, .taken, .answered: false
+        }
+    }
 
     func markCancelled() { cancelled.store(true, ordering: .relaxed) }
 
@@ -55,8 +64,11 @@ class Statement: PoolRequest, @unchecked Sendable {
     let isScript: Bool
     /// The isolation level of the transaction that this statement opens; its BEGIN travels in front of it.
     var beginIsolation: IsolationLevel?
-    /// Whether it was in flight behind a cancelled statement, so that the cancel may have hit it instead.
-    var isExposedToCancel = false
+    /// Whether the server is to plan it for its values. Not what ends a transaction: in a failed one nothing may come
+    /// before it.
+    var isPlannedEachTime: Bool { context.isPlanningEachTime && (operation == .query || operation == .execute) }
+    /// Whether it is in flight although its task has its answer, which is that nobody knows.
+    var isAbandoned = false
     /// Whether it failed on a stale preparation before, and is now sent unprepared.
     var refusesPreparation = false
 

@@ -37,15 +37,18 @@ extension PoolStateMachine {
     ///   - requeued: Statements that the server rolled back for no fault of theirs.
     ///   - batch: Empty; gets the statements to send.
     mutating func advance(
-        _ slot: Int, answered: Int, requeued: [Statement], isCancelling: Bool, retires: Bool,
+        _ slot: Int, answered: Int, requeued: [Statement], isHeldBack: Bool, retires: Bool,
         batch: inout [Statement], _ effects: inout Effects
     ) -> ThreadCommand {
         slots[slot].load -= answered + requeued.count
         for statement in requeued { statement.since = .now }
-        slots[slot].isCancelling = isCancelling
+        slots[slot].isHeldBack = isHeldBack
         if retires { slots[slot].isRetiring = true }
         putBack(requeued, &effects)
-        if slots[slot].lease == nil && (isCancelling || slots[slot].isRetiring) { returnPending(slot, &effects) }
+        if slots[slot].lease == nil && (isHeldBack || slots[slot].isRetiring) {
+            returnPending(slot, &effects)
+            returnReservation(slot)
+        }
         if answered > 0 || !requeued.isEmpty || queue.count > 0 || isClosing || slots[slot].reservation != nil {
             settle(slot, &effects)
         }
@@ -59,7 +62,7 @@ extension PoolStateMachine {
                 return .reconnect
             }
         }
-        if !isCancelling {
+        if !isHeldBack {
             swap(&slots[slot].pending, &batch)
             for statement in batch { statement.phase = .taken(slot: slot) }
             if let lease = slots[slot].lease, let first = batch.first {
@@ -86,13 +89,16 @@ extension PoolStateMachine {
 
     /// Marks a slot as unconnected. A reservation of it goes back to the wait queue.
     private mutating func resetSlot(_ slot: Int, _ effects: inout Effects) {
-        if let reservation = slots[slot].reservation {
-            slots[slot].reservation = nil
-            queue.putBack(reservation)
-        }
+        returnReservation(slot)
         slots[slot].isRetiring = false
-        slots[slot].isCancelling = false
+        slots[slot].isHeldBack = false
         slots[slot].condition = queue.count > 0 ? .connecting : .dormant
+    }
+
+    private mutating func returnReservation(_ slot: Int) {
+        guard let reservation = slots[slot].reservation else { return }
+        slots[slot].reservation = nil
+        queue.putBack(reservation)
     }
 
     private mutating func returnPending(_ slot: Int, _ effects: inout Effects) {
@@ -112,6 +118,7 @@ extension PoolStateMachine {
                 refuse(statement, statement.error(.connectionLost), &effects)
             } else {
                 queue.putBack(statement)
+                if statement.context.acquireDeadline != nil { effects.deadlines.append(statement) }
             }
         }
     }

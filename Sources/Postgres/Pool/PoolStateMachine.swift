@@ -20,13 +20,14 @@ struct PoolStateMachine {
         var lease: Lease?
         /// The request that gets the connection once its load is 0; until then the connection takes nothing new.
         var reservation: LeaseRequest?
-        /// Whether a cancel request is under way, which would hit whatever is sent.
-        var isCancelling = false
+        /// Whether nothing may be sent: a cancel request is under way, which would hit it, or a statement in flight was
+        /// given up by its task, and may keep whatever is behind it waiting.
+        var isHeldBack = false
         /// Whether the connection is to be closed as soon as it is idle.
         var isRetiring = false
 
         var isOpen: Bool {
-            condition == .ready && lease == nil && reservation == nil && !isCancelling && !isRetiring
+            condition == .ready && lease == nil && reservation == nil && !isHeldBack && !isRetiring
         }
 
         var isIdle: Bool { load == 0 && lease == nil && reservation == nil }
@@ -37,6 +38,8 @@ struct PoolStateMachine {
         var wakes: [Int] = []
         /// The requests whose tasks are to be resumed.
         var answers: [PoolRequest] = []
+        /// The requests that wait now and have a deadline of their own, at which `expire` is to be called for each.
+        var deadlines: [PoolRequest] = []
     }
 
     enum ThreadCommand {
@@ -84,6 +87,7 @@ struct PoolStateMachine {
         } else {
             queue.append(request)
             dispatch(&effects)
+            if request.isWaiting && request.context.acquireDeadline != nil { effects.deadlines.append(request) }
         }
         return effects
     }
@@ -159,6 +163,23 @@ struct PoolStateMachine {
         return oldest.map { $0 + acquireTimeout }
     }
 
+    /// Fails a request whose own deadline has come, if it still waits.
+    mutating func expire(_ request: PoolRequest) -> Effects {
+        var effects = Effects()
+        switch request.phase {
+        case .waiting:
+            queue.markAnswered(request)
+            refuse(request, timeoutError(of: request), &effects)
+            closeIfIdle(&effects)
+        case .reserved(let slot):
+            slots[slot].reservation = nil
+            refuse(request, timeoutError(of: request), &effects)
+            settle(slot, &effects)
+        case .new, .assigned, .taken, .answered: break
+        }
+        return effects
+    }
+
     private func timeoutError(of request: PoolRequest) -> PostgresError {
         guard let outage, !slots.contains(where: { $0.condition == .ready }) else {
             return request.error(.acquireTimedOut)
@@ -226,7 +247,7 @@ struct PoolStateMachine {
     /// Acts on a smaller load or a released lease: grants the reservation, serves the wait queue, closes after
     /// `isClosing`.
     mutating func settle(_ slot: Int, _ effects: inout Effects) {
-        if slots[slot].load == 0, slots[slot].lease == nil, !slots[slot].isRetiring, !slots[slot].isCancelling,
+        if slots[slot].load == 0, slots[slot].lease == nil, !slots[slot].isRetiring, !slots[slot].isHeldBack,
             let reservation = slots[slot].reservation
         {
             slots[slot].reservation = nil

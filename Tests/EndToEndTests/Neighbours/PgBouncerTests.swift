@@ -9,23 +9,35 @@ extension Neighbours {
     /// The real PgBouncer in transaction mode between the service and the database, set up according to
     /// docs/operations/pgbouncer.md.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct PgBouncerTests {
+        private static let page = URL(filePath: #filePath).appending(
+            path: "../../../../docs/operations/pgbouncer.md"
+        ).standardized
+
+        /// The lines of the page's block in this language, which the tests follow to the letter.
+        private static func documented(_ language: String) throws -> [String] {
+            let lines = try String(contentsOf: page, encoding: .utf8).split(
+                separator: "\n", omittingEmptySubsequences: false)
+            let block = lines.drop { $0 != "```\(language)" }.dropFirst().prefix { $0 != "```" }
+            try #require(!block.isEmpty)
+            return block.map(String.init)
+        }
+
         /// Writes a configuration with fewer connections to the server than the service has to PgBouncer, so that
         /// transactions share them.
         private static func prepare(_ directory: URL, port: UInt16, cluster url: String) throws -> [String] {
             let users = directory.appending(path: "users.txt")
             let settings = directory.appending(path: "pgbouncer.ini")
+            let documented = try documented("ini").drop { $0 != "[pgbouncer]" }
             let text = """
                 [databases]
                 * = host=\(PrivateCluster.socketDirectory(url))
-                [pgbouncer]
+                \(documented.joined(separator: "\n"))
                 listen_addr = 127.0.0.1
                 listen_port = \(port)
                 unix_socket_dir =
                 auth_type = trust
                 auth_file = \(users.path)
-                pool_mode = transaction
                 default_pool_size = 3
-                ignore_startup_parameters = options
                 """
             for (file, content) in [(users, #""postgres" """#), (settings, text)] {
                 // Readable for the user that it runs as.
@@ -36,26 +48,81 @@ extension Neighbours {
             return (getuid() == 0 ? ["-u", "postgres"] : []) + [settings.path]
         }
 
+        /// Runs a cluster, with the role's settings, and PgBouncer in front of it.
+        private func pooler(
+            _ body: (_ pooled: ScratchDatabase, _ direct: ScratchDatabase) async throws -> Void
+        ) async throws {
+            try await PrivateCluster.run { _, url in
+                let direct = ScratchDatabase(url: url)
+                for setting in try Self.documented("sql") {
+                    let statement = setting.replacing("ROLE countersign", with: "ROLE postgres")
+                    try await direct.execute("\(unsafeSQL: statement)")
+                }
+                let port = try FreePort.choose(1)[0]
+                try await SideProcess.run(
+                    "/usr/sbin/pgbouncer", prepare: { try Self.prepare($0, port: port, cluster: url) }
+                ) { pooler in
+                    try await body(
+                        ScratchDatabase(url: "postgresql://postgres@127.0.0.1:\(port)/postgres"), direct)
+                    #expect(pooler.isRunning)
+                }
+            }
+        }
+
         private func service(_ body: (World) async throws -> Void) async throws {
             try await Sandbox.run { sandbox in
                 try await World.registerClients(at: sandbox)
-                try await PrivateCluster.run { _, url in
-                    let port = try FreePort.choose(1)[0]
-                    try await SideProcess.run(
-                        "/usr/sbin/pgbouncer", prepare: { try Self.prepare($0, port: port, cluster: url) }
-                    ) { pooler in
-                        let pooled = "postgresql://postgres@127.0.0.1:\(port)/postgres"
-                        let settings = try World.settings(ScratchDatabase(url: pooled), sandbox).merging([
-                            "postgres.migrationUrl": url, "postgres.preparedStatements": "false",
-                            "postgres.poolSize": "8",
-                        ]) { _, own in own }
-                        try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
-                            try await body(
-                                World(service: service, sandbox: sandbox, scratch: ScratchDatabase(url: url)))
-                            #expect(!service.log.contains("request failed unexpectedly"))
-                        }
-                        #expect(pooler.isRunning)
+                try await pooler { pooled, direct in
+                    let settings = try World.settings(pooled, sandbox).merging([
+                        "postgres.migrationUrl": direct.url, "postgres.preparedStatements": "false",
+                        "postgres.poolSize": "8",
+                    ]) { _, own in own }
+                    try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                        try await body(World(service: service, sandbox: sandbox, scratch: direct))
+                        #expect(!service.log.contains("request failed unexpectedly"))
                     }
+                }
+            }
+        }
+
+        @Test func `behind PgBouncer the role's settings are in force in place of the options`() async throws {
+            try await pooler { pooled, _ in
+                try await pooled.withPool(.test(poolSize: 1, preparedStatements: false)) { database in
+                    let found = try await database.query(
+                        """
+                        SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout'),
+                            current_setting('idle_in_transaction_session_timeout'), current_setting('plan_cache_mode'),
+                            current_setting('client_min_messages'))
+                        """
+                    ) { row throws(PostgresError) in try row.decode(String.self) }
+                    #expect(found == ["10s 5s 10s force_generic_plan notice"])
+                }
+            }
+        }
+
+        @Test func `behind PgBouncer a commit that the standby did not confirm is no success`() async throws {
+            try await pooler { pooled, direct in
+                try await direct.execute("CREATE TABLE t (n int8)")
+                try await direct.makeCommitsWait()
+                try await pooled.withPool(.test(poolSize: 1, preparedStatements: false)) { database in
+                    let task = Task { () -> PostgresError.Code? in
+                        do throws(PostgresError) {
+                            _ = try await database.execute("INSERT INTO t VALUES (1)")
+                            return nil
+                        } catch {
+                            return error.code
+                        }
+                    }
+                    try await direct.withPool(.test(poolSize: 1)) { observer in
+                        try await eventually("a commit that waits") {
+                            try await observer.execute(
+                                """
+                                SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                                WHERE query LIKE 'INSERT INTO t%' AND wait_event = 'SyncRep'
+                                """) == 1
+                        }
+                    }
+                    #expect(await task.value == .outcomeUnknown)
                 }
             }
         }

@@ -7,9 +7,10 @@ package struct Account: Hashable, Sendable {
 
     package let id: AccountID
     package let email: EmailAddress?
-    /// Whether access to the mailbox has been proven. Until then the address is only claimed, by the first account that
-    /// gave it, and is never found by a token's email.
-    package let isEmailVerified: Bool
+    /// How well it is known that the address is the owner's; `nil` without an address.
+    package let emailProof: EmailProof?
+    /// When a reader of the mailbox took the address for an account of their own.
+    package let emailTakenAt: Timestamp?
     package let displayName: DisplayName?
     package let status: Status
     package let createdAt: Timestamp
@@ -19,12 +20,13 @@ package struct Account: Hashable, Sendable {
     package let identities: [Identity]
 
     package init(
-        id: AccountID, email: EmailAddress?, isEmailVerified: Bool, displayName: DisplayName?, status: Status,
-        createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
+        id: AccountID, email: EmailAddress?, emailProof: EmailProof?, emailTakenAt: Timestamp? = nil,
+        displayName: DisplayName?, status: Status, createdAt: Timestamp, hasPassword: Bool, identities: [Identity]
     ) {
         self.id = id
         self.email = email
-        self.isEmailVerified = isEmailVerified
+        self.emailProof = email == nil ? nil : emailProof
+        self.emailTakenAt = emailTakenAt
         self.displayName = displayName
         self.status = status
         self.createdAt = createdAt
@@ -32,13 +34,16 @@ package struct Account: Hashable, Sendable {
         self.identities = identities
     }
 
+    /// Whether a provider or a reader of the mailbox has said that the address is the owner's.
+    package var isEmailVerified: Bool { emailProof.map { $0 >= .stated } ?? false }
+
     /// Whether the account has a sign-in method besides this identity: its password and address, or another identity
     /// that its provider has not disabled. A mailed code doesn't count: whether mail goes out is up to the operator.
     package func hasSignInMethod(besides identity: IdentityID) -> Bool {
         (hasPassword && email != nil) || identities.contains { $0.id != identity && !$0.isBlocked }
     }
 
-    /// The address that notices of changes go to: the account's, once it was proven. An unproven one may be another
+    /// The address that notices of changes go to: the account's, unless it is only claimed. Such a one may be another
     /// person's, who must not get mail of this account.
     package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
 
@@ -52,11 +57,27 @@ package struct Account: Hashable, Sendable {
         return email == nil || email == identity.mailbox
     }
 
-    /// The same account with a name.
-    package func named(_ name: DisplayName) -> Account {
+    /// The addresses at which its person can be reached: its own and those of its identities, as far as they are known
+    /// to be somebody's; one of them may come twice.
+    package var mailboxes: [EmailAddress?] { [mailbox] + identities.map(\.mailbox) }
+
+    /// The same account with its address at a higher degree.
+    package func raised(to email: ProvenEmail) -> Account {
         Account(
-            id: id, email: email, isEmailVerified: isEmailVerified, displayName: name, status: status,
-            createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+            id: id, email: self.email, emailProof: email.proof, emailTakenAt: nil, displayName: displayName,
+            status: status, createdAt: createdAt, hasPassword: hasPassword, identities: identities)
+    }
+
+    /// The same account with a name.
+    package func named(_ name: DisplayName) -> Account { with(displayName: name, identities: identities) }
+
+    /// The same account with its identities.
+    package func with(identities: [Identity]) -> Account { with(displayName: displayName, identities: identities) }
+
+    private func with(displayName: DisplayName?, identities: [Identity]) -> Account {
+        Account(
+            id: id, email: email, emailProof: emailProof, emailTakenAt: emailTakenAt, displayName: displayName,
+            status: status, createdAt: createdAt, hasPassword: hasPassword, identities: identities)
     }
 }
 
@@ -83,6 +104,9 @@ package struct Identity: Hashable, Sendable {
     package let isEmailDeliverable: Bool?
     /// Whether the provider has disabled the person's account there. The identity can't sign in then.
     package let isBlocked: Bool
+    /// Whether its next sign-in is mailed to the account's address: a reader of the mailbox has taken the account over
+    /// with this identity in it.
+    package let isSignInNoticed: Bool
 
     /// The address, if the provider has verified it.
     package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
@@ -90,7 +114,7 @@ package struct Identity: Hashable, Sendable {
     package init(
         id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,
         linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization, isEmailDeliverable: Bool? = nil,
-        isBlocked: Bool = false
+        isBlocked: Bool = false, isSignInNoticed: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -102,5 +126,6 @@ package struct Identity: Hashable, Sendable {
         self.authorization = authorization
         self.isEmailDeliverable = isEmailDeliverable
         self.isBlocked = isBlocked
+        self.isSignInNoticed = isSignInNoticed
     }
 }

@@ -24,7 +24,8 @@ import Testing
         status: Account.Status = .active
     ) -> Account {
         Account(
-            id: AccountID(now: start), email: email.flatMap(EmailAddress.init), isEmailVerified: isVerified,
+            id: AccountID(now: start), email: email.flatMap(EmailAddress.init),
+            emailProof: isVerified ? .proven : .claimed,
             displayName: nil, status: status, createdAt: start, hasPassword: hasPassword, identities: identities)
     }
 

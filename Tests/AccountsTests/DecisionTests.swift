@@ -15,31 +15,67 @@ import Testing
             email: address.map {
                 ProviderEmail(
                     address: $0, isVerified: verified, isPrivateRelay: relay, isAuthoritative: authoritative)
-            }, clientID: "client", authenticatedAt: Timestamp(seconds: 0))
+            }, clientID: "client", authenticatedAt: Timestamp(seconds: 0),
+            issuedAt: Timestamp(seconds: 0))
     }
 
     private func holder(
-        verified: Bool = true, status: Account.Status = .active, identities: Bool = true, sameProvider: Bool = false
-    ) -> EmailHolder {
-        EmailHolder(
-            accountID: LinkingTests.accountID, isEmailVerified: verified, status: status, hasIdentities: identities,
-            hasIdentityOfProvider: sameProvider)
+        _ proof: EmailProof? = .proven, status: Account.Status = .active, _ identities: Identity...
+    ) -> Account {
+        Account(
+            id: LinkingTests.accountID, email: EmailAddress("kim@example.com"), emailProof: proof, displayName: nil,
+            status: status, createdAt: Timestamp(seconds: 0), hasPassword: false, identities: identities)
+    }
+
+    private func linked(_ provider: Provider, _ subject: String, email: String? = nil) throws -> Identity {
+        Identity(
+            id: IdentityID(now: Timestamp(seconds: 0)),
+            key: IdentityKey(provider: provider, realm: .main, subject: try #require(ProviderSubject(subject))),
+            email: email.flatMap(EmailAddress.init), isEmailVerified: true, isPrivateEmail: false,
+            linkedAt: Timestamp(seconds: 0), lastSignInAt: nil, authorization: .none)
     }
 
     @Test func `nobody holds the address: create or bind`() throws {
         let decision = Linking.decide(try identity(), holder: nil, policy: .prompt)
-        #expect(decision == .linkRequired([.create, .bind]))
+        #expect(decision == .linkRequired([.create, .bind], showing: .nothing))
     }
 
-    @Test func `a verified account holds the verified address: bind only`() throws {
-        #expect(Linking.decide(try identity(), holder: holder(), policy: .prompt) == .linkRequired([.bind]))
-    }
-
-    @Test func `an account that never proved the address is not found by it`() throws {
+    @Test func `an account that only claims the address is not found by it`() throws {
         for policy in VerifiedEmailPolicy.allCases {
-            let decision = Linking.decide(try identity(), holder: holder(verified: false), policy: policy)
-            #expect(decision == .linkRequired([.create, .bind]))
+            let decision = Linking.decide(try identity(), holder: holder(.claimed), policy: policy)
+            #expect(decision == .linkRequired([.create, .bind], showing: .nothing))
         }
+    }
+
+    @Test func `a stated holder is shown, with its identities to who proves the mailbox`() throws {
+        for policy in VerifiedEmailPolicy.allCases {
+            let proving = Linking.decide(try identity(), holder: holder(.stated), policy: policy)
+            #expect(proving == .linkRequired([.bind, .create], showing: .identities))
+            let stating = Linking.decide(try identity(authoritative: false), holder: holder(.stated), policy: policy)
+            #expect(stating == .linkRequired([.bind, .create], showing: .providers))
+        }
+    }
+
+    @Test func `a proven account has the address: bind only`() throws {
+        for isAuthoritative in [true, false] {
+            let identity = try identity(authoritative: isAuthoritative)
+            let decision = Linking.decide(identity, holder: holder(), policy: .prompt)
+            #expect(decision == .linkRequired([.bind], showing: .nothing))
+        }
+    }
+
+    @Test func `a successor at the same provider finds a proven holder stated`() throws {
+        let predecessor = try linked(.google, "2", email: "kim@example.com")
+        for policy in VerifiedEmailPolicy.allCases {
+            let decision = Linking.decide(try identity(), holder: holder(.proven, predecessor), policy: policy)
+            #expect(decision == .linkRequired([.bind, .create], showing: .identities))
+        }
+        for other in [
+            try linked(.google, "2", email: "lee@example.com"), try linked(.apple, "2", email: "kim@example.com"),
+        ] {
+            #expect(!holder(.proven, other).isSucceeded(by: try identity()))
+        }
+        #expect(!holder(.proven, predecessor).isSucceeded(by: try identity(authoritative: false)))
     }
 
     @Test func `an unverified, relay or missing address finds nobody`() throws {
@@ -47,98 +83,83 @@ import Testing
             for identity in [
                 try identity(verified: false), try identity(relay: true), try identity(email: nil),
             ] {
-                #expect(Linking.decide(identity, holder: holder(), policy: policy) == .linkRequired([.create, .bind]))
+                let decision = Linking.decide(identity, holder: holder(), policy: policy)
+                #expect(decision == .linkRequired([.create, .bind], showing: .nothing))
             }
         }
     }
 
-    @Test func `automatic binds where the provider runs the mailbox`() throws {
+    @Test func `automatic binds where both have proven the mailbox`() throws {
         let decision = Linking.decide(try identity(), holder: holder(), policy: .automatic)
         #expect(decision == .bindAutomatically(LinkingTests.accountID))
     }
 
     @Test func `automatic asks where the provider does not run the mailbox`() throws {
         let decision = Linking.decide(try identity(authoritative: false), holder: holder(), policy: .automatic)
-        #expect(decision == .linkRequired([.bind]))
+        #expect(decision == .linkRequired([.bind], showing: .nothing))
     }
 
     @Test func `automatic never replaces an identity and never enters a disabled account`() throws {
-        for holder in [holder(sameProvider: true), holder(status: .disabled)] {
-            #expect(Linking.decide(try identity(), holder: holder, policy: .automatic) == .linkRequired([.bind]))
+        for holder in [holder(.proven, try linked(.google, "2")), holder(status: .disabled)] {
+            let decision = Linking.decide(try identity(), holder: holder, policy: .automatic)
+            #expect(decision == .linkRequired([.bind], showing: .nothing))
         }
     }
 
-    @Test func `create takes a verified address that is free`() throws {
-        let email = try #require(try identity().email)
-        #expect(Linking.decideCreate(email, holder: nil) == .create(email: email.address, isVerified: true))
+    @Test func `create takes a verified address that is free, at the degree of its claim`() throws {
+        let address = try #require(EmailAddress("kim@example.com"))
+        for (evidence, proof, source): (AddressEvidence, EmailProof, EmailProof.Source) in [
+            (.authoritative, .proven, .authoritativeProvider), (.relay, .proven, .authoritativeProvider),
+            (.stated, .stated, .provider), (.mailedCode, .proven, .mailedCode),
+        ] {
+            let email = ProvenEmail(address: address, proof: proof, source: source)
+            #expect(Linking.decideCreate(address, evidence, holder: nil) == .create(email))
+        }
     }
 
     @Test func `create does not take an unverified address`() throws {
-        for holder in [nil, holder(), holder(verified: false)] {
-            let decision = Linking.decideCreate(try identity(verified: false).email, holder: holder)
-            #expect(decision == .create(email: nil, isVerified: false))
+        for holder in [nil, holder(), holder(.claimed)] {
+            let address = EmailAddress("kim@example.com")
+            #expect(Linking.decideCreate(address, .none, holder: holder) == .create(nil))
         }
-        #expect(Linking.decideCreate(nil, holder: nil) == .create(email: nil, isVerified: false))
+        #expect(Linking.decideCreate(nil, .none, holder: nil) == .create(nil))
     }
 
-    @Test func `create is refused where a verified account holds the address`() throws {
-        #expect(Linking.decideCreate(try identity().email, holder: holder()) == .refusedEmailTaken)
+    @Test func `create is refused where the holder has proven the address`() throws {
+        for evidence: AddressEvidence in [.stated, .authoritative, .mailedCode] {
+            let decision = Linking.decideCreate(EmailAddress("kim@example.com"), evidence, holder: holder())
+            #expect(decision == .refusedEmailTaken)
+        }
     }
 
-    @Test func `create takes the address back from an account that never proved it`() throws {
-        let email = try #require(try identity().email)
-        for identities in [true, false] {
-            let decision = Linking.decideCreate(email, holder: holder(verified: false, identities: identities))
-            let expected = CreateDecision.createAndReclaim(
-                email: email.address, from: LinkingTests.accountID, disable: !identities)
-            #expect(decision == expected)
+    @Test func `create takes the address from a holder without a proof, for who proves the mailbox alone`() throws {
+        let address = try #require(EmailAddress("kim@example.com"))
+        for proof: EmailProof in [.claimed, .stated] {
+            let loser = holder(proof)
+            let taken = Linking.decideCreate(address, .authoritative, holder: loser)
+            let email = ProvenEmail(address: address, proof: .proven, source: .authoritativeProvider)
+            #expect(taken == .createTaking(email, from: loser))
+            #expect(Linking.decideCreate(address, .stated, holder: loser) == .create(nil))
         }
     }
 
     @Test func `a relay address that is held causes no conflict and takes nothing`() throws {
-        for holder in [holder(), holder(verified: false)] {
-            let decision = Linking.decideCreate(try identity(relay: true).email, holder: holder)
-            #expect(decision == .create(email: nil, isVerified: false))
+        for holder in [holder(), holder(.stated), holder(.claimed)] {
+            #expect(Linking.decideCreate(EmailAddress("kim@example.com"), .relay, holder: holder) == .create(nil))
         }
     }
-}
 
-/// The rules of refresh token rotation, one line each.
-@Suite struct RefreshLineageTests {
-    private let start = Timestamp(seconds: 1_767_225_600)
-    /// Generation 5 made by the use of 4.
-    private var lineage: RefreshLineage { RefreshLineage(generation: 5, parent: 4, rotatedAt: start) }
-
-    @Test func `the newest token makes the next`() {
-        let later = start.advanced(bySeconds: 100)
-        let decision = lineage.presented(5, at: later)
-        #expect(decision == .renewed(RefreshLineage(generation: 6, parent: 5, rotatedAt: later)))
-    }
-
-    @Test func `the previous token gets the same successor for 60 seconds`() {
-        #expect(lineage.presented(4, at: start.advanced(bySeconds: 60)) == .renewed(lineage))
-    }
-
-    @Test func `after 60 seconds the previous token replaces the unused successor`() {
-        let later = start.advanced(bySeconds: 61)
-        let replaced = RefreshLineage(generation: 6, parent: 4, rotatedAt: later)
-        #expect(lineage.presented(4, at: later) == .renewed(replaced))
-        // The successor that was replaced is dead.
-        #expect(replaced.presented(5, at: later) == .reused)
-    }
-
-    @Test func `an older token ends the session`() {
-        for generation: Int32 in [0, 1, 3] { #expect(lineage.presented(generation, at: start) == .reused) }
-    }
-
-    @Test func `one generation ahead is accepted, two are not`() {
-        let ahead = RefreshLineage(generation: 7, parent: 6, rotatedAt: start)
-        #expect(lineage.presented(6, at: start) == .renewed(ahead))
-        #expect(lineage.presented(7, at: start) == .unknown)
-    }
-
-    @Test func `the last generation ends the session instead of overflowing`() {
-        let last = RefreshLineage(generation: .max, parent: .max - 1, rotatedAt: start)
-        #expect(last.presented(.max, at: start) == .reused)
+    @Test func `an identity raises the degree of its own account's address, and lowers none`() throws {
+        let stating = try #require(try identity(authoritative: false).email)
+        let proving = try #require(try identity().email)
+        #expect(holder(.claimed).emailRaised(by: stating)?.proof == .stated)
+        #expect(holder(.claimed).emailRaised(by: proving)?.proof == .proven)
+        #expect(holder(.stated).emailRaised(by: proving)?.proof == .proven)
+        #expect(holder(.stated).emailRaised(by: stating) == nil)
+        #expect(holder(.proven).emailRaised(by: stating) == nil)
+        let other = try #require(try identity(email: "lee@example.com").email)
+        #expect(holder(.claimed).emailRaised(by: other) == nil)
+        #expect(holder(.claimed).emailRaised(by: try identity(verified: false).email) == nil)
+        #expect(holder(.claimed).emailRaised(by: nil) == nil)
     }
 }

@@ -13,7 +13,8 @@ import Testing
                     address: try #require(EmailAddress($0)), isVerified: true, isPrivateRelay: false,
                     isAuthoritative: true)
             },
-            clientID: client, authenticatedAt: Timestamp(seconds: seconds), nonce: nil, transferSubject: nil)
+            clientID: client, authenticatedAt: Timestamp(seconds: seconds), issuedAt: Timestamp(seconds: seconds + 1),
+            nonce: nil, transferSubject: nil)
     }
 
     @Test func `a token without an address is completed by another one of the same person`() throws {
@@ -21,10 +22,19 @@ import Testing
         let exchanged = try Self.identity(email: "kim@example.com", client: "com.example.lamp.web", seconds: 2)
         let completed = posted.completed(by: exchanged)
         #expect(completed.email == exchanged.email)
+        #expect(completed.issuedAt == exchanged.issuedAt)
         // Nothing else is taken over.
         #expect(completed.key == posted.key)
         #expect(completed.clientID == posted.clientID)
         #expect(completed.authenticatedAt == posted.authenticatedAt)
+    }
+
+    @Test func `of two times of issue the later one counts`() throws {
+        let older = try Self.identity(email: "kim@example.com", seconds: 1)
+        let newer = try Self.identity(seconds: 2)
+        #expect(older.completed(by: newer).issuedAt == newer.issuedAt)
+        #expect(newer.completed(by: older).issuedAt == newer.issuedAt)
+        #expect(older.completed(by: newer).authenticatedAt == older.authenticatedAt)
     }
 
     @Test func `an address that is there is kept`() throws {

@@ -28,9 +28,12 @@ package struct AccountCursor: Sendable {
 package struct AccountRecord: Sendable {
     package let account: Account
     package let disabledReason: String?
+    /// The replacement of its address that is not in effect yet.
+    package let emailReplacement: EmailReplacement?
 
-    package init(account: Account, disabledReason: String?) {
+    package init(account: Account, disabledReason: String?, emailReplacement: EmailReplacement?) {
         self.account = account
         self.disabledReason = disabledReason
+        self.emailReplacement = emailReplacement
     }
 }

@@ -52,11 +52,20 @@ package struct AuditEvent: Sendable {
         case codeRequested = "code_requested"
         /// A code was mailed to the account that awaits it.
         case codeMailed = "code_mailed"
-        /// A mailbox was proven for the first time: what was set up before was removed.
+        /// A mailbox was proven for the first time: by a code, and what was set up before was removed; or as the reason
+        /// says, by a provider that runs the mailbox, or by a reader of it who took the account over.
         case emailProven = "email_proven"
+        /// The account's address is stated from now on: the reason says by whom, or why it is no longer proven.
+        case emailStated = "email_stated"
         case emailVerified = "email_verified"
         case emailChangeRequested = "email_change_requested"
         case emailChanged = "email_changed"
+        /// An administrator requested another address for an account whose owner has lost the mailbox.
+        case emailReplacementRequested = "email_replacement_requested"
+        /// It was stopped, or ended by itself: the reason is a code then.
+        case emailReplacementCancelled = "email_replacement_cancelled"
+        /// It took effect. The actor's name is that of the key by which it was requested.
+        case emailReplaced = "email_replaced"
         /// The account has lost its unproven address to the verified owner.
         case emailReclaimed = "email_reclaimed"
         case passwordChanged = "password_changed"

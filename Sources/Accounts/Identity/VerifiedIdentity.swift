@@ -33,6 +33,9 @@ package struct VerifiedIdentity: Hashable, Sendable {
     package let clientID: String
     /// When the person authenticated at the provider: the token's `auth_time`, else its `iat`.
     package let authenticatedAt: Timestamp
+    /// When the provider issued the token: its `iat`. A provider renews tokens without asking the person again, so this may
+    /// be long after ``authenticatedAt``.
+    package private(set) var issuedAt: Timestamp
     /// The token's `nonce`, as it stands in the token.
     package let nonce: String?
     /// Apple's `transfer_sub`, present for 60 days after an app moved between teams.
@@ -40,22 +43,26 @@ package struct VerifiedIdentity: Hashable, Sendable {
 
     /// To be called in `Providers` and `Storage` alone. `package` access can't express that: `Scripts/check-layers` does.
     package init(
-        key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, nonce: String? = nil,
-        transferSubject: ProviderSubject? = nil
+        key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, issuedAt: Timestamp,
+        nonce: String? = nil, transferSubject: ProviderSubject? = nil
     ) {
         self.key = key
         self.email = email
         self.clientID = clientID
         self.authenticatedAt = authenticatedAt
+        self.issuedAt = issuedAt
         self.nonce = nonce
         self.transferSubject = transferSubject
     }
 
-    /// The same person with the address of another token of theirs, where this one has none.
+    /// The same person by two tokens: with the address of the other where this one has none, and the later time of issue,
+    /// as a token from before a sign-out may come beside the code of a new authorization. The time of authentication stays
+    /// this one's.
     package func completed(by other: VerifiedIdentity) -> VerifiedIdentity {
-        guard email == nil, other.key == key else { return self }
+        guard other.key == key else { return self }
         var completed = self
-        completed.email = other.email
+        completed.email = email ?? other.email
+        completed.issuedAt = max(issuedAt, other.issuedAt)
         return completed
     }
 }

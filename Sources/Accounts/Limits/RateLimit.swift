@@ -6,14 +6,22 @@ package enum RateLimit: Hashable, Sendable {
 
 /// The subject of a limit. The raw value is part of the keys in the database.
 package enum LimitKind: String, CaseIterable, Sendable {
-    /// Wrong passwords for one account, identified by the address that was tried.
+    /// Wrong passwords for one account, identified by the address that was tried; and as many from each network that the
+    /// account is used from.
     case passwordPerAccount
-    /// Wrong passwords and codes from one network.
+    /// Wrong passwords and codes from one network: an IPv4 /24 or IPv6 /64.
     case guessPerNetwork
+    /// The same from an IPv4 /16 or IPv6 /48.
+    case guessPerWideNetwork
+    /// Wrong passwords and codes from everywhere. Beyond it nothing is refused, but every code is long.
+    case guessPerService
+    /// Authorization codes from one network that the provider refused, none of them beside a token that verified.
+    case junkCodesPerNetwork
     /// New accounts from one network.
     case registrationPerNetwork
     /// Codes requested from one network.
     case mailPerNetwork
-    /// Codes mailed to one address, and changes of address requested by one account.
+    /// New codes for one address, and as many from each network that its account is used from; changes of address
+    /// requested by one account.
     case mailPerAddress
 }

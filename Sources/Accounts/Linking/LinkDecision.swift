@@ -8,7 +8,7 @@ package enum LinkChoice: String, Sendable {
 package enum VerifiedEmailPolicy: String, CaseIterable, Sendable {
     /// Always ask for a proof of the account.
     case prompt
-    /// Bind without one where the provider runs the mailbox's domain and the account's own email is verified.
+    /// Bind without one where the provider runs the mailbox's domain and the account's own email is proven.
     case automatic
 }
 
@@ -20,40 +20,18 @@ package enum NoncePolicy: String, CaseIterable, Sendable {
     case required
 }
 
-/// The account that holds an email address.
-package struct EmailHolder: Hashable, Sendable {
-    package let accountID: AccountID
-    package let isEmailVerified: Bool
-    package let status: Account.Status
-    package let hasIdentities: Bool
-    /// Whether it already has an identity of the provider and realm in question.
-    package let hasIdentityOfProvider: Bool
-
-    package init(
-        accountID: AccountID, isEmailVerified: Bool, status: Account.Status, hasIdentities: Bool,
-        hasIdentityOfProvider: Bool
-    ) {
-        self.accountID = accountID
-        self.isEmailVerified = isEmailVerified
-        self.status = status
-        self.hasIdentities = hasIdentities
-        self.hasIdentityOfProvider = hasIdentityOfProvider
-    }
-}
-
 /// The decision on an unknown identity.
 package enum UnknownIdentityDecision: Hashable, Sendable {
-    case linkRequired([LinkChoice])
+    case linkRequired([LinkChoice], showing: HolderView)
     case bindAutomatically(AccountID)
 }
 
-/// The decision of *create* on the identity's email.
+/// The decision of *create* on the address of the person who creates.
 package enum CreateDecision: Hashable, Sendable {
-    /// The new account takes the address; `nil` when the provider has not proven one.
-    case create(email: EmailAddress?, isVerified: Bool)
-    /// The verified owner takes the address: the account that never proved it loses it, its password and its sessions,
-    /// and is disabled when no identity is left to sign in with.
-    case createAndReclaim(email: EmailAddress, from: AccountID, disable: Bool)
+    /// `nil` for an account without an address.
+    case create(ProvenEmail?)
+    /// The reader of the mailbox takes the address from the account that can't prove it.
+    case createTaking(ProvenEmail, from: Account)
     case refusedEmailTaken
 }
 
@@ -82,27 +60,41 @@ package enum BindDecision: Hashable, Sendable {
 package enum Linking {
     /// - Parameter holder: the account that holds the identity's ``ProviderEmail/candidate`` address.
     package static func decide(
-        _ identity: VerifiedIdentity, holder: EmailHolder?, policy: VerifiedEmailPolicy
+        _ identity: VerifiedIdentity, holder: Account?, policy: VerifiedEmailPolicy
     ) -> UnknownIdentityDecision {
-        guard identity.email?.candidate != nil, let holder, holder.isEmailVerified else {
-            return .linkRequired([.create, .bind])
+        let evidence = AddressEvidence(identity.email)
+        switch AddressRule.outcome(of: .signIn, evidence, holder: standing(holder, against: identity), policy: policy) {
+        case .choose(let choices, let view): return .linkRequired(choices, showing: view)
+        case .bindUnasked:
+            guard let holder, holder.status == .active, !holder.hasIdentity(of: identity.key) else {
+                return decide(identity, holder: holder, policy: .prompt)
+            }
+            return .bindAutomatically(holder.id)
+        default: return .linkRequired([.create, .bind], showing: .nothing)
         }
-        if policy == .automatic, identity.email?.isAuthoritative == true, holder.status == .active,
-            !holder.hasIdentityOfProvider
-        {
-            return .bindAutomatically(holder.accountID)
-        }
-        return .linkRequired([.bind])
     }
 
-    /// - Parameter holder: the account that holds the identity's address, candidate or not.
-    package static func decideCreate(_ email: ProviderEmail?, holder: EmailHolder?) -> CreateDecision {
-        guard let email, email.isVerified else { return .create(email: nil, isVerified: false) }
-        guard let holder else { return .create(email: email.address, isVerified: true) }
-        // A relay address never matches and never conflicts: the new account goes without.
-        guard let candidate = email.candidate else { return .create(email: nil, isVerified: false) }
-        guard !holder.isEmailVerified else { return .refusedEmailTaken }
-        return .createAndReclaim(email: candidate, from: holder.accountID, disable: !holder.hasIdentities)
+    /// - Parameter holder: the account that holds the address, whatever the evidence is.
+    package static func decideCreate(
+        _ address: EmailAddress?, _ evidence: AddressEvidence, holder: Account?
+    ) -> CreateDecision {
+        guard let address, let (proof, source) = evidence.proof else { return .create(nil) }
+        let email = ProvenEmail(address: address, proof: proof, source: source)
+        switch AddressRule.outcome(of: .create, evidence, holder: AddressHolder(holder)) {
+        case .create(withAddress: true): return .create(email)
+        case .createTaking:
+            guard let holder else { return .create(email) }
+            return .createTaking(email, from: holder)
+        case .refuseEmailTaken: return .refusedEmailTaken
+        default: return .create(nil)
+        }
+    }
+
+    /// The holder's degree as this person finds it: a successor at the same provider shows that the mailbox may have
+    /// changed hands.
+    private static func standing(_ holder: Account?, against identity: VerifiedIdentity) -> AddressHolder {
+        let standing = AddressHolder(holder)
+        return standing == .proven && holder?.isSucceeded(by: identity) == true ? .stated : standing
     }
 
     /// - Parameters:
@@ -119,10 +111,19 @@ package enum Linking {
                 return .refusedIdentityLinked
             }
         }
-        let existing = account.identities.first {
-            $0.key.provider == key.provider && $0.key.realm == key.realm && $0.key != key
-        }
+        let existing = account.identity(besides: key)
         if let existing, !isReplacing { return .refusedProviderLinked(existing) }
         return .link(replacing: existing, leaving: owner?.id)
+    }
+}
+
+extension Account {
+    /// Its identity of the same provider and realm with another subject.
+    package func identity(besides key: IdentityKey) -> Identity? {
+        identities.first { $0.key.provider == key.provider && $0.key.realm == key.realm && $0.key != key }
+    }
+
+    func hasIdentity(of key: IdentityKey) -> Bool {
+        identities.contains { $0.key.provider == key.provider && $0.key.realm == key.realm }
     }
 }

@@ -5,6 +5,14 @@ package struct Mail: Hashable, Sendable {
         case bindCode = "bind_code"
         case verifyEmailCode = "verify_email_code"
         case resetPasswordCode = "reset_password_code"
+        /// In place of a code for a new password, where the account's address is only stated.
+        case resetBySignIn = "reset_by_sign_in"
+        /// An account was made with the address, on a provider's word alone.
+        case accountCreated = "account_created"
+        /// A reader of the mailbox took the account's address. This goes to the mailboxes of its identities.
+        case emailTaken = "email_taken"
+        /// The first sign-in by an identity of an account since a reader of its mailbox took that over.
+        case signedIn = "signed_in"
         case identityLinked = "identity_linked"
         case identityUnlinked = "identity_unlinked"
         /// Another identity of the provider took the place of the one that was linked.
@@ -13,6 +21,8 @@ package struct Mail: Hashable, Sendable {
         /// A change of the account's address was requested. This goes to the old address.
         case emailChangeRequested = "email_change_requested"
         case emailChanged = "email_changed"
+        /// An administrator is about to replace the address. This goes to every mailbox of the account.
+        case emailReplacementRequested = "email_replacement_requested"
 
         package init(code purpose: EmailCodePurpose) {
             switch purpose {
@@ -37,9 +47,6 @@ package struct Mail: Hashable, Sendable {
         self.language = language
         self.provider = provider
     }
-
-    /// Seconds for which a notice is worth sending.
-    package static let noticeLifetime: Int64 = 86_400
 }
 
 package typealias MailID = Identifier<Mail>

@@ -1,13 +1,35 @@
-/// The state of a session's refresh tokens: the newest generation, the one whose use made it, and when that was.
+/// The state of a session's refresh tokens: the newest generation, the one whose use made it, and when and from where that
+/// was.
 package struct RefreshLineage: Hashable, Sendable {
+    /// How often an unused newest token has been replaced since the rotation, by where that was asked for from.
+    package struct Replacements: Hashable, Sendable {
+        package let sameNetwork: Int32
+        package let otherNetwork: Int32
+
+        package init(sameNetwork: Int32 = 0, otherNetwork: Int32 = 0) {
+            self.sameNetwork = sameNetwork
+            self.otherNetwork = otherNetwork
+        }
+    }
+
     package let generation: Int32
     package let parent: Int32
+    /// When the newest was made: by the rotation, or in place of one that was never used.
     package let rotatedAt: Timestamp
+    /// The IPv4 /24 or IPv6 /64 from which the rotation, that is the first use of the parent, was asked for; `nil` when
+    /// nobody noted it.
+    package let network: String?
+    package let replacements: Replacements
 
-    package init(generation: Int32, parent: Int32, rotatedAt: Timestamp) {
+    package init(
+        generation: Int32, parent: Int32, rotatedAt: Timestamp, network: String? = nil,
+        replacements: Replacements = Replacements()
+    ) {
         self.generation = generation
         self.parent = parent
         self.rotatedAt = rotatedAt
+        self.network = network
+        self.replacements = replacements
     }
 }
 
@@ -15,7 +37,8 @@ package struct RefreshLineage: Hashable, Sendable {
 package enum RefreshDecision: Hashable, Sendable {
     /// Answer with the token of `lineage.generation`; store the lineage when it changed.
     case renewed(RefreshLineage)
-    /// A superseded token was used again: two parties hold the session, so it ends.
+    /// Two parties hold the session, so it ends: a dead token was used, or the parent more often than one client loses
+    /// answers.
     case reused
     /// Never issued by a lineage that this database could have lost only one step of.
     case unknown
@@ -25,18 +48,47 @@ extension RefreshLineage {
     /// Seconds for which the previous token gets the same successor again: a client that lost the answer retries.
     package static let retrySeconds: Int64 = 60
 
+    /// The most replacements in a row: from the rotation's network a client with a bad connection asks; from others one
+    /// that moves, or another party.
+    package static let maximumReplacements = Replacements(sameNetwork: 10, otherNetwork: 2)
+
     /// Decides what becomes of a token of the given generation whose authenticity has been checked.
-    package func presented(_ presented: Int32, at now: Timestamp) -> RefreshDecision {
+    ///
+    /// - Parameter network: the IPv4 /24 or IPv6 /64 that it came from.
+    package func presented(_ presented: Int32, from network: String?, at now: Timestamp) -> RefreshDecision {
         guard generation < Int32.max - 2 else { return .reused }
         if presented == generation || presented == generation + 1 {
             // One ahead: a failover lost the rotation that issued it.
-            return .renewed(RefreshLineage(generation: presented + 1, parent: presented, rotatedAt: now))
+            return .renewed(
+                RefreshLineage(generation: presented + 1, parent: presented, rotatedAt: now, network: network))
         }
-        if presented == parent {
-            if now <= rotatedAt.advanced(bySeconds: RefreshLineage.retrySeconds) { return .renewed(self) }
-            // The successor was never used, so its holder never received it: replace it by another.
-            return .renewed(RefreshLineage(generation: generation + 1, parent: presented, rotatedAt: now))
+        guard presented == parent else { return presented < generation ? .reused : .unknown }
+        if now <= rotatedAt.advanced(bySeconds: RefreshLineage.retrySeconds) { return .renewed(self) }
+        // The successor was never used, so its holder seems not to have received it: it is replaced by another.
+        guard let replacements = replacements.counting(isSameNetwork: isOfRotation(network)) else { return .reused }
+        return .renewed(
+            RefreshLineage(
+                generation: generation + 1, parent: presented, rotatedAt: now, network: self.network,
+                replacements: replacements))
+    }
+
+    /// Whether the network is known to be the rotation's. An unknown one counts as another: a rotation by the release
+    /// before, which noted none, then still has two replacements, more than a client with a working connection needs, and
+    /// what can't be compared never has the larger allowance. It lasts until the newest token is used.
+    private func isOfRotation(_ network: String?) -> Bool {
+        network != nil && network == self.network
+    }
+}
+
+extension RefreshLineage.Replacements {
+    /// With one more; `nil` when that is one too many.
+    fileprivate func counting(isSameNetwork: Bool) -> Self? {
+        let maximum = RefreshLineage.maximumReplacements
+        if isSameNetwork {
+            guard sameNetwork < maximum.sameNetwork else { return nil }
+            return Self(sameNetwork: sameNetwork + 1, otherNetwork: otherNetwork)
         }
-        return presented < generation ? .reused : .unknown
+        guard otherNetwork < maximum.otherNetwork else { return nil }
+        return Self(sameNetwork: sameNetwork, otherNetwork: otherNetwork + 1)
     }
 }

@@ -47,12 +47,9 @@ package struct Session: Hashable, Sendable {
             createdAt: createdAt, expiresAt: expiresAt, generation: generation)
     }
 
-    /// Seconds for which an authentication is fresh.
-    package static let freshSeconds: Int64 = 600
-
-    /// Whether the person authenticated at most ten minutes before `now`.
+    /// Whether the person authenticated so recently that the session authorizes what others don't.
     package func isFresh(at now: Timestamp) -> Bool {
-        now <= authenticatedAt.advanced(bySeconds: Session.freshSeconds)
+        now <= authenticatedAt.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds)
     }
 }
 
@@ -80,18 +77,21 @@ package struct SessionSummary: Hashable, Sendable {
     package let device: Device?
     /// The client's network address as text, when the session was opened.
     package let address: String?
+    /// The same when it was last refreshed, or opened if it never was; `nil` when nobody noted it.
+    package let lastUsedAddress: String?
     package let createdAt: Timestamp
-    /// When it was last refreshed.
+    /// When it was last refreshed, or opened if it never was.
     package let lastUsedAt: Timestamp
     package let methods: [AuthenticationMethod]
 
     package init(
-        id: SessionID, device: Device?, address: String?, createdAt: Timestamp, lastUsedAt: Timestamp,
-        methods: [AuthenticationMethod]
+        id: SessionID, device: Device?, address: String?, lastUsedAddress: String?, createdAt: Timestamp,
+        lastUsedAt: Timestamp, methods: [AuthenticationMethod]
     ) {
         self.id = id
         self.device = device
         self.address = address
+        self.lastUsedAddress = lastUsedAddress
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt
         self.methods = methods

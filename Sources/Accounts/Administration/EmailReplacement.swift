@@ -1,0 +1,17 @@
+/// A replacement of an account's address that an administrator has requested, for a person who has lost the mailbox. Every
+/// mailbox of the account has been notified, and anybody in a session of it can stop the replacement until it is due.
+package struct EmailReplacement: Hashable, Sendable {
+    /// The address that takes the place of the account's.
+    package let email: EmailAddress
+    package let requestedAt: Timestamp
+    package let dueAt: Timestamp
+    /// The name of the admin key; `nil` when it was requested at the command line.
+    package let requestedBy: String?
+
+    package init(email: EmailAddress, requestedAt: Timestamp, dueAt: Timestamp, requestedBy: String?) {
+        self.email = email
+        self.requestedAt = requestedAt
+        self.dueAt = dueAt
+        self.requestedBy = requestedBy
+    }
+}

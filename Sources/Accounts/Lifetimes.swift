@@ -1,0 +1,36 @@
+/// How long what the service hands out is valid, and how long it keeps what is over. What operators choose is configured:
+/// the lifetimes of tokens and sessions.
+package enum Lifetimes {
+    // MARK: Valid
+
+    /// A link ticket: the time that a person without an account has to choose.
+    package static let linkTicketSeconds: Int64 = 600
+    /// A nonce that this service issued.
+    package static let nonceSeconds: Int64 = 600
+    /// A mailed code.
+    package static let emailCodeSeconds: Int64 = 600
+    /// An authentication that authorizes what a session alone doesn't.
+    package static let freshAuthenticationSeconds: Int64 = 600
+    /// An address that is to become an account's, until a code proves it.
+    package static let pendingEmailSeconds: Int64 = day
+    /// The time until an administrator's replacement of an account's address takes effect, in which it can be stopped.
+    package static let emailReplacementDelaySeconds: Int64 = day
+    /// A notice by mail: later it is not worth sending.
+    package static let noticeSeconds: Int64 = day
+    /// A sign-in, as what makes its network one that the account is used from.
+    package static let knownNetworkSeconds: Int64 = 90 * day
+
+    // MARK: Kept
+
+    /// Tickets, codes and the subjects of revocations, for inquiries; and spent nonces, so that a process whose clock is
+    /// behind still knows them.
+    package static let endedRowRetentionSeconds: Int64 = 3_600
+    package static let endedSessionRetentionSeconds: Int64 = 7 * day
+    package static let completedRevocationRetentionSeconds: Int64 = 90 * day
+    /// A mail that was given up, counted from its expiry.
+    package static let failedMailRetentionSeconds: Int64 = 30 * day
+    /// A processed event of a provider; as long, a repetition is recognised.
+    package static let providerEventRetentionSeconds: Int64 = 30 * day
+
+    private static let day: Int64 = 86_400
+}

@@ -1,0 +1,17 @@
+/// The reason for which a session ended; the raw value is what `sessions.end_reason` has.
+package enum SessionEndReason: String, CaseIterable, Sendable {
+    case signedOut = "signed_out"
+    case refreshReused = "refresh_reused"
+    case emailReclaimed = "email_reclaimed"
+    case identityUnlinked = "identity_unlinked"
+    case identityReplaced = "identity_replaced"
+    case authorizationRevoked = "authorization_revoked"
+    case providerEvent = "provider_event"
+    case emailProven = "email_proven"
+    case emailReplaced = "email_replaced"
+    case passwordChanged = "password_changed"
+    case passwordReset = "password_reset"
+    case accountMerged = "account_merged"
+    case accountDisabled = "account_disabled"
+    case administrator
+}

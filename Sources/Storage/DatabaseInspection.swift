@@ -16,12 +16,19 @@ package struct DatabaseServer: Sendable {
     package let clockDifference: Double
 }
 
-/// Read-only queries about the database itself.
+/// Queries about the database itself; none changes anything.
 package struct DatabaseInspection: Sendable {
     let database: Database
 
     package init(database: Database) {
         self.database = database
+    }
+
+    /// Throws when the database takes no writes: a standby, or a primary in read-only mode. Touches no row, and so waits
+    /// for no standby. The pool closes a connection on which a write was refused, so that the next one can find the new
+    /// primary.
+    package func requireWritable() async throws {
+        _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 
     package func durability() async throws -> Durability {

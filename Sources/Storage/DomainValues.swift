@@ -34,6 +34,8 @@ extension Identity.Authorization: PostgresDecodable {}
 extension Revocation.Status: PostgresDecodable {}
 extension OutboxRecord.Status: PostgresDecodable {}
 extension EmailCodePurpose: PostgresDecodable {}
+extension EmailProof: PostgresDecodable {}
+extension KnownIdentityDecision: PostgresDecodable {}
 
 extension ProviderSubject: PostgresDecodable {
     package init(from value: PostgresValue) throws(PostgresError) {

@@ -26,7 +26,9 @@ package struct RateLimitStore: Sendable {
         let drawn = try await database.execute(
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
-            VALUES (\(key), \(now) + \(interval) * interval '1 microsecond', \(now))
+            SELECT \(key), \(now) + \(interval) * interval '1 microsecond', \(now)
+            -- Where there is nothing left, nobody waits for the row.
+            WHERE NOT EXISTS (SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest))
             ON CONFLICT (limit_key) DO UPDATE
             SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(interval) * interval '1 microsecond'
             WHERE rate_limits.full_at <= \(latest)
@@ -38,6 +40,17 @@ package struct RateLimitStore: Sendable {
         // Put back or deleted since: the next draw succeeds.
         guard let fullAt = rows.first else { return 1 }
         return max(1, (fullAt.microseconds - latest.microseconds + 999_999) / 1_000_000)
+    }
+
+    /// Whether the allowance is used up.
+    package func isUsedUp(_ key: [UInt8], count: Int, seconds: Int, at now: Timestamp) async throws(PostgresError)
+        -> Bool
+    {
+        let latest = Timestamp(
+            microseconds: now.advanced(bySeconds: Int64(seconds)).microseconds
+                - RateLimitStore.interval(count, seconds))
+        return try await database.execute(
+            "SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest)") == 1
     }
 
     /// Puts one draw back.

@@ -14,7 +14,9 @@ import Synchronization
 ///                            └── timeout reached, or task cancelled
 /// ```
 ///
-/// A call that has begun to run is not cancelled with its task: it shares its statement with others.
+/// A call that has begun to run is not cancelled with its task: it shares its statement with others. The timeout is for
+/// the wait here and the wait for a connection together: a batch that gets none by the end of its oldest call's time is
+/// dissolved, and its younger calls wait on.
 final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     /// The work of a batch: answers each call, in their order. Throws when none of it took effect.
     typealias Work = @Sendable ([Call]) async throws(PostgresError) -> [Answer]
@@ -45,13 +47,16 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     /// - Parameters:
     ///   - concurrency: how many batches run at a time.
     ///   - limit: how many calls run as one.
-    ///   - timeout: how long a call may wait for a slot.
+    ///   - timeout: how long a call may wait for a slot and a connection.
     init(concurrency: Int = 2, limit: Int = 32, timeout: Duration, work: @escaping Work) {
         self.limit = limit
         self.timeout = timeout
         self.work = work
         state = Mutex(State(freeSlots: concurrency))
     }
+
+    /// The number of calls that wait for a slot.
+    var waitingCount: Int { state.withLock(\.waiting.count) }
 
     func answer(_ call: Call) async throws(PostgresError) -> Answer {
         let token = Token()
@@ -104,16 +109,30 @@ final class StatementBatcher<Call: Sendable, Answer: Sendable>: Sendable {
     /// When the server refused the statement, which then changed nothing, each of its calls runs alone: only the call
     /// that caused the refusal fails.
     private func run(_ batch: [Waiting]) async {
+        let oldest = batch.map(\.since).min() ?? .now
         do throws(PostgresError) {
-            let answers = try await work(batch.map(\.call))
+            let answers = try await Database.acquiring(by: oldest + timeout) { () async throws(PostgresError) in
+                try await work(batch.map(\.call))
+            }
             for (waiting, answer) in zip(batch, answers) { waiting.continuation.resume(returning: .success(answer)) }
         } catch {
             if batch.count > 1, error.isRefusal {
                 for waiting in batch { Task.detached { [self] in await run([waiting]) } }
             } else {
-                for waiting in batch { waiting.continuation.resume(returning: .failure(error)) }
+                let refused = batch.count > 1 && error.isLackOfConnection ? withdrawing(from: batch) : batch
+                for waiting in refused { waiting.continuation.resume(returning: .failure(error)) }
             }
         }
+    }
+
+    /// Puts the calls of a batch that was not sent back into the queue, but for those whose time is over, which are
+    /// returned. The queue is in the order of arrival; another slot may have put younger calls back before.
+    private func withdrawing(from batch: [Waiting]) -> [Waiting] {
+        let latest = ContinuousClock.now - timeout
+        let younger = batch.filter { $0.since > latest }
+        state.withLock { $0.waiting = (younger + $0.waiting).sorted { $0.since < $1.since } }
+        if !younger.isEmpty { timer.start { [self] in expire() } }
+        return batch.filter { $0.since <= latest }
     }
 
     // MARK: - Calls that end without having run
@@ -151,4 +170,7 @@ extension PostgresError {
         default: false
         }
     }
+
+    /// Whether the statement was not sent, because it got no connection in its time.
+    fileprivate var isLackOfConnection: Bool { code == .acquireTimedOut || code == .connectFailed }
 }

@@ -6,8 +6,10 @@ package import Postgres
 package struct Stores: Sendable {
     package let identities: IdentityStore
     package let accounts: AccountStore
+    package let emailReplacements: EmailReplacementStore
     package let sessions: SessionStore
     package let links: LinkStore
+    package let mailboxTickets: MailboxTicketStore
     package let grants: GrantStore
     package let revocations: RevocationStore
     package let transfers: TransferStore
@@ -15,6 +17,7 @@ package struct Stores: Sendable {
     package let audit: AuditTrail
     package let seals: AuditSeals
     package let emailCodes: EmailCodeStore
+    package let knownNetworks: KnownNetworks
     package let mails: MailStore
     package let nonces: NonceStore
     package let limits: RateLimitStore
@@ -28,8 +31,10 @@ package struct Stores: Sendable {
     package init(database: Database, keyRing: KeyRing) {
         self.identities = IdentityStore(database: database)
         self.accounts = AccountStore(database: database)
+        self.emailReplacements = EmailReplacementStore(database: database)
         self.sessions = SessionStore(database: database)
         self.links = LinkStore(database: database, keyRing: keyRing)
+        self.mailboxTickets = MailboxTicketStore(database: database)
         self.grants = GrantStore(database: database, keyRing: keyRing)
         self.revocations = RevocationStore(database: database, keyRing: keyRing)
         self.transfers = TransferStore(database: database)
@@ -37,6 +42,7 @@ package struct Stores: Sendable {
         self.audit = AuditTrail(database: database)
         self.seals = AuditSeals(database: database, keyRing: keyRing)
         self.emailCodes = EmailCodeStore(database: database)
+        self.knownNetworks = KnownNetworks(database: database)
         self.mails = MailStore(database: database)
         self.nonces = NonceStore(database: database)
         self.limits = RateLimitStore(database: database)
@@ -46,12 +52,6 @@ package struct Stores: Sendable {
         self.outbox = OutboxSearch(database: database)
         self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
         self.database = database
-    }
-
-    /// Throws when the database takes no writes: a standby, or a primary in read-only mode. Touches no row. The pool
-    /// closes a connection on which a write was refused, so that the next one can find the new primary.
-    package func requireWritable() async throws {
-        _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 
     /// The clock of the database's machine. No expiry is judged by it; it is compared with this machine's clock.

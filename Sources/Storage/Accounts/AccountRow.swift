@@ -8,35 +8,43 @@ struct AccountRow: Sendable {
 
     /// The columns for a query that names the account `a` and its identities, outer-joined, `i`.
     static let columns: SQL = """
-        a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at, a.password_hash IS NOT NULL,
+        a.account_id, a.email, \(proof), a.email_taken_at, a.display_name, a.status, a.created_at,
+        a.password_hash IS NOT NULL,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
-        i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at
+        i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at, i.notify_sign_in
+        """
+
+    /// The degree of the address of the account `a`. A process of the release before writes `email_verified` alone: what
+    /// it verified is stated.
+    static let proof: SQL = """
+        CASE WHEN NOT a.email_verified THEN 'claimed' WHEN a.email_proof = 'claimed' THEN 'stated' ELSE a.email_proof END
         """
 
     /// - Parameter first: where `columns` begin in the row.
     init(_ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
         let (
-            accountID, email, emailVerified, displayName, status, createdAt, hasPassword,
+            accountID, email, proof, emailTakenAt, displayName, status, createdAt, hasPassword,
             identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
-            lastSignInAt, authorization, isDeliverable, blockedAt
+            lastSignInAt, authorization, isDeliverable, blockedAt, isSignInNoticed
         ) = try row.decode(
-            AccountID.self, EmailAddress?.self, Bool.self, String?.self, Account.Status.self, Timestamp.self, Bool.self,
+            AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, String?.self, Account.Status.self,
+            Timestamp.self, Bool.self,
             IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
             Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
-            from: first)
+            Bool?.self, from: first)
         // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
-            id: accountID, email: email, isEmailVerified: emailVerified,
+            id: accountID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
             displayName: displayName.flatMap(DisplayName.init), status: status,
             createdAt: createdAt, hasPassword: hasPassword, identities: [])
         if let identityID, let provider, let realm, let subject, let identityEmailVerified, let isPrivate, let linkedAt,
-            let authorization
+            let authorization, let isSignInNoticed
         {
             self.identity = Identity(
                 id: identityID, key: IdentityKey(provider: provider, realm: realm, subject: subject),
                 email: identityEmail, isEmailVerified: identityEmailVerified, isPrivateEmail: isPrivate,
                 linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
-                isEmailDeliverable: isDeliverable, isBlocked: blockedAt != nil)
+                isEmailDeliverable: isDeliverable, isBlocked: blockedAt != nil, isSignInNoticed: isSignInNoticed)
         } else {
             // In an outer join without an identity all of these columns are NULL; otherwise none is, as they are NOT
             // NULL.
@@ -46,10 +54,6 @@ struct AccountRow: Sendable {
 
     /// The one account that the rows are about, with its identities in their order; `nil` for no rows.
     static func account(_ rows: [AccountRow]) -> Account? {
-        guard let account = rows.first?.account else { return nil }
-        return Account(
-            id: account.id, email: account.email, isEmailVerified: account.isEmailVerified,
-            displayName: account.displayName, status: account.status, createdAt: account.createdAt,
-            hasPassword: account.hasPassword, identities: rows.compactMap(\.identity))
+        rows.first?.account.with(identities: rows.compactMap(\.identity))
     }
 }

@@ -8,6 +8,15 @@ package enum AccountChange: Sendable {
     case outdated
 }
 
+/// The outcome of a request for another address.
+package enum EmailChangeRequest: Sendable {
+    case done
+    /// The session has ended.
+    case outdated
+    /// A code has to be made for it, and an allowance drawn before. Nothing was changed.
+    case needsAllowance
+}
+
 /// The outcome of *verify-email*.
 package enum EmailVerification: Sendable {
     case verified
@@ -21,9 +30,6 @@ package enum EmailVerification: Sendable {
 
 /// The changes that an account's owner makes.
 extension AccountStore {
-    /// Seconds for which a requested address stays pending.
-    static let pendingLifetime: Int64 = 86_400
-
     /// Deletes pending addresses that were never proven.
     ///
     /// - Returns: the number of deleted addresses.
@@ -62,8 +68,8 @@ extension AccountStore {
         return rows.first ?? nil
     }
 
-    /// Sets the password, and ends all sessions but this. A pending change of address ends too: the person who
-    /// requested it may be the reason for the new password.
+    /// Sets the password, and ends all sessions but this. A pending change or replacement of the address ends too: the
+    /// person who requested it may be the reason for the new password.
     ///
     /// - Parameter old: the hash that the current password was compared with; `nil` if there was none.
     package func changePassword(
@@ -84,6 +90,8 @@ extension AccountStore {
             try await SessionStore.end(
                 "s.account_id = \(id) AND s.session_id <> \(session.id)", reason: .passwordChanged, at: now,
                 in: transaction)
+            try await EmailReplacementStore.end(
+                of: id, because: .passwordChanged, at: now, from: origin, in: transaction)
             try await AuditTrail.record(
                 AuditEvent(.passwordChanged, from: origin, accountID: id, sessionID: session.id), at: now,
                 in: transaction)
@@ -94,23 +102,27 @@ extension AccountStore {
 
     /// Stores the address that is to become the account's, enqueues the mail with the code that proves it, and notifies
     /// the current address.
+    ///
+    /// - Parameter allowance: what was drawn for the request.
     package func requestEmail(
-        _ code: EmailCode, language: String, in session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> AccountChange {
-        let id = session.accountID
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, in session: Session, at now: Timestamp,
+        from origin: ChangeOrigin
+    ) async throws -> EmailChangeRequest {
+        let (id, email) = (session.accountID, request.code.email)
         return try await database.transaction(retries: 2) { transaction in
             guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else {
                 return .outdated
             }
-            let isOther = account.email != code.email
+            let decision = try await EmailCodeStore.request(request, allowance: allowance, at: now, in: transaction)
+            guard decision != .needsAllowance else { return .needsAllowance }
+            let isOther = account.email != email
             _ = try await transaction.execute(
                 """
                 UPDATE accounts
-                SET pending_email = \(isOther ? code.email.text : nil),
-                    pending_email_expires_at = \(isOther ? now.advanced(bySeconds: AccountStore.pendingLifetime) : nil)
+                SET pending_email = \(isOther ? email.text : nil),
+                    pending_email_expires_at = \(isOther ? now.advanced(bySeconds: Lifetimes.pendingEmailSeconds) : nil)
                 WHERE account_id = \(id)
                 """)
-            try await EmailCodeStore.issue(code, language: language, at: now, in: transaction)
             guard isOther else { return .done }
             try await AuditTrail.record(
                 AuditEvent(.emailChangeRequested, from: origin, accountID: id, sessionID: session.id), at: now,
@@ -121,7 +133,7 @@ extension AccountStore {
         }
     }
 
-    /// The address that a code for *verify-email* is mailed to: the pending one, else the account's own if it was never
+    /// The address that a code for *verify-email* is mailed to: the pending one, else the account's own if it is not
     /// proven.
     package func unprovenEmail(of id: AccountID, at now: Timestamp) async throws(PostgresError) -> EmailAddress? {
         try await AccountStore.unprovenEmail(of: id, at: now, in: database)
@@ -134,8 +146,8 @@ extension AccountStore {
             """
             SELECT COALESCE(
                 CASE WHEN pending_email_expires_at > \(now) THEN pending_email END,
-                CASE WHEN NOT email_verified THEN email END)
-            FROM accounts
+                CASE WHEN (\(AccountRow.proof)) <> \(EmailProof.proven.rawValue) THEN email END)
+            FROM accounts a
             WHERE account_id = \(id)
             """
         ) { row throws(PostgresError) in try row.decode(EmailAddress?.self) }
@@ -145,7 +157,8 @@ extension AccountStore {
     /// Marks the account's address as proven, or puts the pending one in its place, in a session of the account.
     ///
     /// Unlike a mailed code that signs in, it establishes no new owner: the holder of the session reads the mailbox
-    /// too, so the password, the sessions and the identities stay.
+    /// too, so the password, the sessions and the identities stay. No other address is needed then, so a pending
+    /// replacement ends.
     package func verifyEmail(
         by code: EmailCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> EmailVerification {
@@ -190,16 +203,19 @@ extension AccountStore {
         _ = try await transaction.execute(
             """
             UPDATE accounts
-            SET email = \(code.email.text), email_verified = true, pending_email = NULL, pending_email_expires_at = NULL
+            SET email = \(code.email.text), pending_email = NULL, pending_email_expires_at = NULL,
+                \(grading(.proven, .mailedCode))
             WHERE account_id = \(account.id)
             """)
+        try await EmailReplacementStore.end(
+            of: account.id, because: .emailProven, at: now, from: origin, in: transaction)
         let kind: AuditEvent.Kind = account.email == code.email ? .emailVerified : .emailChanged
         try await AuditTrail.record(
             AuditEvent(kind, from: origin, accountID: account.id, sessionID: session.id), at: now, in: transaction)
         return .verified
     }
 
-    /// Takes the address, whose mailbox has just been proven, from an account that holds it unproven.
+    /// Takes the address, whose mailbox has just been proven, from an account that has it without a proof.
     private static func free(
         _ email: EmailAddress, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
     ) async throws {
@@ -207,9 +223,10 @@ extension AccountStore {
             "SELECT account_id FROM accounts WHERE email = \(email.text) FOR UPDATE"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
         guard let holder = holders.first, let account = try await lock(holder, in: transaction) else { return }
-        guard !account.isEmailVerified else { throw EmailRefusal(outcome: .emailTaken) }
-        try await reclaimEmail(
-            of: holder, disabling: account.identities.isEmpty, at: now, from: origin, in: transaction)
+        guard AddressRule.outcome(of: .changeEmail, .mailedCode, holder: AddressHolder(account)) == .proveTaking else {
+            throw EmailRefusal(outcome: .emailTaken)
+        }
+        try await takeEmail(from: account, at: now, from: origin, in: transaction)
     }
 
     /// The account of the session, locked, if the session is live and the account is active.

@@ -120,19 +120,31 @@ extension AccountStore {
                 WHERE \(identity.key.condition) AND status <> 'pending'
                 """)
         }
-        _ = try await transaction.execute(
-            """
-            DELETE FROM email_codes c
-            USING accounts a
-            WHERE a.account_id = \(account.id)
-                AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
-            """)
+        for codes in ["mailed_codes", "email_codes"] as [SQL] {
+            _ = try await transaction.execute(
+                """
+                DELETE FROM \(codes) c
+                USING accounts a
+                WHERE a.account_id = \(account.id)
+                    AND (c.email = a.email OR (c.email = a.pending_email AND c.purpose = 'verifyEmail'))
+                """)
+        }
         // Mail that has not been sent yet is dropped, as it holds the address.
         _ = try await transaction.execute(
             """
             DELETE FROM outbox o
             USING accounts a
             WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient = a.email
+            """)
+        // Skipped likewise.
+        _ = try await transaction.execute(
+            """
+            DELETE FROM mailbox_tickets
+            WHERE ticket_hash IN (
+                SELECT t.ticket_hash
+                FROM mailbox_tickets t
+                WHERE t.email = \(account.email?.text)
+                FOR UPDATE SKIP LOCKED)
             """)
         _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
         var event = event
@@ -163,7 +175,7 @@ extension AccountStore {
     /// Ends the identity's sessions and authorization, and deletes its link.
     @discardableResult
     static func unlink(
-        _ identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
+        _ identity: Identity, reason: SessionEndReason, event: AuditEvent, at now: Timestamp,
         in transaction: Transaction
     ) async throws -> Revocation {
         let revocation = try await endAuthorization(
@@ -173,7 +185,7 @@ extension AccountStore {
     }
 
     private static func endAuthorization(
-        of identity: Identity, reason: SessionStore.EndReason, event: AuditEvent, at now: Timestamp,
+        of identity: Identity, reason: SessionEndReason, event: AuditEvent, at now: Timestamp,
         in transaction: Transaction
     ) async throws -> Revocation {
         // Before the link is deleted, which clears the sessions' reference to the identity.

@@ -54,34 +54,24 @@ package struct AccountStore: Sendable {
         return rows.first ?? false
     }
 
-    /// The account that holds the address of an identity, as the linking rules need it.
-    package func holder(
-        of email: EmailAddress, provider: Provider, realm: Realm
-    ) async throws(PostgresError) -> EmailHolder? {
-        try await AccountStore.holder(of: email, provider: provider, realm: realm, in: database)
+    /// The account that has the address.
+    package func holder(of email: EmailAddress) async throws(PostgresError) -> Account? {
+        try await AccountStore.holder(of: email, in: database)
     }
 
     static func holder(
-        of email: EmailAddress, provider: Provider, realm: Realm, in session: some PostgresSession
-    ) async throws(PostgresError) -> EmailHolder? {
+        of email: EmailAddress, in session: some PostgresSession
+    ) async throws(PostgresError) -> Account? {
         let rows = try await session.query(
             """
-            SELECT a.account_id, a.email_verified, a.status,
-                EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id),
-                EXISTS (
-                    SELECT FROM identities i
-                    WHERE i.account_id = a.account_id AND i.provider = \(provider.rawValue) AND i.realm = \(realm.text))
+            SELECT \(AccountRow.columns)
             FROM accounts a
+            LEFT JOIN identities i ON i.account_id = a.account_id
             WHERE a.email = \(email.text)
+            ORDER BY i.created_at, i.identity_id
             """
-        ) { row throws(PostgresError) in
-            let (id, verified, status, hasIdentities, hasIdentityOfProvider) = try row.decode(
-                AccountID.self, Bool.self, Account.Status.self, Bool.self, Bool.self)
-            return EmailHolder(
-                accountID: id, isEmailVerified: verified, status: status, hasIdentities: hasIdentities,
-                hasIdentityOfProvider: hasIdentityOfProvider)
-        }
-        return rows.first
+        ) { row throws(PostgresError) in try AccountRow(row) }
+        return AccountRow.account(rows)
     }
 
     /// Creates an account with a password and signs it in.
@@ -95,8 +85,10 @@ package struct AccountStore: Sendable {
         return try await database.transaction(retries: 2) { transaction in
             let inserted = try await transaction.execute(
                 """
-                INSERT INTO accounts (account_id, email, password_hash, display_name, created_at)
-                VALUES (\(id), \(email.text), \(passwordHash), \(displayName?.text), \(now))
+                INSERT INTO accounts (account_id, email, email_proof, email_proof_source, password_hash, display_name,
+                    created_at)
+                VALUES (\(id), \(email.text), \(EmailProof.claimed.rawValue),
+                    \(EmailProof.Source.registration.rawValue), \(passwordHash), \(displayName?.text), \(now))
                 ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
                 """)
             guard inserted == 1 else { return nil }

@@ -5,7 +5,7 @@ package import Postgres
 package enum IdentitySignIn: Sendable {
     case unknown
     case disabled(AccountID)
-    /// The provider has ended the identity's sessions since the person authenticated there.
+    /// What was issued before some moment counts no more for the identity, and the token was.
     case outdated
     /// The new session has been inserted.
     case signedIn(Account, IdentityID)
@@ -50,6 +50,8 @@ package struct IdentityStore: Sendable {
     /// plan each batch separately; and a subquery with a limit is an index look-up for each attempt, whatever the
     /// planner estimates of the tables' sizes. An identity that another transaction is updating is skipped, not waited
     /// for: the next sign-in updates it, and so two statements can't deadlock.
+    ///
+    /// What becomes of each attempt is ``KnownIdentityDecision``, decided by the statement because it opens the sessions.
     private static func signIn(
         _ attempts: [SignInAttempt], in database: Database
     ) async throws(PostgresError) -> [Result<IdentitySignIn, PostgresError>] {
@@ -67,7 +69,8 @@ package struct IdentityStore: Sendable {
                     \(emails.map { $0?.isVerified ?? false }) AS verified_flags,
                     \(emails.map { $0?.isPrivateRelay ?? false }) AS private_flags,
                     \(newSessions.map(\.id)) AS session_ids, \(newSessions.map(\.now)) AS nows,
-                    \(newSessions.map(\.authenticatedAt)) AS auth_times, \(newSessions.map(\.amr)) AS amrs,
+                    \(newSessions.map(\.authenticatedAt)) AS auth_times,
+                    \(attempts.map(\.identity.issuedAt)) AS issue_times, \(newSessions.map(\.amr)) AS amrs,
                     \(newSessions.map(\.device?.name)) AS device_names,
                     \(newSessions.map(\.device?.platform)) AS device_platforms,
                     \(newSessions.map(\.address)) AS ips, \(newSessions.map(\.expiresAt)) AS expiry_times,
@@ -76,15 +79,15 @@ package struct IdentityStore: Sendable {
                 SELECT p.*, a.*
                 FROM posted
                 CROSS JOIN LATERAL unnest(providers, realms, subjects, emails, verified_flags, private_flags,
-                    session_ids, nows, auth_times, amrs, device_names, device_platforms, ips, expiry_times,
-                    request_ids, networks
+                    session_ids, nows, auth_times, issue_times, amrs, device_names, device_platforms, ips,
+                    expiry_times, request_ids, networks
                 ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
-                    stated_is_private_email, session_id, now, auth_time, amr, device_name, device_platform, ip,
-                    expires_at, request_id, network, position)
+                    stated_is_private_email, session_id, now, auth_time, issued_at, amr, device_name, device_platform,
+                    ip, expires_at, request_id, network, position)
                 CROSS JOIN LATERAL (
-                    SELECT a.account_id, a.email, a.email_verified, a.display_name, a.status, a.created_at,
-                        a.password_hash,
-                        CASE WHEN p.auth_time < date_trunc('second', i.not_before) THEN 'outdated'
+                    SELECT a.account_id, a.email, a.email_verified, a.email_proof, a.email_taken_at, a.display_name,
+                        a.status, a.created_at, a.password_hash,
+                        CASE WHEN \(isOutdated(issuedAt: "p.issued_at", authenticatedAt: "p.auth_time")) THEN 'outdated'
                             WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS outcome,
                         i.identity_id,
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
@@ -107,7 +110,9 @@ package struct IdentityStore: Sendable {
                         CASE WHEN f.stated_email IS NULL THEN i.email_verified ELSE f.stated_email_verified END,
                     is_private_email =
                         CASE WHEN f.stated_email IS NULL THEN i.is_private_email ELSE f.stated_is_private_email END
-                FROM found f
+                -- Sorted, so that all are found before the first is updated: a row that this statement has updated can't
+                -- be locked any more, and a second attempt of the same person would find nobody.
+                FROM (SELECT * FROM found ORDER BY position) f
                 CROSS JOIN LATERAL (
                     SELECT free.identity_id
                     FROM identities free
@@ -136,7 +141,7 @@ package struct IdentityStore: Sendable {
             FROM found a
             CROSS JOIN LATERAL (
                 SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
-                    i.email_deliverable, i.blocked_at,
+                    i.email_deliverable, i.blocked_at, i.notify_sign_in,
                     CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
                     COALESCE(t.email_verified, i.email_verified) AS email_verified,
                     COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,
@@ -170,23 +175,13 @@ package struct IdentityStore: Sendable {
 
     /// One row of the statement.
     private struct FoundAccount: Sendable {
-        let outcome: Outcome
+        let outcome: KnownIdentityDecision
         let account: AccountRow
 
         init(_ row: PostgresRow) throws(PostgresError) {
-            outcome = try Outcome(from: row[1])
+            outcome = try KnownIdentityDecision(from: row[1])
             account = try AccountRow(row, from: 2)
         }
-    }
-
-    /// What the statement found: the account's status, unless the identity decides.
-    private enum Outcome: String, PostgresDecodable {
-        case active
-        case disabled
-        /// The provider has ended the identity's sessions since the token was issued.
-        case outdated
-        /// The provider has disabled the identity's account there.
-        case blocked
     }
 
     private static func answer(

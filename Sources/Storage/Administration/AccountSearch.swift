@@ -4,7 +4,7 @@ package import Postgres
 /// Lists of accounts. Each scans one index from the cursor on, so that a page costs the same among ten million accounts
 /// as among a hundred. The filter decides which index is scanned; its other conditions apply to the accounts found. A
 /// page examines ``scanLimit`` accounts at most: a condition that few accounts meet gives short or even empty pages,
-/// never a long scan.
+/// never a long scan. They are planned each time: the choice of the index needs the limit's value.
 ///
 /// | filter | index scanned | order |
 /// |---|---|---|
@@ -27,11 +27,13 @@ package struct AccountSearch: Sendable {
     package func list(
         _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
     ) async throws(PostgresError) -> Page<AccountRecord, AccountCursor> {
-        let found = try await database.query(AccountSearch.statement(filter, after: cursor, limit: limit)) {
-            row throws(PostgresError) in
-            let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
-            let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.init) : nil
-            return (cursor: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
+        let found = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(AccountSearch.statement(filter, after: cursor, limit: limit)) {
+                row throws(PostgresError) in
+                let (id, email, isMatch) = try row.decode(AccountID.self, String?.self, Bool.self)
+                let byEmail = filter.isOrderedByEmail ? email.flatMap(EmailAddress.init) : nil
+                return (cursor: AccountCursor(id: id, email: byEmail), isMatch: isMatch)
+            }
         }
         let matches = found.filter(\.isMatch).prefix(limit).map(\.cursor)
         let records = try await records(matches.map(\.id))
@@ -58,9 +60,13 @@ package struct AccountSearch: Sendable {
         let rows = try await database.query(AccountSearch.statement(ids)) { row throws(PostgresError) in
             (reason: try String?(from: row[0]), account: try AccountRow(row, from: 1))
         }
+        // In a statement of its own: hardly any account has one, and a join would be planned by what the server guesses
+        // of a table that is nearly always empty.
+        let replacements = try await EmailReplacementStore(database: database).pending(of: ids)
         return Dictionary(grouping: rows, by: \.account.account.id).compactMapValues { rows in
             AccountRow.account(rows.map(\.account)).map {
-                AccountRecord(account: $0, disabledReason: rows.first?.reason)
+                AccountRecord(
+                    account: $0, disabledReason: rows.first?.reason, emailReplacement: replacements[$0.id])
             }
         }
     }

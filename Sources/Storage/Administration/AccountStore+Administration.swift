@@ -63,10 +63,19 @@ extension AccountStore {
                 _ = try await transaction.execute(
                     """
                     UPDATE accounts
-                    SET status = 'active', disabled_reason = NULL, email = COALESCE(\(email?.text), email),
-                        email_verified = email_verified OR \(email != nil)
+                    SET status = 'active', disabled_reason = NULL
                     WHERE account_id = \(id)
                     """)
+                if let email {
+                    _ = try await transaction.execute(
+                        """
+                        UPDATE accounts
+                        SET email = \(email.text), \(AccountStore.grading(.proven, .administrator))
+                        WHERE account_id = \(id)
+                        """)
+                    try await EmailReplacementStore.end(
+                        of: id, because: .accountEnabled, at: now, from: origin, in: transaction)
+                }
                 try await AuditTrail.record(
                     AuditEvent(.accountEnabled, from: origin, accountID: id, reason: reason), at: now, in: transaction)
                 return .enabled
@@ -76,7 +85,8 @@ extension AccountStore {
         }
     }
 
-    /// Ends all sessions of the account.
+    /// Ends all sessions of the account, and what the tokens were good for that its identities' providers have issued until
+    /// now.
     ///
     /// - Returns: whether there is such an account.
     package func signOut(
@@ -84,6 +94,7 @@ extension AccountStore {
     ) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
             guard try await AccountStore.lock(id, in: transaction) != nil else { return false }
+            try await IdentityStore.refuseTokens(issuedBefore: now, of: id, in: transaction)
             try await SessionStore.end("s.account_id = \(id)", reason: .administrator, at: now, in: transaction)
             try await AuditTrail.record(
                 AuditEvent(.sessionsEnded, from: origin, accountID: id, reason: reason), at: now, in: transaction)

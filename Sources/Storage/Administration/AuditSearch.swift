@@ -6,8 +6,10 @@ extension AuditTrail {
     package func list(
         _ filter: AuditFilter, before cursor: AuditCursor?, limit: Int
     ) async throws(PostgresError) -> Page<AuditRecord, AuditCursor> {
-        let records = try await database.query(
-            AuditTrail.statement(filter, before: cursor, limit: limit), as: AuditTrail.record)
+        let records = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                AuditTrail.statement(filter, before: cursor, limit: limit), as: AuditTrail.record)
+        }
         return Page(records, limit: limit) { AuditCursor(createdAt: $0.createdAt, id: $0.id) }
     }
 

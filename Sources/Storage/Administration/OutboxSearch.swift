@@ -13,19 +13,21 @@ package struct OutboxSearch: Sendable {
     package func list(
         status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
     ) async throws(PostgresError) -> Page<OutboxRecord, OutboxID> {
-        let records = try await database.query(
-            OutboxSearch.statement(status: status, before: cursor, limit: limit)
-        ) { row throws(PostgresError) in
-            let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
-                try row.decode(
-                    OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
-                    Int32.self, String?.self, Timestamp.self, Timestamp?.self)
-            return OutboxRecord(
-                id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template,
-                attempts: Int(attempts), lastError: error,
-                createdAt: createdAt, finishedAt: finishedAt)
+        let records = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                OutboxSearch.statement(status: status, before: cursor, limit: limit), as: OutboxSearch.record)
         }
         return Page(records, limit: limit, cursor: \.id)
+    }
+
+    private static func record(_ row: PostgresRow) throws(PostgresError) -> OutboxRecord {
+        let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
+            try row.decode(
+                OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
+                Int32.self, String?.self, Timestamp.self, Timestamp?.self)
+        return OutboxRecord(
+            id: id, kind: kind, status: status, provider: provider, identityID: identityID, template: template,
+            attempts: Int(attempts), lastError: error, createdAt: createdAt, finishedAt: finishedAt)
     }
 
     package static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {

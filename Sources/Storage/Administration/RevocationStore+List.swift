@@ -6,8 +6,10 @@ extension RevocationStore {
     package func list(
         status: Revocation.Status?, before cursor: RevocationID?, limit: Int
     ) async throws(PostgresError) -> Page<Revocation, RevocationID> {
-        let revocations = try await database.query(
-            RevocationStore.statement(status: status, before: cursor, limit: limit), as: RevocationStore.revocation)
+        let revocations = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                RevocationStore.statement(status: status, before: cursor, limit: limit), as: RevocationStore.revocation)
+        }
         return Page(revocations, limit: limit, cursor: \.id)
     }
 

@@ -13,23 +13,27 @@ package struct ProviderEventRecords: Sendable {
     package func list(
         provider: Provider?, status: String?, limit: Int
     ) async throws(PostgresError) -> [StoredProviderEvent] {
-        try await database.query(
-            """
-            SELECT \(ProviderEventRecords.columns)
-            FROM provider_events
-            WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
-                AND (\(status)::text IS NULL OR status = \(status))
-            ORDER BY received_at DESC, event_id DESC
-            LIMIT \(limit)
-            """, as: ProviderEventRecords.event)
+        try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                """
+                SELECT \(ProviderEventRecords.columns)
+                FROM provider_events
+                WHERE (\(provider?.rawValue)::text IS NULL OR provider = \(provider?.rawValue))
+                    AND (\(status)::text IS NULL OR status = \(status))
+                ORDER BY received_at DESC, event_id DESC
+                LIMIT \(limit)
+                """, as: ProviderEventRecords.event)
+        }
     }
 
     /// A page, the newest first, in the order of their arrival.
     package func page(
         before cursor: ProviderEventID?, limit: Int
     ) async throws(PostgresError) -> Page<StoredProviderEvent, ProviderEventID> {
-        let events = try await database.query(
-            ProviderEventRecords.statement(before: cursor, limit: limit), as: ProviderEventRecords.event)
+        let events = try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                ProviderEventRecords.statement(before: cursor, limit: limit), as: ProviderEventRecords.event)
+        }
         return Page(events, limit: limit, cursor: \.id)
     }
 

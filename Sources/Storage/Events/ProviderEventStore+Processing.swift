@@ -113,7 +113,7 @@ extension ProviderEventStore {
         if effect.setsState {
             // An event this old may repeat one that has been deleted, together with those that came after it. The bound
             // is an hour less than the retention, because clocks differ.
-            let oldestKnown = now.advanced(bySeconds: 3_600 - ProviderEventStore.retention)
+            let oldestKnown = now.advanced(bySeconds: 3_600 - Lifetimes.providerEventRetentionSeconds)
             guard event.occurredAt > oldestKnown,
                 try await !isSuperseded(event, kind, of: key, policy: policy, in: transaction)
             else { return .outdated }
@@ -142,9 +142,12 @@ extension ProviderEventStore {
             _ = try await transaction.execute(
                 "UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
         }
-        // An authentication from before the event is refused from now on, whether its token is posted again or for the
-        // first time.
+        // A token from before the event is refused from now on, whether it is posted again or for the first time.
         if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
+        // The provider's own sessions are over: a token that it issues later must come from a later authentication. Where
+        // only the authorization is over, such a token comes from a new consent, for which an authentication from before
+        // may do.
+        if effect == .endSessions { try await set("auth_not_before = GREATEST(auth_not_before, \(event.occurredAt))") }
         let before: SQL = "COALESCE(s.provider_auth_time, s.auth_time) <= \(event.occurredAt)"
         switch effect {
         case .endAuthorization(let unlinking):

@@ -12,9 +12,6 @@ package import Postgres
 ///      └── known jti: nothing       unknown_type
 /// ```
 package struct ProviderEventStore: Sendable {
-    /// Seconds for which processed events are kept, and for which a repetition is recognised.
-    package static let retention: Int64 = 30 * 86_400
-
     let database: Database
     private let keyRing: KeyRing
 

@@ -10,8 +10,11 @@ package struct KeyRingLines: Sendable {
         package let keyID: String
         /// When it last was the first line of a process, as far as that was noted.
         package let writtenAt: Timestamp?
-        /// Until when a nonce or a mailed code that was made under it may be valid: they live ten minutes.
-        package var codesUntil: Timestamp? { writtenAt?.advanced(bySeconds: KeyRingLines.margin + 600) }
+        /// Until when a nonce or a mailed code that was made under it may be valid.
+        package var codesUntil: Timestamp? {
+            let lifetime = max(Lifetimes.nonceSeconds, Lifetimes.emailCodeSeconds)
+            return writtenAt?.advanced(bySeconds: KeyRingLines.margin + lifetime)
+        }
         /// The number of live sessions that have not been refreshed since.
         package let sessions: Int64
         /// When the last of them expires.

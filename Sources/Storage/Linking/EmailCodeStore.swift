@@ -1,91 +1,143 @@
 package import Accounts
 package import Postgres
 
-/// `email_codes`: the mailed codes, one per address and purpose.
+/// A request for a code by mail.
+package struct EmailCodeRequest: Sendable {
+    /// The code to be made if a new one is called for; its length is decided then.
+    package let code: EmailCode
+    /// The hash of the link ticket that a code for *bind* belongs to.
+    package let ticketHash: [UInt8]?
+    /// The keyed digests of the address, that of the key ring's first line first.
+    package let addressKeys: [[UInt8]]
+    /// The network that asks; `nil` if it is not known.
+    package let network: String?
+    package let language: String
+    /// Whether there are so many wrong guesses at all accounts together that each address is taken for attacked.
+    package var isServiceGuessedAt = false
+
+    package init(
+        code: EmailCode, ticketHash: [UInt8]?, addressKeys: [[UInt8]], network: String?, language: String
+    ) {
+        self.code = code
+        self.ticketHash = ticketHash
+        self.addressKeys = addressKeys
+        self.network = network
+        self.language = language
+    }
+
+    var slot: EmailCodeSlot { EmailCodeSlot(email: code.email, purpose: code.purpose, ticketHash: ticketHash) }
+}
+
+/// `mailed_codes`, one for an address, purpose and link ticket; what each network did with them; and the wrong tries that
+/// are remembered of an address. ``EmailCodeRules`` decides.
 package struct EmailCodeStore: Sendable {
-    private let database: Database
+    let database: Database
+    let knownNetworks: KnownNetworks
 
     package init(database: Database) {
         self.database = database
+        knownNetworks = KnownNetworks(database: database)
     }
 
-    /// Makes a code the live one of its address and purpose, and enqueues the mail that carries it.
+    /// Makes a code, or mails the live one again, as ``EmailCodeRules`` decides. The work is the same whether or not an
+    /// account has the address: that is looked up when the mail is made.
     ///
-    /// One statement, and the same one whether or not an account has the address: that is looked up when the mail is
-    /// made.
-    ///
-    /// - Parameter ticketHash: the hash of the link ticket that a code for *bind* belongs to.
-    package func issue(
-        _ code: EmailCode, ticketHash: [UInt8]?, language: String, at now: Timestamp
-    ) async throws(PostgresError) {
-        try await EmailCodeStore.issue(code, ticketHash: ticketHash, language: language, at: now, in: database)
-    }
-
-    static func issue(
-        _ code: EmailCode, ticketHash: [UInt8]? = nil, language: String, at now: Timestamp,
-        in session: some PostgresSession
-    ) async throws(PostgresError) {
-        let mail = Mail(Mail.Kind(code: code.purpose), to: code.email, in: language)
-        _ = try await session.execute(
-            """
-            WITH issued AS (
-                INSERT INTO email_codes (email, purpose, code_id, key_id, ticket_hash, created_at, expires_at)
-                VALUES (\(code.email.text), \(code.purpose.rawValue), \(code.id), \(code.keyID), \(ticketHash), \(now),
-                    \(code.expiresAt))
-                ON CONFLICT (email, purpose) DO UPDATE
-                SET code_id = EXCLUDED.code_id, key_id = EXCLUDED.key_id, ticket_hash = EXCLUDED.ticket_hash, tries = 0,
-                    created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
-            )
-            \(MailStore.insertion(mail, codeID: code.id, expiresAt: code.expiresAt, at: now))
-            """)
-    }
-
-    /// Counts a try, right or wrong.
-    ///
-    /// - Returns: the code to compare with; `nil` when there is no live one, or it was tried too often.
-    package func attempt(
-        _ purpose: EmailCodePurpose, of email: EmailAddress, ticketHash: [UInt8]? = nil, at now: Timestamp
-    ) async throws(PostgresError) -> EmailCode? {
-        let rows = try await database.query(
-            """
-            UPDATE email_codes
-            SET tries = tries + 1
-            WHERE email = \(email.text) AND purpose = \(purpose.rawValue) AND tries < \(EmailCode.maximumTries)
-                AND expires_at > \(now) AND ticket_hash IS NOT DISTINCT FROM \(ticketHash)
-            RETURNING code_id, key_id, expires_at
-            """
-        ) { row throws(PostgresError) in
-            let (id, keyID, expiresAt) = try row.decode(EmailCodeID.self, String.self, Timestamp.self)
-            return EmailCode(id: id, keyID: keyID, email: email, purpose: purpose, expiresAt: expiresAt)
+    /// - Parameter allowance: what was drawn for the request; without one a code that is called for is not made.
+    /// - Returns: what was done, or ``EmailCodeRequestDecision/needsAllowance``.
+    package func request(
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, at now: Timestamp
+    ) async throws -> EmailCodeRequestDecision {
+        let found = try await EmailCodeStore.read(request, at: now, in: database)
+        let decision = found.decision(allowance, at: now)
+        guard case .issue = decision else {
+            try await EmailCodeStore.carryOut(decision, of: request, found, at: now, in: database)
+            return decision
         }
-        return rows.first
+        return try await database.transaction(retries: 2) { transaction in
+            try await EmailCodeStore.request(request, allowance: allowance, at: now, in: transaction)
+        }
     }
 
-    /// Consumes the code. A concurrent use of the same code finds it gone.
+    /// The same in a transaction, which makes other requests and tries for the address wait.
+    static func request(
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) -> EmailCodeRequestDecision {
+        try await lock(request.code.email, in: transaction)
+        let found = try await read(request, at: now, in: transaction)
+        let decision = found.decision(allowance, at: now)
+        try await carryOut(decision, of: request, found, at: now, in: transaction)
+        return decision
+    }
+
+    /// Consumes the code, which ends an attack on its address. A concurrent use of the same code finds it gone.
     ///
     /// - Returns: whether it was still there.
     static func consume(
         _ code: EmailCode, at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) -> Bool {
-        try await transaction.execute(
+        let rows = try await transaction.query(
             """
-            DELETE FROM email_codes
-            WHERE email = \(code.email.text) AND purpose = \(code.purpose.rawValue) AND code_id = \(code.id)
-                AND expires_at > \(now)
-            """) == 1
+            WITH used AS (
+                DELETE FROM mailed_codes c
+                WHERE c.code_id = \(code.id) AND c.expires_at > \(now) AND \(isUnusedByPredecessors)
+                RETURNING c.address_key
+            ), predecessor AS (
+                DELETE FROM email_codes
+                WHERE email = \(code.email.text) AND purpose = \(code.purpose.rawValue) AND code_id = \(code.id)
+                    AND expires_at > \(now)
+                RETURNING code_id
+            ), forgotten AS (
+                UPDATE guessed_addresses g
+                SET latest_wrong = '{}', wrong_since_success = 0, attacked_at = NULL,
+                    forget_at = GREATEST(g.short_full_at, g.long_full_at)
+                FROM used u
+                WHERE g.address_key = u.address_key
+            )
+            SELECT EXISTS (SELECT FROM used)
+                OR (EXISTS (SELECT FROM predecessor)
+                    AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = \(code.id)))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
     }
 
-    /// - Returns: how many were deleted.
-    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
-        try await database.execute(
+    /// The number of addresses that were under attack within a day, of any account's or nobody's.
+    package func addressesUnderAttack(at now: Timestamp) async throws(PostgresError) -> Int {
+        let rows = try await database.query(
             """
-            DELETE FROM email_codes
-            WHERE (email, purpose) IN (
-                SELECT email, purpose
-                FROM email_codes
+            SELECT count(*)
+            FROM guessed_addresses
+            WHERE attacked_at IS NOT NULL
+                AND latest_wrong[cardinality(latest_wrong)] > \(now.advanced(bySeconds: -EmailCodeGuesses.attackPeriod))
+            """
+        ) { row throws(PostgresError) in try row.decode(Int.self) }
+        return rows.first ?? 0
+    }
+
+    /// Deletes codes that expired before `time`, and what is remembered of addresses for longer than it matters.
+    ///
+    /// - Returns: how many were deleted, at most `limit` of each kind.
+    package func deleteExpired(before time: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+        let codes = try await database.execute(
+            """
+            DELETE FROM mailed_codes
+            WHERE code_id = ANY (ARRAY(
+                SELECT code_id
+                FROM mailed_codes
                 WHERE expires_at < \(time)
                 LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED)
+                FOR UPDATE SKIP LOCKED))
             """)
+        let addresses = try await database.execute(
+            """
+            DELETE FROM guessed_addresses
+            WHERE address_key = ANY (ARRAY(
+                SELECT address_key
+                FROM guessed_addresses
+                WHERE forget_at < \(time)
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED))
+            """)
+        return codes + addresses + (try await deleteExpiredOfPredecessors(before: time, limit: limit))
     }
 }

@@ -10,6 +10,8 @@ package enum BindProof: Sendable {
     case password(hash: String, of: AccountID)
     /// A code that was mailed to the account's address, and that binding consumes.
     case emailCode(EmailCode)
+    /// The ticket itself: it proves the mailbox of the account that its person has been shown.
+    case shownHolder(AccountID)
     /// No proof: the policy binds to the account that holds the identity's address.
     case verifiedEmail
 }
@@ -43,8 +45,11 @@ package struct BindRequest: Sendable {
 package enum BindOutcome: Sendable {
     case bound(Account, IdentityID)
     case ticketExpired
-    /// The session has ended, the password has changed, the code was used, or the policy no longer binds by the address.
+    /// The session has ended, the password has changed, the code was used, the policy no longer binds by the address, or
+    /// the account was signed out everywhere since the token was issued.
     case proofNoLongerValid
+    /// The code leads into this account, which its person has yet to be shown. The code and the ticket stay good.
+    case holderNotShown(Account)
     case accountDisabled
     case identityAlreadyLinked
     /// The account has another identity of this provider and realm.
@@ -61,7 +66,7 @@ extension LinkStore {
                 }
                 let key = ticket.identity.key
                 let locked = try await AccountStore.lock(accountsToLock(for: ticket.identity, request), in: transaction)
-                let account = try await account(for: ticket.identity, request, at: now, in: transaction)
+                let account = try await account(for: ticket, request, at: now, in: transaction)
                 // The address may have passed to this account after the locks were taken.
                 guard locked.contains(account.id) else { throw Refusal(.proofNoLongerValid) }
                 let owner = try await owner(of: ticket.identity, in: transaction)
@@ -112,7 +117,7 @@ extension LinkStore {
     private func accountsToLock(for identity: VerifiedIdentity, _ request: BindRequest) -> SQL {
         var ids: SQL =
             switch request.proof {
-            case .session(_, of: let id), .password(_, of: let id): "SELECT \(id)"
+            case .session(_, of: let id), .password(_, of: let id), .shownHolder(let id): "SELECT \(id)"
             case .emailCode(let code): "SELECT account_id FROM accounts WHERE email = \(code.email.text)"
             case .verifiedEmail:
                 "SELECT account_id FROM accounts WHERE email = \(identity.email?.candidate?.text)"
@@ -125,8 +130,9 @@ extension LinkStore {
 
     /// The account that the proof names, locked, if the proof still holds.
     private func account(
-        for identity: VerifiedIdentity, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+        for ticket: LinkTicket, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
     ) async throws -> Account {
+        let identity = ticket.identity
         let id: AccountID
         switch request.proof {
         case .password(let hash, let accountID):
@@ -143,19 +149,24 @@ extension LinkStore {
             }
             id = accountID
         case .emailCode(let code):
-            do {
-                return try await AccountStore.prove(code, at: now, from: request.origin, in: transaction)
-            } catch let refusal as AccountStore.MailboxRefusal {
-                switch refusal {
-                case .codeGone: throw Refusal(.proofNoLongerValid)
-                case .accountDisabled: throw Refusal(.accountDisabled)
-                }
-            }
+            id = try await accountEntered(by: code, ticket, request, at: now, in: transaction)
+        case .shownHolder(let accountID):
+            guard let shown = ticket.shownHolder,
+                let account = try await AccountStore.account(accountID, in: transaction), shown.covers(account),
+                let address = identity.email?.address, account.email == address,
+                try await IdentityStore.isCurrent(identity.issuedAt, for: accountID, in: transaction),
+                AddressRule.outcome(of: .bindToShown, AddressEvidence(identity.email), holder: AddressHolder(account))
+                    == .takeOverOnceShown
+            else { throw Refusal(.proofNoLongerValid) }
+            guard account.status == .active else { throw Refusal(.accountDisabled) }
+            try await AccountStore.takeOver(
+                account, by: .authoritativeProvider, at: now, from: request.origin, in: transaction)
+            id = accountID
         case .verifiedEmail:
             guard let candidate = identity.email?.candidate else { throw Refusal(.proofNoLongerValid) }
-            let holder = try await AccountStore.holder(
-                of: candidate, provider: identity.key.provider, realm: identity.key.realm, in: transaction)
-            guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic)
+            let holder = try await AccountStore.holder(of: candidate, in: transaction)
+            guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic),
+                try await IdentityStore.isCurrent(identity.issuedAt, for: accountID, in: transaction)
             else { throw Refusal(.proofNoLongerValid) }
             id = accountID
         }
@@ -165,22 +176,45 @@ extension LinkStore {
         return account
     }
 
+    /// The account that a mailed code leads into, which the code proves.
+    private func accountEntered(
+        by code: EmailCode, _ ticket: LinkTicket, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+    ) async throws -> AccountID {
+        do {
+            switch try await AccountStore.enter(
+                by: code, for: .bindByCode, shown: ticket.shownHolder, at: now, from: request.origin, in: transaction)
+            {
+            case .entered(let account): return account.id
+            case .choose(let account): throw Refusal(.holderNotShown(account))
+            }
+        } catch let refusal as AccountStore.MailboxRefusal {
+            switch refusal {
+            case .codeGone: throw Refusal(.proofNoLongerValid)
+            case .accountDisabled: throw Refusal(.accountDisabled)
+            case .notShown(let account): throw Refusal(.holderNotShown(account))
+            }
+        }
+    }
+
     /// The account that the identity is linked to by now, if any; locked when it may be changed.
     private func owner(of identity: VerifiedIdentity, in transaction: Transaction) async throws -> Account? {
         let owners = try await transaction.query(
             """
-            SELECT account_id, COALESCE(\(identity.authenticatedAt) < date_trunc('second', not_before), false)
+            SELECT account_id, not_before, auth_not_before
             FROM identities
             WHERE \(identity.key.condition)
             """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self, Bool.self) }
-        guard let (owner, isOutdated) = owners.first else { return nil }
-        // The person authenticated before the provider ended the identity's sessions: such a proof moves nothing.
-        guard !isOutdated else { throw Refusal(.identityAlreadyLinked) }
+        ) { row throws(PostgresError) in try row.decode(AccountID.self, Timestamp?.self, Timestamp?.self) }
+        guard let (owner, notBefore, authNotBefore) = owners.first else { return nil }
+        let cutoff = ProofCutoff(tokens: notBefore, authentications: authNotBefore)
+        // What the ticket's token proved counts no more, since a sign-out or an event of the provider: it moves nothing.
+        guard cutoff.admits(issuedAt: identity.issuedAt, authenticatedAt: identity.authenticatedAt) else {
+            throw Refusal(.identityAlreadyLinked)
+        }
         return try await AccountStore.account(owner, in: transaction)
     }
 
-    /// Unlinks the identity that is replaced, and notifies the addresses of the account and of both identities.
+    /// Unlinks the identity that is replaced, and notifies every mailbox of the account and that of the new identity.
     private func replace(
         _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest,
         at now: Timestamp, in transaction: Transaction
@@ -189,7 +223,7 @@ extension LinkStore {
             existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: request.origin), at: now,
             in: transaction)
         try await MailStore.notify(
-            [existing.mailbox, account.mailbox, identity.email?.mailbox], of: .identityReplaced,
+            account.mailboxes + [identity.email?.mailbox], of: .identityReplaced,
             provider: identity.key.provider, from: request.origin, at: now, in: transaction)
     }
 
@@ -223,6 +257,9 @@ extension LinkStore {
         let provider = ticket.identity.key.provider
         if let name = ticket.displayName {
             try await AccountStore.fillDisplayName(name, of: account.id, in: transaction)
+        }
+        if let raised = account.emailRaised(by: ticket.identity.email) {
+            try await AccountStore.raise(raised, of: account.id, at: now, from: request.origin, in: transaction)
         }
         if let newSession = request.newSession { try await open(newSession, by: identityID, in: transaction) }
         try await AuditTrail.record(

@@ -29,13 +29,15 @@ extension LinkStore {
         let email = identity.email
         let insertion: SQL = """
             INSERT INTO link_tickets (ticket_hash, provider, realm, subject, client_id, email, email_verified,
-                is_private_email, email_authoritative, display_name, device_name, device_platform, auth_time,
-                created_at, expires_at)
+                is_private_email, email_authoritative, display_name, device_name, device_platform, auth_time, issued_at,
+                shown_account_id, shown_identity_ids, created_at, expires_at)
             VALUES (\(hash), \(identity.key.provider.rawValue), \(identity.key.realm.text),
                 \(identity.key.subject.text), \(identity.clientID), \(email?.address.text),
                 \(email?.isVerified ?? false), \(email?.isPrivateRelay ?? false),
                 \(email?.isAuthoritative ?? false), \(ticket.displayName?.text), \(ticket.device?.name),
-                \(ticket.device?.platform), \(identity.authenticatedAt), \(ticket.createdAt), \(ticket.expiresAt))
+                \(ticket.device?.platform), \(identity.authenticatedAt), \(identity.issuedAt),
+                \(ticket.shownHolder?.id), \(ticket.shownHolder?.identities), \(ticket.createdAt),
+                \(ticket.expiresAt))
             """
         _ = try await session.execute(
             event.map { "WITH ticket AS (\(insertion)) \(AuditTrail.insertion($0, at: ticket.createdAt))" } ?? insertion
@@ -52,6 +54,16 @@ extension LinkStore {
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
         return rows.first ?? nil
+    }
+
+    /// Keeps which account the ticket's person has been shown, and with which identities.
+    package func show(_ account: ShownAccount, to hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE link_tickets
+            SET shown_account_id = \(account.id), shown_identity_ids = \(account.identities)
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            """)
     }
 
     /// Consumes the ticket without using it.
@@ -244,16 +256,18 @@ extension LinkStore {
 
     static let columns: SQL = """
         provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
-        display_name, device_name, device_platform, auth_time, created_at, expires_at
+        display_name, device_name, device_platform, auth_time, issued_at, shown_account_id, shown_identity_ids,
+        created_at, expires_at
         """
 
     static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket {
         let (
             provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, deviceName,
-            devicePlatform, authTime, createdAt, expiresAt
+            devicePlatform, authTime, issuedAt, shownAccount, shownIdentities, createdAt, expiresAt
         ) = try row.decode(
             Provider.self, Realm.self, ProviderSubject.self, String.self, EmailAddress?.self, Bool.self, Bool.self,
-            Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, Timestamp.self)
+            Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp?.self, AccountID?.self,
+            [IdentityID]?.self, Timestamp.self, Timestamp.self)
         let providerEmail = email.map {
             ProviderEmail(
                 address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
@@ -261,10 +275,13 @@ extension LinkStore {
         let key = IdentityKey(provider: provider, realm: realm, subject: subject)
         return LinkTicket(
             identity: VerifiedIdentity(
-                key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime),
+                key: key, email: providerEmail, clientID: clientID, authenticatedAt: authTime,
+                // A process of the release before keeps none. A token is not issued before its person authenticated.
+                issuedAt: issuedAt ?? authTime),
             displayName: displayName.flatMap(DisplayName.init),
             device: deviceName == nil && devicePlatform == nil
                 ? nil : Device(name: deviceName, platform: devicePlatform),
+            shownHolder: shownAccount.map { ShownAccount(id: $0, identities: shownIdentities ?? []) },
             createdAt: createdAt, expiresAt: expiresAt)
     }
 }

@@ -45,23 +45,28 @@ package struct LinkStore: Sendable {
                 }
                 let identity = ticket.identity
                 if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
-                var holder: EmailHolder?
+                var holder: Account?
                 if let email = identity.email, email.isVerified {
                     let locked = try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
-                    holder = try await AccountStore.holder(
-                        of: email.address, provider: identity.key.provider, realm: identity.key.realm,
-                        in: transaction)
+                    holder = try await AccountStore.holder(of: email.address, in: transaction)
                     // The address was taken after the accounts were locked, and the decision needs a locked holder.
-                    if let holder, !locked.contains(holder.accountID) { throw Refusal.holderChanged }
+                    if let holder, !locked.contains(holder.id) { throw Refusal.holderChanged }
                 }
-                let decision = Linking.decideCreate(identity.email, holder: holder)
-                let (email, isVerified) = try await execute(decision, at: now, from: origin, in: transaction)
+                let decision = Linking.decideCreate(
+                    identity.email?.address, AddressEvidence(identity.email), holder: holder)
+                let email = try await execute(decision, at: now, from: origin, in: transaction)
                 _ = try await transaction.execute(
                     """
-                    INSERT INTO accounts (account_id, email, email_verified, display_name, created_at)
-                    VALUES (\(accountID), \(email?.text), \(isVerified), \((displayName ?? ticket.displayName)?.text),
-                        \(now))
+                    INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source,
+                        display_name, created_at)
+                    VALUES (\(accountID), \(email?.address.text), \(email.map { $0.proof >= .stated } ?? false),
+                        \((email?.proof ?? .stated).rawValue), \(email?.source.rawValue),
+                        \((displayName ?? ticket.displayName)?.text), \(now))
                     """)
+                // The provider's word alone gave it the address: its reader may have another opinion.
+                try await MailStore.notify(
+                    [email?.address], of: .accountCreated, provider: identity.key.provider, from: origin, at: now,
+                    in: transaction)
                 try await link(ticket, hash, as: identityID, to: accountID, at: now, in: transaction)
                 try await open(newSession, by: identityID, in: transaction)
                 try await AuditTrail.record(
@@ -121,16 +126,15 @@ package struct LinkStore: Sendable {
 
     private func execute(
         _ decision: CreateDecision, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
-    ) async throws -> (EmailAddress?, Bool) {
+    ) async throws -> ProvenEmail? {
         switch decision {
-        case .create(let email, let isVerified):
-            return (email, isVerified)
+        case .create(let email):
+            return email
         case .refusedEmailTaken:
             throw Refusal.emailTaken
-        case .createAndReclaim(let email, let loser, let disable):
-            try await AccountStore.reclaimEmail(
-                of: loser, disabling: disable, at: now, from: origin, in: transaction)
-            return (email, true)
+        case .createTaking(let email, let loser):
+            try await AccountStore.takeEmail(from: loser, at: now, from: origin, in: transaction)
+            return email
         }
     }
 

@@ -16,10 +16,17 @@ package struct ClaimedMail: Sendable {
     package let expiresAt: Timestamp
     /// The code that it was enqueued with, if that is still the live one.
     package let code: EmailCode?
-    /// Whether an account has this address.
-    package let isHeld: Bool
+    /// The degree of the address for the account that has it; `nil` when none has, or none that is used from the network
+    /// that the mail is only for.
+    package let holderProof: EmailProof?
     /// Whether an account has yet to prove it.
     package let isUnproven: Bool
+
+    /// Whether the code for a new password is kept back: the account's address is only stated (docs/linking.md).
+    package var isResetRefused: Bool {
+        kind == .resetPasswordCode
+            && AddressRule.outcome(of: .reset, .mailedCode, holder: AddressHolder(holderProof)) == .refuseCode
+    }
 }
 
 /// The life of a mail in the outbox.
@@ -41,14 +48,22 @@ extension MailStore {
             """
             \(outbox.claiming("next_attempt_at <= \(now)", at: now, until: claimedUntil, limit: 1))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.expires_at,
-                e.code_id, e.key_id, e.purpose, e.expires_at,
-                EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient),
-                EXISTS (SELECT FROM accounts a WHERE a.email = c.recipient AND NOT a.email_verified)
-                    OR EXISTS (
+                COALESCE(m.code_id, e.code_id), COALESCE(m.key_id, e.key_id), COALESCE(m.purpose, e.purpose),
+                COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), COALESCE(m.expires_at, e.expires_at),
+                h.proof,
+                COALESCE(h.proof <> \(EmailProof.proven.rawValue), false)
+                    OR (c.known_network IS NULL AND EXISTS (
                         SELECT FROM accounts a
-                        WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(now))
+                        WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(now)))
             FROM claimed c
+            LEFT JOIN mailed_codes m ON m.code_id = c.code_id AND m.email = c.recipient AND m.expires_at > \(now)
             LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(now)
+            LEFT JOIN LATERAL (
+                SELECT \(AccountRow.proof) AS proof
+                FROM accounts a
+                WHERE a.email = c.recipient AND (c.known_network IS NULL
+                    OR \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", at: now)))
+            ) h ON true
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
         let claimed = await ClaimedRows(rows, in: database)
@@ -58,25 +73,26 @@ extension MailStore {
 
     private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {
         let (
-            id, attempt, failures, template, email, language, provider, expiresAt, codeID, keyID, purpose,
-            codeExpiresAt, isHeld, isUnproven
+            id, attempt, failures, template, email, language, provider, expiresAt, codeID, keyID, purpose, length,
+            codeExpiresAt, holderProof, isUnproven
         ) = try row.decode(
             MailID.self, Int32.self, Int32.self, String.self, EmailAddress?.self, String.self, Provider?.self,
-            Timestamp.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self, Timestamp?.self, Bool.self,
-            Bool.self)
+            Timestamp.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self, EmailCode.Length.self,
+            Timestamp?.self, EmailProof?.self, Bool.self)
         var code: EmailCode?
         if let email, let codeID, let keyID, let purpose, let codeExpiresAt {
-            code = EmailCode(id: codeID, keyID: keyID, email: email, purpose: purpose, expiresAt: codeExpiresAt)
+            code = EmailCode(
+                id: codeID, keyID: keyID, email: email, purpose: purpose, length: length, expiresAt: codeExpiresAt)
         }
         return ClaimedMail(
             id: id, attempt: Int(attempt), failures: Int(failures), kind: Mail.Kind(rawValue: template),
             recipient: email, language: language, provider: provider, expiresAt: expiresAt,
-            code: code, isHeld: isHeld, isUnproven: isUnproven)
+            code: code, holderProof: holderProof, isUnproven: isUnproven)
     }
 
     /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code.
     package func finish(_ mail: ClaimedMail, at now: Timestamp) async throws(PostgresError) {
-        guard let code = mail.code else { return try await delete(mail) }
+        guard let code = mail.code, !mail.isResetRefused else { return try await delete(mail) }
         let id = Identifier<AuditEvent>(now: now)
         _ = try await database.execute(
             """
@@ -116,7 +132,8 @@ extension MailStore {
         _ = try await database.execute(
             """
             UPDATE outbox
-            SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(error), finished_at = \(now)
+            SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
+                finished_at = \(now)
             WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
             """)
     }

@@ -11,21 +11,29 @@ package struct MailStore: Sendable {
     }
 
     /// Enqueues a mail in the transaction that decides it.
-    ///
-    /// - Parameter codeID: the code that it carries; the mail isn't sent once that code is no longer the live one.
     static func enqueue(
-        _ mail: Mail, codeID: EmailCodeID? = nil, expiresAt: Timestamp, at now: Timestamp,
-        in session: some PostgresSession
+        _ mail: Mail, expiresAt: Timestamp, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) {
-        _ = try await session.execute(insertion(mail, codeID: codeID, expiresAt: expiresAt, at: now))
+        _ = try await session.execute(
+            insertion(mail, codeID: nil, knownNetwork: nil, expiresAt: expiresAt, from: "(VALUES (1)) one", at: now))
     }
 
-    static func insertion(_ mail: Mail, codeID: EmailCodeID?, expiresAt: Timestamp, at now: Timestamp) -> SQL {
+    /// `INSERT INTO outbox … SELECT … FROM …`.
+    ///
+    /// - Parameters:
+    ///   - codeID: the code that it carries; the mail isn't sent once that code is no longer the live one.
+    ///   - knownNetwork: the network that the account has to be used from for the mail to be sent.
+    ///   - source: one row, or none for no mail.
+    static func insertion(
+        _ mail: Mail, codeID: EmailCodeID?, knownNetwork: String?, expiresAt: Timestamp, from source: SQL,
+        at now: Timestamp
+    ) -> SQL {
         """
-        INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, expires_at,
-            next_attempt_at, created_at)
-        VALUES (\(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
-            \(mail.provider?.rawValue), \(codeID), \(expiresAt), \(now), \(now))
+        INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, known_network,
+            expires_at, next_attempt_at, created_at)
+        SELECT \(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
+            \(mail.provider?.rawValue), \(codeID), \(knownNetwork), \(expiresAt), \(now), \(now)
+        FROM \(source)
         """
     }
 
@@ -38,7 +46,7 @@ package struct MailStore: Sendable {
         for address in Set(addresses.compactMap(\.self)) {
             try await enqueue(
                 Mail(kind, to: address, in: language, provider: provider),
-                expiresAt: now.advanced(bySeconds: Mail.noticeLifetime), at: now, in: transaction)
+                expiresAt: now.advanced(bySeconds: Lifetimes.noticeSeconds), at: now, in: transaction)
         }
     }
 }

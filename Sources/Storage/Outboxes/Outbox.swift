@@ -30,7 +30,7 @@ struct Outbox: Sendable {
             FROM due
             WHERE o.message_id = due.message_id
             RETURNING o.message_id, o.attempts, o.failures, o.provider, o.realm, o.subject, o.identity_id, o.template,
-                o.recipient, o.language, o.code_id, o.expires_at
+                o.recipient, o.language, o.code_id, o.known_network, o.expires_at
         )
         """
     }
@@ -59,8 +59,8 @@ struct Outbox: Sendable {
         return try await session.query(
             """
             UPDATE outbox
-            SET status = 'failed', recipient = NULL, claimed_until = NULL, last_error = \(UnreadableRow.reason),
-                finished_at = \(now)
+            SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL,
+                last_error = \(UnreadableRow.reason), finished_at = \(now)
             WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
             RETURNING message_id
             """

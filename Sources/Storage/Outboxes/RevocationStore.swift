@@ -47,7 +47,7 @@ extension ClaimedRevocation {
 /// ```
 package struct RevocationStore: Sendable {
     let database: Database
-    private let keyRing: KeyRing
+    let keyRing: KeyRing
     private var outbox: Outbox { Outbox(database: database, kind: .revocation) }
 
     package init(database: Database, keyRing: KeyRing) {
@@ -62,12 +62,7 @@ package struct RevocationStore: Sendable {
         _ key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp, in transaction: Transaction
     ) async throws -> Revocation {
         let id = RevocationID(now: now)
-        _ = try await transaction.execute(
-            """
-            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
-            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
-                \(identityID), \(now), \(now))
-            """)
+        try await enqueue(id, of: key, identityID: identityID, at: now, in: transaction)
         let moved = try await transaction.execute(
             """
             UPDATE provider_grants
@@ -95,6 +90,19 @@ package struct RevocationStore: Sendable {
         return Revocation(
             id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
             lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
+    }
+
+    /// Writes the row of a revocation. The caller moves the grants to it.
+    static func enqueue(
+        _ id: RevocationID, of key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            """
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
+            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                \(identityID), \(now), \(now))
+            """)
     }
 
     private static func pending(

@@ -6,9 +6,18 @@ extension SessionStore {
     /// The most sessions that their owner sees.
     private static let listed = 200
 
-    /// The live ones, the newest first.
-    package func live(of accountID: AccountID, at now: Timestamp) async throws(PostgresError) -> [SessionSummary] {
-        try await live(of: accountID, before: nil, limit: SessionStore.listed, at: now).items
+    /// The live ones: first the given one, however many were opened since, then the newest.
+    package func live(
+        of accountID: AccountID, first: SessionID?, at now: Timestamp
+    ) async throws(PostgresError) -> [SessionSummary] {
+        try await database.query(
+            """
+            SELECT \(SessionStore.summaryColumns)
+            FROM sessions
+            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+            ORDER BY session_id = \(first) DESC, session_id DESC
+            LIMIT \(SessionStore.listed)
+            """, as: SessionStore.summary)
     }
 
     /// A page of the live ones, the newest first, as their ids begin with the time.
@@ -16,16 +25,26 @@ extension SessionStore {
         of accountID: AccountID, before cursor: SessionID?, limit: Int, at now: Timestamp
     ) async throws(PostgresError) -> Page<SessionSummary, SessionID> {
         let sessions = try await database.query(
-            SessionStore.statement(of: accountID, before: cursor, limit: limit, at: now)
-        ) { row throws(PostgresError) in
-            let (id, name, platform, address, createdAt, lastUsedAt, amr) = try row.decode(
-                SessionID.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self, [String].self)
-            let device = name == nil && platform == nil ? nil : Device(name: name, platform: platform)
-            return SessionSummary(
-                id: id, device: device, address: address, createdAt: createdAt, lastUsedAt: lastUsedAt,
-                methods: amr.compactMap(AuthenticationMethod.init))
-        }
+            SessionStore.statement(of: accountID, before: cursor, limit: limit, at: now), as: SessionStore.summary)
         return Page(sessions, limit: limit, cursor: \.id)
+    }
+
+    /// Where a session of the first generation was last used is where it was opened; where one was that a process of the
+    /// release before refreshed last, nobody knows.
+    private static let summaryColumns: SQL = """
+        session_id, device_name, device_platform, ip,
+            CASE WHEN generation = 1 THEN ip WHEN rotation_parent = parent_generation THEN last_used_ip END,
+            created_at, last_used_at, amr
+        """
+
+    private static func summary(_ row: PostgresRow) throws(PostgresError) -> SessionSummary {
+        let (id, name, platform, address, lastUsedAddress, createdAt, lastUsedAt, amr) = try row.decode(
+            SessionID.self, String?.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp.self,
+            [String].self)
+        return SessionSummary(
+            id: id, device: name == nil && platform == nil ? nil : Device(name: name, platform: platform),
+            address: address, lastUsedAddress: lastUsedAddress, createdAt: createdAt, lastUsedAt: lastUsedAt,
+            methods: amr.compactMap(AuthenticationMethod.init))
     }
 
     package static func statement(
@@ -33,7 +52,7 @@ extension SessionStore {
     ) -> SQL {
         let isBefore: SQL = if let cursor { "session_id < \(cursor)" } else { "true" }
         return """
-            SELECT session_id, device_name, device_platform, ip, created_at, last_used_at, amr
+            SELECT \(SessionStore.summaryColumns)
             FROM sessions
             WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now) AND \(isBefore)
             ORDER BY session_id DESC

@@ -5,16 +5,6 @@ package import Postgres
 package struct LiveSession: Sendable {
     package let session: Session
     package let accountStatus: Account.Status
-    let lineage: RefreshLineage
-}
-
-/// The outcome of a refresh with an authentic refresh token.
-package enum RefreshOutcome: Sendable {
-    /// Answer with the token of `session.generation`.
-    case renewed(Session)
-    /// A superseded token was used again; the session has been ended.
-    case reused(AccountID)
-    case unknown
 }
 
 /// `sessions`: one row per signed-in device.
@@ -27,8 +17,20 @@ package struct SessionStore: Sendable {
 
     /// The session, if it is live.
     package func live(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
-        try await read(id, at: now)
+        let rows = try await database.query(
+            """
+            SELECT \(SessionStore.liveColumns)
+            FROM sessions s
+            JOIN accounts a ON a.account_id = s.account_id
+            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try LiveSession(id, row) }
+        return rows.first
     }
+
+    static let liveColumns: SQL = """
+        s.account_id, a.status, s.identity_id, s.auth_time, s.amr, s.created_at, s.expires_at, s.generation
+        """
 
     /// Opens a session of an account that its password proved.
     ///
@@ -50,45 +52,8 @@ package struct SessionStore: Sendable {
         return try await AccountStore.account(accountID, in: database)
     }
 
-    /// Rotates, repeats, or ends on reuse, as ``RefreshLineage`` decides.
-    ///
-    /// The lineage is compared and swapped, so that a refresh holds no lock and no connection between its two
-    /// statements; the loser of a race decides again on what the winner wrote.
-    package func refresh(
-        _ id: SessionID, generation presented: Int32, at now: Timestamp, expiresAt: Timestamp,
-        from origin: ChangeOrigin
-    ) async throws(PostgresError) -> RefreshOutcome {
-        // Each lost race ages the presented token by one generation, so this ends after a few rounds.
-        while let live = try await read(id, at: now), live.accountStatus == .active {
-            switch live.lineage.presented(presented, at: now) {
-            case .unknown:
-                return .unknown
-            case .reused:
-                let accountID = live.session.accountID
-                let event = AuditEvent(.refreshReused, from: origin, accountID: accountID, sessionID: id)
-                try await SessionStore.end(
-                    "s.session_id = \(id)", reason: .refreshReused, recording: event, at: now, in: database)
-                return .reused(accountID)
-            case .renewed(live.lineage):
-                return .renewed(live.session)
-            case .renewed(let renewed):
-                let swapped = try await database.execute(
-                    """
-                    UPDATE sessions
-                    SET generation = \(renewed.generation), parent_generation = \(renewed.parent),
-                        rotated_at = \(renewed.rotatedAt), last_used_at = \(now), expires_at = \(expiresAt)
-                    WHERE session_id = \(id) AND generation = \(live.lineage.generation)
-                        AND parent_generation = \(live.lineage.parent) AND ended_at IS NULL
-                    """)
-                if swapped == 1 {
-                    return .renewed(live.session.renewed(generation: renewed.generation, expiresAt: expiresAt))
-                }
-            }
-        }
-        return .unknown
-    }
-
-    /// Ends sessions of the account that `session` belongs to.
+    /// Ends sessions of the account that `session` belongs to. A sign-out everywhere also ends what tokens were good for
+    /// that the providers of the account's identities have issued until now: a captured one would open the next session.
     package func end(
         _ scope: RevocationScope, of session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws {
@@ -104,10 +69,16 @@ package struct SessionStore: Sendable {
         case .all: condition = "s.account_id = \(session.accountID)"
         }
         try await database.transaction(retries: 2) { transaction in
-            // A transaction that changes the account holds a lock on one of its sessions and goes on to end others, so
-            // this waits for it here. Sign-ins don't wait for this lock.
-            _ = try await transaction.execute(
-                "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
+            if scope == .all {
+                // Waits for the sign-ins that are under way, and ends what they open; later ones wait for this.
+                try await AccountStore.lock("a.account_id = \(session.accountID)", in: transaction)
+                try await IdentityStore.refuseTokens(issuedBefore: now, of: session.accountID, in: transaction)
+            } else {
+                // A transaction that changes the account holds a lock on one of its sessions and goes on to end others,
+                // so this waits for it here. Sign-ins don't wait for this lock.
+                _ = try await transaction.execute(
+                    "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
+            }
             try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
         }
     }
@@ -117,7 +88,7 @@ package struct SessionStore: Sendable {
     /// - Returns: whether any was live.
     @discardableResult
     static func end(
-        _ condition: SQL, reason: EndReason, recording event: AuditEvent, at now: Timestamp,
+        _ condition: SQL, reason: SessionEndReason, recording event: AuditEvent, at now: Timestamp,
         in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
         try await session.execute(
@@ -131,30 +102,13 @@ package struct SessionStore: Sendable {
             """) == 1
     }
 
-    /// The reason for which a session ended.
-    package enum EndReason: String, CaseIterable {
-        case signedOut = "signed_out"
-        case refreshReused = "refresh_reused"
-        case emailReclaimed = "email_reclaimed"
-        case identityUnlinked = "identity_unlinked"
-        case identityReplaced = "identity_replaced"
-        case authorizationRevoked = "authorization_revoked"
-        case providerEvent = "provider_event"
-        case emailProven = "email_proven"
-        case passwordChanged = "password_changed"
-        case passwordReset = "password_reset"
-        case accountMerged = "account_merged"
-        case accountDisabled = "account_disabled"
-        case administrator
-    }
-
     static func end(
-        _ condition: SQL, reason: EndReason, at now: Timestamp, in session: some PostgresSession
+        _ condition: SQL, reason: SessionEndReason, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) {
         _ = try await session.execute(ending(condition, reason: reason, at: now))
     }
 
-    private static func ending(_ condition: SQL, reason: EndReason, at now: Timestamp) -> SQL {
+    private static func ending(_ condition: SQL, reason: SessionEndReason, at now: Timestamp) -> SQL {
         """
         UPDATE sessions s
         SET ended_at = \(now), end_reason = \(reason.rawValue)
@@ -173,34 +127,34 @@ package struct SessionStore: Sendable {
             FOR SHARE
             """) == 1
     }
+}
 
-    private func read(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
-        let rows = try await database.query(
-            """
-            SELECT s.account_id, s.identity_id, s.generation, s.parent_generation, s.rotated_at, s.auth_time, s.amr,
-                s.created_at, s.expires_at, a.status
-            FROM sessions s
-            JOIN accounts a ON a.account_id = s.account_id
-            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(now)
-            """
-        ) { row throws(PostgresError) in
-            let (account, identity, generation, parent, rotated, authTime, amr, created, expires, status) =
-                try row.decode(
-                    AccountID.self, IdentityID?.self, Int32.self, Int32.self, Timestamp.self, Timestamp.self,
-                    [String].self, Timestamp.self, Timestamp.self, Account.Status.self)
-            let session = Session(
-                id: id, accountID: account, identityID: identity, authenticatedAt: authTime,
-                methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
-                generation: generation)
-            return LiveSession(
-                session: session, accountStatus: status,
-                lineage: RefreshLineage(generation: generation, parent: parent, rotatedAt: rotated))
-        }
-        return rows.first
+extension LiveSession {
+    /// - Parameter first: the first column of ``SessionStore/liveColumns``, which end the row.
+    init(_ id: SessionID, _ row: PostgresRow, from first: Int = 0) throws(PostgresError) {
+        let (account, status, identity, authTime, amr, created, expires, generation) = try row.decode(
+            AccountID.self, Account.Status.self, IdentityID?.self, Timestamp.self, [String].self, Timestamp.self,
+            Timestamp.self, Int32.self, from: first)
+        accountStatus = status
+        session = Session(
+            id: id, accountID: account, identityID: identity, authenticatedAt: authTime,
+            methods: amr.compactMap(AuthenticationMethod.init), createdAt: created, expiresAt: expires,
+            generation: generation)
     }
 }
 
 extension NewSession {
+    /// Opens the session for an account that the same transaction holds, without an identity.
+    func open(for accountID: AccountID, in transaction: Transaction) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            insertion(
+                accountID: "a.account_id", identityID: "NULL",
+                from: """
+                    accounts a
+                    WHERE a.account_id = \(accountID)
+                    """))
+    }
+
     /// The statement that opens the session and records it, so no session exists without its audit record. It affects
     /// one row if it opened a session. The record has the session's own id, as there is one of each.
     ///

@@ -1,0 +1,63 @@
+package import Accounts
+package import Postgres
+
+/// The networks that an account is used from: it signed in from there within 90 days, or a live session was last refreshed
+/// there. They keep allowances of their own (docs/decisions/0018-known-networks.md).
+///
+/// They are looked up in what is recorded of sign-ins anyway, and only when a right secret or a mail depends on it. What
+/// was there before the mailbox's reader cleared the account or took it over, or reset its password, or before an
+/// administrator replaced its address, doesn't count.
+package struct KnownNetworks: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// - Parameter network: an IPv4 /24 or IPv6 /64, as the audit trail has it.
+    package func isKnown(_ network: String, to account: AccountID, at now: Timestamp) async throws(PostgresError)
+        -> Bool
+    {
+        try await found("SELECT \(account)", network, at: now)
+    }
+
+    /// The same of the account that has the address. Takes part of the time if there is no address.
+    func isKnown(
+        _ network: String, toHolderOf email: EmailAddress?, at now: Timestamp
+    ) async throws(PostgresError) -> Bool {
+        try await found("SELECT account_id FROM accounts WHERE email = \(email?.text)", network, at: now)
+    }
+
+    private func found(_ account: SQL, _ network: String, at now: Timestamp) async throws(PostgresError) -> Bool {
+        let rows = try await database.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM (\(account)) a (account_id)
+                WHERE \(KnownNetworks.condition(account: "a.account_id", network: "\(network)", at: now)))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
+    }
+
+    /// - Parameters:
+    ///   - account: the account's id, as an expression.
+    ///   - network: likewise.
+    static func condition(account: SQL, network: SQL, at now: Timestamp) -> SQL {
+        let since = now.advanced(bySeconds: -Lifetimes.knownNetworkSeconds)
+        return """
+            (EXISTS (
+                SELECT FROM audit_events e
+                WHERE e.account_id = \(account) AND e.created_at > \(since)
+                    AND e.type IN ('signed_in', 'password_reset') AND e.network = \(network)
+                    AND NOT EXISTS (
+                        SELECT FROM audit_events c
+                        WHERE c.account_id = \(account) AND c.created_at > e.created_at
+                            AND (c.type IN ('password_reset', 'email_replaced')
+                                OR (c.type = 'email_proven' AND COALESCE(c.reason, 'taken_over') = 'taken_over'))))
+            OR EXISTS (
+                SELECT FROM sessions s
+                WHERE s.account_id = \(account) AND s.ended_at IS NULL AND s.expires_at > \(now)
+                    AND s.rotation_network = \(network)))
+            """
+    }
+}

@@ -1,0 +1,145 @@
+package import Accounts
+import Postgres
+
+/// A try at a code.
+package struct EmailCodeAttempt: Sendable {
+    package let email: EmailAddress
+    package let purpose: EmailCodePurpose
+    package let ticketHash: [UInt8]?
+    /// The network that tries; `nil` if it is not known.
+    package let network: String?
+    /// The account that the code is tried for, if that is not the one that has the address.
+    package let account: AccountID?
+
+    package init(
+        email: EmailAddress, purpose: EmailCodePurpose, ticketHash: [UInt8]?, network: String?, account: AccountID?
+    ) {
+        self.email = email
+        self.purpose = purpose
+        self.ticketHash = ticketHash
+        self.network = network
+        self.account = account
+    }
+
+    var slot: EmailCodeSlot { EmailCodeSlot(email: email, purpose: purpose, ticketHash: ticketHash) }
+}
+
+/// Tries at codes.
+extension EmailCodeStore {
+    /// Looks whether the typed text is the live code, and counts it if it isn't.
+    ///
+    /// The tries that every network shares go one by one, so that of any number at once no more are looked at than there
+    /// are left; at most twenty of them per code. Those that only a network may make from which the account is used are
+    /// counted for that network, and wait for no other.
+    ///
+    /// - Parameter isRight: compares; takes no time and does no I/O.
+    /// - Returns: the code, if it is right and this network may use it.
+    package func attempt(
+        _ attempt: EmailCodeAttempt, at now: Timestamp, isRight: @escaping @Sendable (EmailCode) -> Bool
+    ) async throws -> EmailCode? {
+        if let code = try await attemptAtPredecessor(attempt.slot, at: now) { return isRight(code) ? code : nil }
+        guard let tried = try await EmailCodeStore.read(attempt, at: now, in: database) else { return nil }
+        var decision = tried.decision(at: now)
+        if decision == .open {
+            let outcome = try await database.transaction(retries: 2) { transaction in
+                try await EmailCodeStore.attemptInTurn(attempt, at: now, isRight: isRight, in: transaction)
+            }
+            switch outcome {
+            case .right(let code): return code
+            case .wrong: return nil
+            case .notOpen(let later): decision = later
+            }
+        }
+        guard decision == .onlyIfKnown else { return nil }
+        return try await attemptIfKnown(attempt, at: tried.live.code, at: now, isRight: isRight)
+    }
+
+    private enum Outcome: Sendable {
+        case right(EmailCode)
+        case wrong
+        /// By now others have used up what there was.
+        case notOpen(EmailCodeTryDecision)
+    }
+
+    private static func attemptInTurn(
+        _ attempt: EmailCodeAttempt, at now: Timestamp, isRight: @Sendable (EmailCode) -> Bool,
+        in transaction: Transaction
+    ) async throws(PostgresError) -> Outcome {
+        try await lock(attempt.email, in: transaction)
+        guard let tried = try await read(attempt, at: now, in: transaction) else { return .wrong }
+        let decision = tried.decision(at: now)
+        guard decision == .open else { return .notOpen(decision) }
+        let code = tried.live.code
+        if isRight(code) { return .right(code) }
+        _ = try await transaction.execute(
+            "UPDATE mailed_codes SET tries = tries + 1 WHERE code_id = \(code.id)")
+        _ = try await transaction.execute(countingTry(attempt, at: code, now))
+        var guesses = tried.guesses
+        guesses.countWrong(at: code.length, at: now)
+        try await write(guesses, under: tried.addressKey, at: now, in: transaction)
+        return .wrong
+    }
+
+    /// A try that counts only if the account is used from the network. Every one of them asks about that, the wrong ones of
+    /// nobody, so that its time doesn't show which digits are right.
+    private func attemptIfKnown(
+        _ attempt: EmailCodeAttempt, at code: EmailCode, at now: Timestamp, isRight: @Sendable (EmailCode) -> Bool
+    ) async throws(PostgresError) -> EmailCode? {
+        guard let network = attempt.network else { return nil }
+        guard try await database.execute(EmailCodeStore.countingTry(attempt, at: code, now)) == 1 else { return nil }
+        let isRight = isRight(code)
+        let isKnown =
+            if let account = attempt.account {
+                try await knownNetworks.isKnown(network, to: account, at: now)
+            } else {
+                try await knownNetworks.isKnown(network, toHolderOf: isRight ? attempt.email : nil, at: now)
+            }
+        return isRight && isKnown ? code : nil
+    }
+
+    /// Counts a try of the network, if it has one left.
+    private static func countingTry(_ attempt: EmailCodeAttempt, at code: EmailCode, _ now: Timestamp) -> SQL {
+        """
+        INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, created_at)
+        SELECT c.code_id, \(attempt.network ?? ""), false, 1, 0, \(now)
+        FROM \(row(code.id))
+        ON CONFLICT (code_id, network) DO UPDATE
+        SET tries = n.tries + 1
+        WHERE n.tries < \(EmailCodeRules.triesPerNetwork)
+        """
+    }
+
+    /// What a try finds.
+    private struct Tried: Sendable {
+        let live: LiveEmailCode
+        let share: EmailCodeShare
+        let guesses: EmailCodeGuesses
+        let addressKey: [UInt8]
+
+        func decision(at now: Timestamp) -> EmailCodeTryDecision {
+            EmailCodeRules.attempt(at: live, share: share, guesses: guesses, at: now)
+        }
+    }
+
+    private static func read(
+        _ attempt: EmailCodeAttempt, at now: Timestamp, in session: some PostgresSession
+    ) async throws(PostgresError) -> Tried? {
+        let slot = attempt.slot
+        let rows = try await session.query(
+            """
+            SELECT \(liveColumns), \(shareColumns), c.address_key, g.address_key IS NOT NULL, \(guessColumns)
+            FROM mailed_codes c
+            LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(attempt.network ?? "")
+            LEFT JOIN guessed_addresses g ON g.address_key = c.address_key
+            WHERE \(slot.condition) AND c.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in
+            let isRemembered = try Bool(from: row[columnCount + 1])
+            return Tried(
+                live: try LiveEmailCode(row, slot), share: try EmailCodeShare(row),
+                guesses: isRemembered ? try EmailCodeGuesses(row, from: columnCount + 2) : .none,
+                addressKey: try [UInt8](from: row[columnCount]))
+        }
+        return rows.first
+    }
+}

@@ -1,0 +1,48 @@
+package import Accounts
+import Postgres
+
+/// Authorizations that a refused sign-in has left at the provider.
+extension RevocationStore {
+    /// Ends an authorization that no sign-in uses, in the way of an unspent ticket's: a revocation at the provider ends all
+    /// that the person has authorized, so the grant is revoked only if the person has no identity and no live ticket here.
+    /// If there is one, the grant is not kept either: a refused sign-in changes nothing of theirs.
+    ///
+    /// - Parameters:
+    ///   - key: the person who gave the authorization.
+    ///   - event: recorded with the revocation.
+    /// - Returns: the revocation; `nil` when the grant was erased.
+    @discardableResult
+    package func end(
+        _ stray: NewGrant, of key: IdentityKey, recording event: AuditEvent, at now: Timestamp
+    ) async throws -> RevocationID? {
+        let grant = try SealedGrant(stray, keyRing: keyRing)
+        return try await database.transaction(retries: 2) { transaction in
+            // As for the grant of a ticket: meanwhile no ticket of the person is spent, and no identity of theirs unlinked.
+            try await LinkStore.lock(key, in: transaction)
+            let identities = try await transaction.execute(
+                "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
+            let tickets = try await transaction.execute(
+                """
+                SELECT FROM link_tickets
+                WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)
+                LIMIT 1
+                """)
+            guard identities == 0, tickets == 0 else { return nil }
+            let id = RevocationID(now: now)
+            try await RevocationStore.enqueue(id, of: key, at: now, in: transaction)
+            _ = try await transaction.execute(
+                """
+                INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
+                    prefix_fingerprint, digest_fingerprint, revocation_id, created_at)
+                VALUES (\(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                    \(grant.clientID), \(grant.sealedRefreshToken), \(grant.fingerprints.prefix),
+                    \(grant.fingerprints.digest), \(id), \(grant.exchangedAt))
+                """)
+            var event = event
+            event.provider = key.provider
+            event.revocationID = id
+            try await AuditTrail.record(event, at: now, in: transaction)
+            return id
+        }
+    }
+}

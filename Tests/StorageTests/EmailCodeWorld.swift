@@ -1,0 +1,109 @@
+import Accounts
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Storage
+
+/// The store of mailed codes over a database of its own, and a clock that a test moves.
+struct EmailCodeWorld: Sendable {
+    static let address = "kim@example.com"
+    static let start = Timestamp(seconds: 1_767_225_600)
+
+    let database: Database
+    let store: EmailCodeStore
+
+    static func run(_ body: (EmailCodeWorld) async throws -> Void) async throws {
+        try await ScratchDatabase.withMigratedPool { database in
+            try await body(EmailCodeWorld(database: database, store: EmailCodeStore(database: database)))
+        }
+    }
+
+    static func time(_ seconds: Int64) -> Timestamp { start.advanced(bySeconds: seconds) }
+
+    static func key(_ octet: UInt8) -> [UInt8] { [UInt8](repeating: octet, count: 32) }
+
+    // MARK: Requests and tries
+
+    func request(
+        _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, keys: [[UInt8]] = [key(1)],
+        network: String? = "192.0.2.0/24", isServiceGuessedAt: Bool = false, at seconds: Int64
+    ) throws -> EmailCodeRequest {
+        let now = Self.time(seconds)
+        let code = EmailCode(
+            id: EmailCodeID(now: now), keyID: "k1", email: try #require(EmailAddress(Self.address)), purpose: purpose,
+            expiresAt: now.advanced(bySeconds: Lifetimes.emailCodeSeconds))
+        var request = EmailCodeRequest(
+            code: code, ticketHash: ticket.map(Self.key), addressKeys: keys, network: network, language: "en")
+        request.isServiceGuessedAt = isServiceGuessedAt
+        return request
+    }
+
+    /// Has a code made, or mailed again.
+    @discardableResult
+    func ask(
+        _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, keys: [[UInt8]] = [key(1)],
+        network: String? = "192.0.2.0/24", allowance: EmailCodeAllowance? = .full, at seconds: Int64 = 0
+    ) async throws -> EmailCodeRequestDecision {
+        let request = try request(purpose, ticket: ticket, keys: keys, network: network, at: seconds)
+        return try await store.request(request, allowance: allowance, at: Self.time(seconds))
+    }
+
+    /// - Returns: whether the code was right, and might be used.
+    @discardableResult
+    func attempt(
+        _ purpose: EmailCodePurpose = .signIn, ticket: UInt8? = nil, network: String? = "192.0.2.0/24",
+        account: AccountID? = nil, isRight: Bool = false, at seconds: Int64 = 0
+    ) async throws -> EmailCode? {
+        let attempt = EmailCodeAttempt(
+            email: try #require(EmailAddress(Self.address)), purpose: purpose, ticketHash: ticket.map(Self.key),
+            network: network, account: account)
+        return try await store.attempt(attempt, at: Self.time(seconds)) { _ in isRight }
+    }
+
+    func consume(_ code: EmailCode, at seconds: Int64 = 0) async throws -> Bool {
+        try await database.transaction { transaction in
+            try await EmailCodeStore.consume(code, at: Self.time(seconds), in: transaction)
+        }
+    }
+
+    // MARK: Rows
+
+    func texts(_ query: SQL) async throws -> [String] {
+        try await database.query(query) { row throws(PostgresError) in
+            let text = try row.decode(String?.self)
+            return text ?? ""
+        }
+    }
+
+    /// How many mails are queued, and for how many of them a network has to be known.
+    func mails() async throws -> [String] {
+        try await texts("SELECT count(*) || ' ' || count(known_network) FROM outbox WHERE kind = 'mail'")
+    }
+
+    // MARK: Accounts
+
+    /// An account that has the address, and signed in from a network as many seconds ago.
+    @discardableResult
+    func addAccount(_ email: String = address, from network: String? = nil, ago: Int64 = 0) async throws -> AccountID {
+        let id = AccountID(now: Self.start)
+        try await database.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_verified, created_at) VALUES (\(id), \(email), true,
+                \(Self.start))
+            """)
+        if let network { try await record("signed_in", of: id, from: network, ago: ago) }
+        return id
+    }
+
+    func record(
+        _ type: String, of id: AccountID, from network: String?, reason: String? = nil, ago: Int64
+    ) async throws {
+        let time = Self.time(-ago)
+        try await database.execute(
+            """
+            INSERT INTO audit_events (event_id, type, actor, account_id, network, reason, created_at)
+            VALUES (\(AccountID(now: time)), \(type), 'person', \(id), \(network), \(reason), \(time))
+            """)
+    }
+}

@@ -80,13 +80,7 @@ package struct ClaimRules: Sendable {
     /// - Parameter now: seconds since 1970, read once for the whole verification.
     package func check(_ token: VerifiedToken, at now: Int64) throws(TokenRejection) -> CheckedClaims {
         let claims = token.claims
-        switch (events, claims["events"] != nil) {
-        case (.refused, true): throw .eventToken
-        case (.required, false): throw .claimMissing
-        case (.refused, false), (.required, true): break
-        }
-        let issuer = try issuer(of: claims)
-        let audience = try audience(of: claims)
+        let (issuer, audience) = try checkParties(of: token)
         let earliest = Duration.seconds(now) - .seconds(leeway)
         let latest = Duration.seconds(now) + .seconds(leeway)
 
@@ -103,6 +97,21 @@ package struct ClaimRules: Sendable {
             subject: requiresSubject ? try Self.identifier("sub", of: claims) : nil,
             tokenID: requiresTokenID ? try Self.identifier("jti", of: claims) : nil,
             issuedAt: issued.seconds, expiresAt: expiry?.seconds)
+    }
+
+    /// Checks `events`, `iss` and `aud` alone: whether the issuer made the token for us, though it may be out of date.
+    ///
+    /// - Returns: the issuer as configured, and the first of our audiences that the token names.
+    package func checkParties(
+        of token: VerifiedToken
+    ) throws(TokenRejection) -> (issuer: String, audience: String) {
+        let claims = token.claims
+        switch (events, claims["events"] != nil) {
+        case (.refused, true): throw .eventToken
+        case (.required, false): throw .claimMissing
+        case (.refused, false), (.required, true): break
+        }
+        return (try issuer(of: claims), try audience(of: claims))
     }
 
     private func issuer(of claims: JSONValue) throws(TokenRejection) -> String {

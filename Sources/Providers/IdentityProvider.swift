@@ -16,6 +16,12 @@ package protocol IdentityProvider: Sendable {
     func credential(
         _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential
+
+    /// The person whom a token names that the provider signed for this client, also where another check refuses the token.
+    /// It says whose authorization came with the token, and signs nobody in.
+    ///
+    /// - Returns: `nil` where the signature, the issuer or the audience leaves open who it is.
+    func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey?
 }
 
 /// The value that a token's nonce is compared with.

@@ -20,6 +20,7 @@ struct AppleProviderTests {
         #expect(identity.clientID == AppleFixture.clientID)
         #expect(identity.nonce == AppleFixture.hashedNonce)
         #expect(identity.authenticatedAt == Timestamp(seconds: referenceTime - 5))
+        #expect(identity.issuedAt == Timestamp(seconds: referenceTime))
         #expect(identity.transferSubject == nil)
         let email = try #require(identity.email)
         #expect(email.address == EmailAddress("q7x2m4k9@privaterelay.appleid.com"))

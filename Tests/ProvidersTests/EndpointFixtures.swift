@@ -1,6 +1,7 @@
 import Accounts
 import Curl
 import Foundation
+import JOSE
 import Logging
 import OpenSSL
 import Primitives
@@ -43,6 +44,22 @@ enum EndpointFixture {
 
     static func hash(of text: String) -> String {
         Base64URL.encode(Array(SHA256.hash(Array(text.utf8)).prefix(16)))
+    }
+
+    /// What an answer with the fixture's claims leaves when it is refused.
+    static func strayGrant(_ provider: Provider) -> StrayGrant? {
+        let subject = provider == .apple ? AppleFixture.subject : GoogleFixture.subject
+        return ProviderSubject(subject).map { subject in
+            StrayGrant(
+                owner: IdentityKey(provider: provider, realm: .main, subject: subject), refreshToken: refreshToken)
+        }
+    }
+
+    /// The refusal of an ID token of the fixture's, and what it leaves.
+    ///
+    /// - Parameter owner: the provider by whose signature the owner is known; `nil` when nothing says who it is.
+    static func rejected(_ reason: TokenRejection, _ owner: Provider?) -> EndpointRefusal {
+        .credentialRejected(CredentialRefusal(reason), leaving: owner.flatMap(strayGrant))
     }
 
     /// A whole answer to a code.

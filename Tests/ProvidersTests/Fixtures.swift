@@ -35,10 +35,11 @@ enum AppleFixture {
 enum GoogleFixture {
     static let clientID = "1234567890-web0example.apps.googleusercontent.com"
     static let party = "1234567890-ios0example.apps.googleusercontent.com"
+    static let subject = "109876543210987654321"
 
     static let claims: TokenMint.Members = [
         "iss": "https://accounts.google.com", "azp": .string(party), "aud": .string(clientID),
-        "sub": "109876543210987654321", "hd": "example.com", "email": "kim@example.com", "email_verified": true,
+        "sub": .string(subject), "hd": "example.com", "email": "kim@example.com", "email_verified": true,
         "nonce": "made-up-by-the-sdk", "iat": .integer(referenceTime), "exp": .integer(referenceTime + 3_600),
     ]
 

@@ -18,6 +18,7 @@ struct GoogleProviderTests {
         #expect(identity.clientID == GoogleFixture.clientID)
         #expect(identity.nonce == "made-up-by-the-sdk")
         #expect(identity.authenticatedAt == Timestamp(seconds: referenceTime))
+        #expect(identity.issuedAt == Timestamp(seconds: referenceTime))
         #expect(identity.transferSubject == nil)
         let email = try #require(identity.email)
         #expect(email.address == EmailAddress("kim@example.com"))
@@ -67,6 +68,14 @@ struct GoogleProviderTests {
                 TokenMint.shared.token(claims, by: .es256), postedNonce: nil, expectedClientID: nil,
                 at: Timestamp(seconds: referenceTime))
         }
+    }
+
+    @Test
+    func `a renewed token keeps the time of the authentication beside that of its issue`() async throws {
+        let renewed = claims.with("auth_time", .integer(referenceTime - 1_000_000))
+        let identity = try await GoogleFixture.provider().judge(renewed)
+        #expect(identity.authenticatedAt == Timestamp(seconds: referenceTime - 1_000_000))
+        #expect(identity.issuedAt == Timestamp(seconds: referenceTime))
     }
 
     // MARK: Audience and authorized party

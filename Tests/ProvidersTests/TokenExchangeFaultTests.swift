@@ -126,20 +126,23 @@ struct TokenExchangeFaultTests {
     struct RefusedToken: Sendable, CustomStringConvertible {
         let description: String
         let reason: TokenRejection
+        /// Whether it says nevertheless who authorized the refresh token beside it.
+        let isOwned: Bool
         let change: @Sendable (Provider) throws -> TokenMint.Members
 
         init(
-            _ description: String, _ reason: TokenRejection,
+            _ description: String, _ reason: TokenRejection, isOwned: Bool = false,
             _ change: @escaping @Sendable (Provider) throws -> TokenMint.Members
         ) {
             self.description = description
             self.reason = reason
+            self.isOwned = isOwned
             self.change = change
         }
 
         /// A token with another value of one claim.
-        init(_ name: String, _ value: TokenMint.Literal?, _ reason: TokenRejection) {
-            self.init("\(name): \(value?.text ?? "absent")", reason) {
+        init(_ name: String, _ value: TokenMint.Literal?, _ reason: TokenRejection, isOwned: Bool = false) {
+            self.init("\(name): \(value?.text ?? "absent")", reason, isOwned: isOwned) {
                 try EndpointFixture.answer($0, EndpointFixture.claims($0).with(name, value))
             }
         }
@@ -162,15 +165,15 @@ struct TokenExchangeFaultTests {
         },
         RefusedToken("aud", "com.example.foreign", .audienceRejected),
         RefusedToken("iss", "https://evil.example", .issuerRejected),
-        RefusedToken("exp", .integer(referenceTime - 60), .expired),
-        RefusedToken("iat", .integer(referenceTime + 61), .notYetValid),
+        RefusedToken("exp", .integer(referenceTime - 60), .expired, isOwned: true),
+        RefusedToken("iat", .integer(referenceTime + 61), .notYetValid, isOwned: true),
         RefusedToken("sub", nil, .claimMissing),
         RefusedToken("events", .raw("{}"), .eventToken),
-        RefusedToken("at_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
-        RefusedToken("at_hash", "", .hashMismatch),
-        RefusedToken("at_hash", .null, .claimInvalid),
-        RefusedToken("c_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch),
-        RefusedToken("c_hash", 1, .claimInvalid),
+        RefusedToken("at_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch, isOwned: true),
+        RefusedToken("at_hash", "", .hashMismatch, isOwned: true),
+        RefusedToken("at_hash", .null, .claimInvalid, isOwned: true),
+        RefusedToken("c_hash", .string(EndpointFixture.hash(of: "another")), .hashMismatch, isOwned: true),
+        RefusedToken("c_hash", 1, .claimInvalid, isOwned: true),
     ]
 
     @Test(arguments: Provider.allCases, refusedTokens)
@@ -179,10 +182,19 @@ struct TokenExchangeFaultTests {
     ) async throws {
         let answer = try refused.change(provider).bytes
         try await withEndpoint(provider, answering: .respond(body: answer)) { apps in
-            let expected = EndpointRefusal.credentialRejected(CredentialRefusal(refused.reason))
+            let expected = EndpointFixture.rejected(refused.reason, refused.isOwned ? provider : nil)
             await #expect(throws: expected) { try await apps.exchange() }
             #expect(apps.requests.count == 1)
             try apps.expectSilence(expected)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `a token that isn't believed leaves nothing where no refresh token came`(provider: Provider) async throws {
+        let claims = EndpointFixture.claims(provider).with("exp", .integer(referenceTime - 60))
+        let answer = try EndpointFixture.answer(provider, claims).with("refresh_token", nil).bytes
+        try await withEndpoint(provider, answering: .respond(body: answer)) { apps in
+            await #expect(throws: EndpointFixture.rejected(.expired, nil)) { try await apps.exchange() }
         }
     }
 

@@ -22,6 +22,7 @@ struct TokenExchangeTests {
             let exchanged = try await apps.exchange(timeout: .seconds(7))
             #expect(exchanged.identity.key.provider == provider)
             #expect(exchanged.identity.clientID == EndpointFixture.clientID(provider))
+            #expect(exchanged.identity.issuedAt == Timestamp(seconds: referenceTime))
             #expect(exchanged.refreshToken == EndpointFixture.refreshToken)
             #expect(apps.fetcher.limits == [.init(timeout: .seconds(7), maximumBodyBytes: 65_536)])
             #expect(apps.log.entries.isEmpty)
@@ -164,7 +165,7 @@ struct TokenExchangeTests {
             let nonce = provider == .apple ? AppleFixture.rawNonce : "made-up-by-the-sdk"
             try await apps.exchange(nonce: .posted(nonce))
             try await apps.exchange(nonce: .proven)
-            await #expect(throws: EndpointRefusal.credentialRejected(CredentialRefusal(.nonceMismatch))) {
+            await #expect(throws: EndpointFixture.rejected(.nonceMismatch, provider)) {
                 try await apps.exchange(nonce: .posted("another"))
             }
         }
@@ -172,7 +173,7 @@ struct TokenExchangeTests {
         try await withEndpoint(provider, answering: .respond(body: plain)) { apps in
             try await apps.exchange(nonce: .proven)
             try await apps.exchange(nonce: .posted(nil))
-            await #expect(throws: EndpointRefusal.credentialRejected(CredentialRefusal(.nonceMissing))) {
+            await #expect(throws: EndpointFixture.rejected(.nonceMissing, provider)) {
                 try await apps.exchange(nonce: .posted("any"))
             }
         }
@@ -181,7 +182,7 @@ struct TokenExchangeTests {
     @Test
     func `a nonce that nobody posted is the provider's own rule`() async throws {
         try await withEndpoint(.apple, answering: answer(.apple)) { apps in
-            await #expect(throws: EndpointRefusal.credentialRejected(CredentialRefusal(.nonceMissing))) {
+            await #expect(throws: EndpointFixture.rejected(.nonceMissing, .apple)) {
                 try await apps.exchange(nonce: .posted(nil))
             }
         }
@@ -195,7 +196,7 @@ struct TokenExchangeTests {
         for audience: TokenMint.Literal in [.string(GoogleFixture.party), [.string(GoogleFixture.party)]] {
             let answer = try EndpointFixture.answer(.google, EndpointFixture.claims(.google).with("aud", audience))
             try await withEndpoint(.google, answering: .respond(body: answer.bytes)) { apps in
-                await #expect(throws: EndpointRefusal.credentialRejected(CredentialRefusal(.audienceRejected))) {
+                await #expect(throws: EndpointFixture.rejected(.audienceRejected, nil)) {
                     try await apps.exchange()
                 }
             }
@@ -207,7 +208,7 @@ struct TokenExchangeTests {
         let claims = EndpointFixture.claims(.apple).with("aud", "com.example.lamp.web")
         try await withEndpoint(.apple, answering: .respond(body: EndpointFixture.answer(.apple, claims).bytes)) {
             apps in
-            await #expect(throws: EndpointRefusal.credentialRejected(CredentialRefusal(.clientRejected))) {
+            await #expect(throws: EndpointFixture.rejected(.clientRejected, nil)) {
                 try await apps.exchange()
             }
         }

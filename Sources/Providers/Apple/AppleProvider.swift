@@ -37,6 +37,9 @@ package struct AppleProvider: IdentityProvider {
         }
     }
 
+    /// Apple's keys name RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
+    private static let algorithms: [SignatureAlgorithm] = [.rs256, .es256]
+
     package let configuration: Configuration
     package let keys: KeySource
     private let rules: ClaimRules
@@ -58,8 +61,7 @@ package struct AppleProvider: IdentityProvider {
     package func credential(
         _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
-        // Apple's keys name RS256 and one of its pages ES256: the key decides, and it is bound to one of the two.
-        let token = try await signedToken(token, algorithms: [.rs256, .es256])
+        let token = try await signedToken(token, algorithms: Self.algorithms)
         return try refusing { () throws(TokenRejection) in
             // Notifications share issuer, keys and audience with identity tokens; `events`, which the rules refuse,
             // distinguishes them.
@@ -72,9 +74,21 @@ package struct AppleProvider: IdentityProvider {
                 key: IdentityKey(provider: .apple, realm: team.realm, subject: try claims.subject("sub")),
                 email: ClaimedEmail(claims)?.atApple, clientID: checked.audience,
                 authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
+                issuedAt: Timestamp(seconds: checked.issuedAt),
                 nonce: claims["nonce"]?.string,
                 transferSubject: claims["transfer_sub"] == nil ? nil : try claims.subject("transfer_sub"))
             return VerifiedCredential(identity: identity, claims: claims)
+        }
+    }
+
+    package func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey? {
+        do {
+            let token = try await signedToken(token, algorithms: Self.algorithms)
+            let team = try team(of: token.claims, audience: rules.checkParties(of: token).audience)
+            try token.claims.checkClient(expected: clientID)
+            return IdentityKey(provider: .apple, realm: team.realm, subject: try token.claims.subject("sub"))
+        } catch {
+            return nil
         }
     }
 

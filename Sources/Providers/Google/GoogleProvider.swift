@@ -32,6 +32,9 @@ package struct GoogleProvider: IdentityProvider {
         }
     }
 
+    /// The one algorithm of Google's discovery document.
+    private static let algorithms: [SignatureAlgorithm] = [.rs256]
+
     package let configuration: Configuration
     package let keys: KeySource
     private let rules: ClaimRules
@@ -53,8 +56,7 @@ package struct GoogleProvider: IdentityProvider {
     package func credential(
         _ token: [UInt8], nonce: NonceExpectation, expectedClientID: String?, at now: Timestamp
     ) async throws(CredentialRefusal) -> VerifiedCredential {
-        // The one algorithm of Google's discovery document.
-        let token = try await signedToken(token, algorithms: [.rs256])
+        let token = try await signedToken(token, algorithms: Self.algorithms)
         return try refusing { () throws(TokenRejection) in
             // Security event tokens have the same issuer and audiences; `events`, which the rules refuse, distinguishes
             // them.
@@ -72,8 +74,20 @@ package struct GoogleProvider: IdentityProvider {
                 email: ClaimedEmail(claims)?.atGoogle(isHosted: hostedDomain(of: claims) != nil),
                 clientID: checked.audience,
                 authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
+                issuedAt: Timestamp(seconds: checked.issuedAt),
                 nonce: claims["nonce"]?.string)
             return VerifiedCredential(identity: identity, claims: claims)
+        }
+    }
+
+    package func owner(of token: [UInt8], issuedTo clientID: String) async -> IdentityKey? {
+        do {
+            let token = try await signedToken(token, algorithms: Self.algorithms)
+            _ = try rules.checkParties(of: token)
+            try token.claims.checkClient(expected: clientID)
+            return IdentityKey(provider: .google, realm: .main, subject: try token.claims.subject("sub"))
+        } catch {
+            return nil
         }
     }
 

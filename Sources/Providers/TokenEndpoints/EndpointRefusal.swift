@@ -1,4 +1,4 @@
-/// The reason why a provider's endpoint did not do what was asked. Holds fixed codes, never the provider's text.
+/// The reason why a provider's endpoint did not do what was asked. Its texts hold fixed codes, never the provider's text.
 package enum EndpointRefusal: Error, Sendable, Equatable {
     /// The code or refresh token is not valid and never will be.
     case grantRejected(error: String)
@@ -11,8 +11,22 @@ package enum EndpointRefusal: Error, Sendable, Equatable {
     case unavailable(detail: String)
     /// The client has no signing key (Apple), or is not the server client (Google).
     case notConfigured
-    /// The ID token in the answer was refused.
-    case credentialRejected(CredentialRefusal)
+    /// The ID token in the answer was refused. `leaving` is the authorization that came with it all the same; `nil` when no
+    /// refresh token came, or nothing proves whose it is.
+    case credentialRejected(CredentialRefusal, leaving: StrayGrant?)
+}
+
+extension EndpointRefusal {
+    /// Whether the posted code may be what was refused, rather than something of ours: it was made up, spent or another
+    /// client's.
+    package var mayBeAboutCode: Bool {
+        switch self {
+        case .grantRejected, .requestRejected: true
+        // Google's answer to the code of a client that is not the server client, too.
+        case .clientRejected(let error, _): error == EndpointError.unauthorizedClient.rawValue
+        case .unavailable, .notConfigured, .credentialRejected: false
+        }
+    }
 }
 
 extension EndpointRefusal: CustomStringConvertible, CustomDebugStringConvertible {
@@ -25,7 +39,7 @@ extension EndpointRefusal: CustomStringConvertible, CustomDebugStringConvertible
         case .clientRejected(let error, let keyID): "EndpointRefusal(client rejected: \(error), key \(keyID))"
         case .unavailable(let detail): "EndpointRefusal(unavailable: \(detail))"
         case .notConfigured: "EndpointRefusal(not configured)"
-        case .credentialRejected(let refusal): "EndpointRefusal(\(refusal.debugDescription))"
+        case .credentialRejected(let refusal, _): "EndpointRefusal(\(refusal.debugDescription))"
         }
     }
 }

@@ -17,7 +17,10 @@ struct IssuedTokens {
         self.accessToken = accessToken
         // Without one the owner of the code is unknown, and the code is not refused either.
         guard let idToken = answer["id_token"] else { throw .unavailable(detail: "id_token_missing") }
-        guard let bytes = idToken.stringBytes else { throw .credentialRejected(CredentialRefusal(.malformed)) }
+        // It can't say whose the refresh token beside it is.
+        guard let bytes = idToken.stringBytes else {
+            throw .credentialRejected(CredentialRefusal(.malformed), leaving: nil)
+        }
         self.idToken = bytes
         let refreshToken = answer["refresh_token"]
         self.refreshToken = Self.token(refreshToken)
@@ -51,7 +54,14 @@ extension IdentityProvider {
             guard error.reason != .keysUnavailable, error.retryAfter == nil else {
                 throw .unavailable(detail: error.reason.rawValue)
             }
-            throw .credentialRejected(error)
+            throw .credentialRejected(error, leaving: await stray(tokens, of: code))
         }
+    }
+
+    private func stray(_ tokens: IssuedTokens, of code: AuthorizationCode) async -> StrayGrant? {
+        guard let refreshToken = tokens.refreshToken,
+            let owner = await owner(of: tokens.idToken, issuedTo: code.clientID)
+        else { return nil }
+        return StrayGrant(owner: owner, refreshToken: refreshToken)
     }
 }

@@ -1,0 +1,20 @@
+package import Accounts
+
+/// An authorization that an exchange began and no sign-in uses, because what came with it was refused.
+package struct StrayGrant: Equatable, Sendable {
+    /// The person who gave it, by an ID token that the provider signed for the code's client.
+    package let owner: IdentityKey
+    /// Of the code's client.
+    package let refreshToken: String
+
+    package init(owner: IdentityKey, refreshToken: String) {
+        self.owner = owner
+        self.refreshToken = refreshToken
+    }
+}
+
+extension StrayGrant: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String { "An authorization that no sign-in uses." }
+
+    package var debugDescription: String { "StrayGrant(\(owner.provider.rawValue))" }
+}

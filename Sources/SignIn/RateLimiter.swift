@@ -9,18 +9,21 @@ import Storage
 struct RateLimiter: Sendable {
     private let limits: [LimitKind: RateLimit]
     private let store: RateLimitStore
+    let knownNetworks: KnownNetworks
     /// The keys in the database are keyed digests: a dump of it names no address and no network.
     private let subkey: KeyRing.Subkey
-    private let refusals: RefusalAggregator
-    private let clock: any WallClock
+    let refusals: RefusalAggregator
+    let clock: any WallClock
     private let counters: [LimitKind: Counter]
+    let wrongGuesses: [GuessKind: Counter]
 
     init(
-        _ limits: [LimitKind: RateLimit], store: RateLimitStore, keyRing: KeyRing, refusals: RefusalAggregator,
-        clock: any WallClock
+        _ limits: [LimitKind: RateLimit], store: RateLimitStore, knownNetworks: KnownNetworks, keyRing: KeyRing,
+        refusals: RefusalAggregator, clock: any WallClock
     ) {
         self.limits = limits
         self.store = store
+        self.knownNetworks = knownNetworks
         // Not the current subkey: while the key ring rotates, processes differ in it, and each would count by itself.
         self.subkey =
             keyRing.all(for: .codes).min { $0.keyID.utf8.lexicographicallyPrecedes($1.keyID.utf8) }
@@ -31,6 +34,19 @@ struct RateLimiter: Sendable {
             uniqueKeysWithValues: LimitKind.allCases.map {
                 ($0, Counter(label: "countersign_limit_refusals_total", dimensions: [("limit", $0.rawValue)]))
             })
+        wrongGuesses = Dictionary(
+            uniqueKeysWithValues: GuessKind.allCases.map {
+                ($0, Counter(label: "countersign_wrong_guesses_total", dimensions: [("kind", $0.rawValue)]))
+            })
+    }
+
+    /// The owner of an allowance.
+    enum Subject: Sendable {
+        /// An address, account or network, for all who draw on it.
+        case everybody(String)
+        /// What one network, or one session, may draw for an address.
+        case one(String, of: String)
+        case service
     }
 
     /// Counts one use.
@@ -38,62 +54,59 @@ struct RateLimiter: Sendable {
     /// - Parameter subject: the owner of the allowance; `nil` is not limited.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the allowance is used up.
     func draw(_ kind: LimitKind, of subject: String?, by client: Client) async throws(SignInFailure) {
-        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject else { return }
+        guard let subject, let wait = try await wait(kind, of: .everybody(subject)) else { return }
+        throw refusal(kind, wait, of: client)
+    }
+
+    /// Counts one use.
+    ///
+    /// - Returns: `nil`, or the seconds after which there is something left again.
+    func wait(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Int64? {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none else { return nil }
         let key = try key(kind, subject)
-        let wait: Int64?
-        do {
-            wait = try await store.draw(key, count: count, seconds: seconds, at: clock.now())
-        } catch {
-            throw SignInFailure(StorageFailure(error))
-        }
-        guard let wait else { return }
-        counters[kind]?.increment()
+        return try await stored { try await store.draw(key, count: count, seconds: seconds, at: clock.now()) }
+    }
+
+    /// Whether an allowance is used up.
+    func isUsedUp(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Bool {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none else { return false }
+        let key = try key(kind, subject)
+        return try await stored { try await store.isUsedUp(key, count: count, seconds: seconds, at: clock.now()) }
+    }
+
+    /// The failure of a use that is refused, which is counted and recorded.
+    func refusal(_ kind: LimitKind, _ wait: Int64, of client: Client) -> SignInFailure {
+        noteUsedUp(kind)
         refusals.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
-        throw .rateLimited(kind, retryAfter: wait)
+        return .rateLimited(kind, retryAfter: wait)
+    }
+
+    func noteUsedUp(_ kind: LimitKind) {
+        counters[kind]?.increment()
     }
 
     /// Takes one use back. If that fails, it stays counted for as long as any other.
     func putBack(_ kind: LimitKind, of subject: String?) async {
+        await putBack(kind, of: subject.map(Subject.everybody))
+    }
+
+    func putBack(_ kind: LimitKind, of subject: Subject?) async {
         guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject,
             let key = try? key(kind, subject)
         else { return }
         try? await store.putBack(key, count: count, seconds: seconds)
     }
 
-    /// Runs a guess. It is counted beforehand, so that concurrent guesses are counted too; only a wrong one stays counted.
-    ///
-    /// - Parameter account: the account whose password is guessed at, as a key of its allowance; `nil` for other guesses.
-    func guessing<Proven: Sendable>(
-        atPasswordOf account: String?, by client: Client, _ guess: () async throws(SignInFailure) -> Proven
-    ) async throws(SignInFailure) -> Proven {
-        try await draw(.guessPerNetwork, of: client.network, by: client)
-        do throws(SignInFailure) {
-            try await draw(.passwordPerAccount, of: account, by: client)
-        } catch {
-            await putBack(.guessPerNetwork, of: client.network)
-            throw error
-        }
-        let outcome: Result<Proven, SignInFailure>
-        do throws(SignInFailure) {
-            outcome = .success(try await guess())
-        } catch {
-            if case .invalidCredentials = error {
-                refusals.note(
-                    .guessRejected, reason: account == nil ? "email_code" : "password", network: client.network,
-                    requestID: client.requestID)
-                throw error
+    private func key(_ kind: LimitKind, _ subject: Subject) throws(SignInFailure) -> [UInt8] {
+        // Neither a network nor a session has a blank in it, and no limit has a name with a dot.
+        let name =
+            switch subject {
+            case .everybody(let subject): "\(kind.rawValue) \(subject)"
+            case .one(let one, let subject): "\(kind.rawValue).one \(one) \(subject)"
+            case .service: "\(kind.rawValue)"
             }
-            outcome = .failure(error)
-        }
-        await putBack(.passwordPerAccount, of: account)
-        await putBack(.guessPerNetwork, of: client.network)
-        return try outcome.get()
-    }
-
-    private func key(_ kind: LimitKind, _ subject: String) throws(SignInFailure) -> [UInt8] {
         do {
-            return try HMACSHA256.authenticationCode(
-                for: Array("countersign limit 1 \(kind.rawValue) \(subject)".utf8), key: subkey.bytes)
+            return try HMACSHA256.authenticationCode(for: Array("countersign limit 1 \(name)".utf8), key: subkey.bytes)
         } catch {
             throw .fault(operation: "limit key")
         }

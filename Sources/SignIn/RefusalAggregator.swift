@@ -89,16 +89,16 @@ package final class RefusalAggregator: Sendable {
     }
 }
 
-extension SignInService {
+extension RefusalAggregator {
     /// Runs the checks of a provider's credential, and notes the reason of a refusal.
-    func notingRefusal<Value>(
+    func notingRejection<Value>(
         of provider: Provider, by client: Client, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
         do throws(SignInFailure) {
             return try await body()
         } catch {
             if case .credentialRejected(let reason, _) = error {
-                refusals.note(
+                note(
                     .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
                     requestID: client.requestID)
             }

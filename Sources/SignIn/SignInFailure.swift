@@ -4,7 +4,7 @@ import Storage
 
 /// Everything a use case can refuse or fail with. The HTTP layer maps each case to one status and code; which credential
 /// check failed never leaves the log.
-package enum SignInFailure: Error, Sendable {
+package enum SignInFailure: Error, Equatable, Sendable {
     /// A provider's token was refused. `retryAfter` in seconds, when a later try may succeed.
     case credentialRejected(TokenRejection, retryAfter: Int64?)
     /// The provider could not be used. `retryAfter` in seconds; the reason is for the log.
@@ -13,6 +13,8 @@ package enum SignInFailure: Error, Sendable {
     case providerDisabled
     /// The request carries no credential; the value names the missing member.
     case missingCredential(String)
+    /// The request has a member, named by the value, that its ticket does not take.
+    case memberNotAllowed(String)
     /// A code without a token, which could belong to any of several clients.
     case clientIDRequired
     /// The code's redirect URI is not a configured one.
@@ -38,6 +40,8 @@ package enum SignInFailure: Error, Sendable {
     /// The proof of the account no longer holds. Never answered: callers turn it into the failure of the proof, or offer a
     /// link ticket.
     case proofNoLongerValid
+    /// A mailed code leads into this account, which its person has yet to see. Never answered: *bind* shows it.
+    case holderNotShown(Account)
     /// A limit is used up; `retryAfter` in seconds.
     case rateLimited(LimitKind, retryAfter: Int64)
     /// This deployment sends no mail.
@@ -57,5 +61,14 @@ package enum SignInFailure: Error, Sendable {
         self =
             failure.isTemporary
             ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+    }
+}
+
+/// Runs a storage call and turns its error into a failure of the use case.
+func stored<Result: Sendable>(_ operation: () async throws -> Result) async throws(SignInFailure) -> Result {
+    do {
+        return try await operation()
+    } catch {
+        throw SignInFailure(StorageFailure(error))
     }
 }

@@ -19,7 +19,7 @@ import Testing
         _ limits: [LimitKind: RateLimit] = limits, _ body: (SignInFixture, SignInService) async throws -> Void
     ) async throws {
         try await SignInFixture.run { fixture in
-            let kim = try await fixture.service.register(
+            let kim = try await fixture.service.passwords.register(
                 email: email, password: password, displayName: nil, client: fixture.client)
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.bind(ticket, kim.session.credential)
@@ -34,7 +34,7 @@ import Testing
     ) async throws -> Int64? {
         let client = Client(requestID: "test", address: nil, network: network, device: nil)
         do throws(SignInFailure) {
-            _ = try await service.signIn(email: email, password: password, client: client)
+            _ = try await service.passwords.signIn(email: email, password: password, client: client)
             return nil
         } catch {
             switch error {
@@ -82,7 +82,8 @@ import Testing
             _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
             for _ in 0..<12 {
                 try await expectFailure("accountDisabled") {
-                    try await service.signIn(email: Self.email, password: Self.password, client: fixture.client)
+                    try await service.passwords.signIn(
+                        email: Self.email, password: Self.password, client: fixture.client)
                 }
             }
         }
@@ -111,8 +112,8 @@ import Testing
                     #expect(try await Self.guess(Self.password, email, at: service) == 90, "\(email)")
                 }
             }
-            // Two limits of one network and three addresses.
-            #expect(try await fixture.count("rate_limits") == 4)
+            // A network, three addresses, and the network at each of them.
+            #expect(try await fixture.count("rate_limits") == 7)
         }
     }
 
@@ -120,28 +121,39 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             let ticket = try await fixture.ticket(.google, try fixture.google("g-1")).linkTicket
             let session = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            let kim = try await service.session(of: session.bearer)
+            let kim = try await service.sessions.session(of: session.bearer)
             for _ in 0..<5 {
                 try await expectFailure("invalidCredentials") {
-                    try await service.bind(
+                    try await service.tickets.bind(
                         linkTicket: ticket, credential: .password(email: Self.email, password: "a wrong password"),
                         client: fixture.client)
                 }
                 try await expectFailure("invalidCredentials") {
-                    try await service.changePassword(
+                    try await service.accounts.changePassword(
                         of: kim, current: "a wrong password", to: "another good password", client: fixture.client)
                 }
             }
             #expect(try await Self.guess(Self.password, at: service) == 90)
-            try await expectFailure("rateLimited") {
-                try await service.bind(
+            await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
+                try await service.tickets.bind(
                     linkTicket: ticket, credential: .password(email: Self.email, password: Self.password),
                     client: fixture.client)
             }
-            try await expectFailure("rateLimited") {
-                try await service.changePassword(
+            // Of ten that the session has of its own five are left.
+            for _ in 0..<5 {
+                await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
+                    try await service.accounts.changePassword(
+                        of: kim, current: "a wrong password", to: "another good password", client: fixture.client)
+                }
+            }
+            await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
+                try await service.accounts.changePassword(
                     of: kim, current: Self.password, to: "another good password", client: fixture.client)
             }
+            fixture.clock.advance(by: 90)
+            #expect(try await Self.guess(at: service) == nil)
+            try await service.accounts.changePassword(
+                of: kim, current: Self.password, to: "another good password", client: fixture.client)
         }
     }
 
@@ -150,7 +162,7 @@ import Testing
             let processes = [service, try fixture.service { $0.limits = Self.limits }]
             let hashed = fixture.passwordHasher.finished
             let outcomes = try await race(50) { index in
-                try await processes[index % 2].signIn(
+                try await processes[index % 2].passwords.signIn(
                     email: Self.email, password: "a wrong password \(index)", client: fixture.client)
             }
             #expect(outcomes == ["invalidCredentials": 10, "rateLimited": 40])
@@ -176,7 +188,7 @@ import Testing
             let full = try PasswordHasher(cost: SignInFixture.cheap, slots: 1, maximumWaiting: 0)
             let busy = try fixture.service(passwordHasher: full) { $0.limits = Self.limits }
             let outcomes = try await race(8) { _ in
-                try await busy.signIn(email: Self.email, password: Self.password, client: fixture.client)
+                try await busy.passwords.signIn(email: Self.email, password: Self.password, client: fixture.client)
             }
             #expect(outcomes["rateLimited"] == nil)
             let service = try fixture.service { $0.limits = Self.limits }
@@ -196,8 +208,8 @@ import Testing
             #expect(try await Self.guess(Self.password, at: service) == 9)
             // Other networks are not limited.
             #expect(try await Self.guess(Self.password, at: service, from: "198.51.100.0/24") == nil)
-            // An account that is not even tried gets no row: a hundred and Kim, and two networks.
-            #expect(try await fixture.count("rate_limits") == 103)
+            // An account that is not even tried gets no row: a hundred and Kim, the network that tried each, and two networks.
+            #expect(try await fixture.count("rate_limits") == 204)
             fixture.clock.advance(by: 9)
             #expect(try await Self.guess(Self.password, at: service) == nil)
         }
@@ -226,7 +238,7 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             let client = Client(requestID: "test", address: nil, network: "2001:db8:1:2::/64", device: nil)
             @Sendable func register(_ email: String, _ password: String = Self.password) async throws -> SignedIn {
-                try await service.register(email: email, password: password, displayName: nil, client: client)
+                try await service.passwords.register(email: email, password: password, displayName: nil, client: client)
             }
             for index in 0..<15 {
                 _ = try await register("new-\(index)@example.com")
@@ -237,12 +249,16 @@ import Testing
             try await expectFailure("weakPassword") { try await register("weak@example.com", "password") }
             let queries = try await fixture.count("accounts")
             for email in ["kim@example.com", "free@example.com"] {
-                try await expectFailure("rateLimited") { try await register(email) }
+                await expectFailure(.rateLimited(.registrationPerNetwork, retryAfter: 120)) {
+                    try await register(email)
+                }
             }
             #expect(try await fixture.count("accounts") == queries)
             fixture.clock.advance(by: 120)
             _ = try await register("free@example.com")
-            try await expectFailure("rateLimited") { try await register("late@example.com") }
+            await expectFailure(.rateLimited(.registrationPerNetwork, retryAfter: 120)) {
+                try await register("late@example.com")
+            }
         }
     }
 
@@ -266,7 +282,7 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let client = Client(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
-            guard case .signedIn = try await service.signIn(with: .apple, credential, client: client) else {
+            guard case .signedIn = try await service.providers.signIn(with: .apple, credential, client: client) else {
                 throw SignInFixture.Unexpected.linkRequired
             }
             // Nor does that touch a counter.
@@ -289,19 +305,20 @@ import Testing
             // Not even by a digest that could be made of a guessed address without the key ring.
             let other = try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)) { $0.limits = Self.limits }
             for _ in 0..<10 { #expect(try await Self.guess(at: other) == nil) }
-            #expect(try await fixture.count("rate_limits") == 5)
+            #expect(try await fixture.count("rate_limits") == 8)
         }
     }
 
     @Test func `a row goes when its allowance is whole again, and not before`() async throws {
         try await Self.run { (fixture, service) async throws in
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
+                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                logger: SignInFixture.quiet)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
             _ = try await sweeper.sweep()
-            // The network's hundred came back sooner.
-            #expect(try await fixture.count("rate_limits") == 1)
+            // The network's hundred came back sooner. The account's ten and the network's at the account are there still.
+            #expect(try await fixture.count("rate_limits") == 2)
             fixture.clock.advance(by: 2)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("rate_limits") == 0)

@@ -25,7 +25,9 @@ import Testing
 
     private static func refuse(_ token: String, _ client: Client, by service: SignInService) async throws {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        await #expect(throws: SignInFailure.self) { try await service.signIn(with: .apple, credential, client: client) }
+        await #expect(throws: SignInFailure.self) {
+            try await service.providers.signIn(with: .apple, credential, client: client)
+        }
     }
 
     @Test func `a refused token is written down at the next flush, and many as one`() async throws {
@@ -53,15 +55,15 @@ import Testing
     @Test func `a wrong guess is written down without at whose`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
-            _ = try await service.register(
+            _ = try await service.passwords.register(
                 email: "kim@example.com", password: "correct horse battery", displayName: nil, client: fixture.client)
             for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
                 await #expect(throws: SignInFailure.self) {
-                    try await service.signIn(email: email, password: "a wrong one", client: Self.client("r1"))
+                    try await service.passwords.signIn(email: email, password: "a wrong one", client: Self.client("r1"))
                 }
             }
             await #expect(throws: SignInFailure.self) {
-                try await service.signIn(email: "kim@example.com", code: "123456", client: Self.client("r2"))
+                try await service.emailCodes.signIn(email: "kim@example.com", code: "123456", client: Self.client("r2"))
             }
             try await service.refusals.flush()
             #expect(
@@ -81,10 +83,11 @@ import Testing
         }
         try await SignInFixture.run(configure: configure) { fixture in
             let service = fixture.service
-            try await service.mailCode(to: "kim@example.com", for: .signIn, client: Self.client("r1"))
+            try await service.emailCodes.mailCode(to: "kim@example.com", for: .signIn, client: Self.client("r1"))
             for _ in 0..<2 {
-                try await expectFailure("rateLimited") {
-                    try await service.mailCode(to: "kim@example.com", for: .resetPassword, client: Self.client("r2"))
+                await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 3600)) {
+                    try await service.emailCodes.mailCode(
+                        to: "kim@example.com", for: .resetPassword, client: Self.client("r2"))
                 }
             }
             try await service.refusals.flush()
@@ -102,12 +105,14 @@ import Testing
         }
         try await SignInFixture.run(configure: configure) { fixture in
             for name in ["kim", "ada"] {
-                try await fixture.service.mailCode(to: "\(name)@example.com", for: .signIn, client: Self.client("r1"))
+                try await fixture.service.emailCodes.mailCode(
+                    to: "\(name)@example.com", for: .signIn, client: Self.client("r1"))
             }
-            try await expectFailure("rateLimited") {
-                try await fixture.service.mailCode(to: "lee@example.com", for: .signIn, client: Self.client("r2"))
+            await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
+                try await fixture.service.emailCodes.mailCode(
+                    to: "lee@example.com", for: .signIn, client: Self.client("r2"))
             }
-            #expect(try await fixture.count("email_codes") == 2)
+            #expect(try await fixture.count("mailed_codes") == 2)
         }
     }
 

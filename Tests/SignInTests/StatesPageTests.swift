@@ -19,11 +19,15 @@ import Testing
     }
 
     @Test func `each reason for which sessions end has a row`() throws {
-        #expect(try Self.rows(under: "Session").sorted() == SessionStore.EndReason.allCases.map(\.rawValue).sorted())
+        #expect(try Self.rows(under: "Session").sorted() == SessionEndReason.allCases.map(\.rawValue).sorted())
     }
 
     @Test func `each status of an account has a row`() throws {
         #expect(try Self.rows(under: "Account").sorted() == Account.Status.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func `each degree of an address has a row`() throws {
+        #expect(try Self.rows(under: "Address") == EmailProof.allCases.map(\.rawValue))
     }
 
     @Test func `each state of an authorization has a row`() throws {

@@ -15,6 +15,11 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     /// The account has a sign-in method, so only its owner may set its address.
     case emailNotAllowed
     case emailTaken
+    /// The account has the address that it is to be given.
+    case emailUnchanged
+    case accountDisabled
+    /// This deployment sends no mail.
+    case mailUnavailable
     case storageUnavailable(detail: String)
     case fault(operation: String)
 }
@@ -27,12 +32,16 @@ package struct Administrator: Sendable {
 
 /// The use cases of administrators.
 package struct Administration: Sendable {
-    private let stores: Stores
-    private let clock: any WallClock
+    let stores: Stores
+    let clock: any WallClock
+    private let mailLanguages: MailLanguages
 
-    package init(stores: Stores, clock: any WallClock) {
+    /// - Parameter mailLanguages: the languages in which mail can be written, the default one first; empty when no mail
+    ///   is sent.
+    package init(stores: Stores, clock: any WallClock, mailLanguages: [String]) {
         self.stores = stores
         self.clock = clock
+        self.mailLanguages = MailLanguages(tags: mailLanguages)
     }
 
     /// - Parameter presented: the credentials of the `Bearer` scheme.
@@ -45,8 +54,10 @@ package struct Administration: Sendable {
             throw .unknownKey
         }
         guard key.scopes.contains(scope) else { throw .forbidden }
+        // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
         let origin = ChangeOrigin(
-            actor: .administrator, actorName: key.name, requestID: client.requestID, network: client.network)
+            actor: .administrator, actorName: key.name, requestID: client.requestID, network: client.network,
+            mailLanguage: mailLanguages.tags.first)
         return Administrator(key: key, origin: origin)
     }
 
@@ -210,7 +221,7 @@ package struct Administration: Sendable {
 
     // MARK: -
 
-    private func change(
+    func change(
         _ operation: (Timestamp) async throws -> Bool
     ) async throws(AdministrationFailure) {
         let now = clock.now()
@@ -224,7 +235,7 @@ package struct Administration: Sendable {
         return value
     }
 
-    private func stored<Value: Sendable>(
+    func stored<Value: Sendable>(
         _ operation: () async throws -> Value
     ) async throws(AdministrationFailure) -> Value {
         do {

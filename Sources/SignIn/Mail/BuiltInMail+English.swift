@@ -46,6 +46,48 @@ extension BuiltInMail {
                     If this wasn't you, ignore this mail and your password stays as it is. Don't pass the code on: \
                     whoever has it gets into your account.
                     """)
+        case .resetBySignIn:
+            english(
+                "Sign in to {{service}} by a code",
+                """
+                Somebody, we hope you, wants to reset the password of your {{service}} account. Your address was never \
+                confirmed by a code, so sign in with one first: ask for a sign-in code in the app. After that you can \
+                choose a password.
+                """,
+                warning: "If this wasn't you, somebody has typed your address: you can ignore this mail.")
+        case .accountCreated:
+            english(
+                "Your address is now used at {{service}}",
+                """
+                Somebody, we hope you, has signed in to {{service}} with {{provider}} and made an account with this \
+                address.
+                """,
+                warning: """
+                    If this wasn't you, ask for a sign-in code in the app of {{service}} and choose to make a new \
+                    account: your address is then taken from the other one.
+                    """)
+        case .emailTaken:
+            english(
+                "Your {{service}} account has no email address any more",
+                """
+                The reader of the mailbox of your {{service}} account's address has made an account of their own with \
+                it. You can sign in as before. Give your account another address in the app.
+                """,
+                warning: """
+                    If this wasn't you, somebody else reads that mailbox now: give your account an address of your own. If \
+                    it was, you have two accounts.
+                    """)
+        case .signedIn:
+            english(
+                "{{provider}} has opened your {{service}} account",
+                """
+                {{provider}} was linked to your {{service}} account before you confirmed your address, and somebody has \
+                just signed in with it.
+                """,
+                warning: """
+                    If this wasn't you, sign in to {{service}} with a code by mail, remove {{provider}} from the account \
+                    and sign out all other devices.
+                    """)
         case .identityLinked:
             english(
                 "{{provider}} was linked to your {{service}} account",
@@ -102,6 +144,17 @@ extension BuiltInMail {
                 account goes there, and no longer to this address.
                 """,
                 warning: "If this wasn't you, tell {{service}} at once: somebody else is in your account.")
+        case .emailReplacementRequested:
+            english(
+                "The support of {{service}} is about to change your email address",
+                """
+                Somebody, we hope you, has lost access to the email address of your {{service}} account and asked its \
+                support for another one. It takes the place of the old address in a day.
+                """,
+                warning: """
+                    If this wasn't you, sign in to {{service}} and stop it there before the day is over, or contact the \
+                    support of {{service}}.
+                    """)
         }
     }
 

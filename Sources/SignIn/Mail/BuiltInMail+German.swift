@@ -46,6 +46,50 @@ extension BuiltInMail {
                     Wenn Sie das nicht waren, ignorieren Sie diese Mail; Ihr Passwort bleibt, wie es ist. Geben Sie den \
                     Code nicht weiter: Wer ihn hat, kommt in Ihr Konto.
                     """)
+        case .resetBySignIn:
+            german(
+                "Melden Sie sich bei {{service}} mit einem Code an",
+                """
+                jemand, hoffentlich Sie, möchte das Passwort Ihres Kontos bei {{service}} zurücksetzen. Ihre Adresse \
+                wurde nie mit einem Code bestätigt. Melden Sie sich deshalb zuerst mit einem an: Fordern Sie in der App \
+                einen Anmeldecode an. Danach können Sie ein Passwort wählen.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, hat jemand Ihre Adresse eingegeben; Sie können diese Mail ignorieren.
+                    """)
+        case .accountCreated:
+            german(
+                "Ihre Adresse wird jetzt bei {{service}} verwendet",
+                """
+                jemand, hoffentlich Sie, hat sich bei {{service}} mit {{provider}} angemeldet und ein Konto mit dieser \
+                Adresse angelegt.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, fordern Sie in der App von {{service}} einen Anmeldecode an und wählen Sie \
+                    ein neues Konto: Ihre Adresse wird dem anderen dann entzogen.
+                    """)
+        case .emailTaken:
+            german(
+                "Ihr Konto bei {{service}} hat keine E-Mail-Adresse mehr",
+                """
+                wer das Postfach der Adresse Ihres Kontos bei {{service}} liest, hat ein eigenes Konto damit angelegt. \
+                Sie können sich weiter wie bisher anmelden. Geben Sie Ihrem Konto in der App eine andere Adresse.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, liest jetzt jemand anderes dieses Postfach: Geben Sie Ihrem Konto eine \
+                    eigene Adresse. Waren Sie es, haben Sie zwei Konten.
+                    """)
+        case .signedIn:
+            german(
+                "{{provider}} hat Ihr Konto bei {{service}} geöffnet",
+                """
+                {{provider}} war mit Ihrem Konto bei {{service}} verknüpft, bevor Sie Ihre Adresse bestätigt haben, und \
+                jemand hat sich gerade damit angemeldet.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, melden Sie sich bei {{service}} mit einem Code per Mail an, entfernen Sie \
+                    {{provider}} aus dem Konto und melden Sie alle anderen Geräte ab.
+                    """)
         case .identityLinked:
             german(
                 "{{provider}} wurde mit Ihrem Konto bei {{service}} verknüpft",
@@ -106,6 +150,17 @@ extension BuiltInMail {
                 """,
                 warning: """
                     Wenn Sie das nicht waren, wenden Sie sich sofort an {{service}}: Jemand anderes ist in Ihrem Konto.
+                    """)
+        case .emailReplacementRequested:
+            german(
+                "Der Support von {{service}} ändert bald Ihre E-Mail-Adresse",
+                """
+                jemand, hoffentlich Sie, hat keinen Zugang mehr zur E-Mail-Adresse Ihres Kontos bei {{service}} und den \
+                Support um eine andere gebeten. Sie tritt in einem Tag an die Stelle der alten.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, melden Sie sich vor Ablauf des Tages bei {{service}} an und brechen Sie es \
+                    dort ab, oder wenden Sie sich an den Support von {{service}}.
                     """)
         }
     }

@@ -92,8 +92,10 @@ extension Mail.Kind {
     var placeholders: Set<MailTemplate.Placeholder> {
         switch self {
         case .signInCode, .bindCode, .verifyEmailCode, .resetPasswordCode: [.service, .code, .minutes]
-        case .identityLinked, .identityUnlinked, .identityReplaced: [.service, .provider]
-        case .passwordChanged, .emailChangeRequested, .emailChanged: [.service]
+        case .identityLinked, .identityUnlinked, .identityReplaced, .accountCreated, .signedIn: [.service, .provider]
+        case .passwordChanged, .emailChangeRequested, .emailChanged, .emailReplacementRequested, .emailTaken,
+            .resetBySignIn:
+            [.service]
         }
     }
 }

@@ -30,11 +30,12 @@ extension OutcomeLabel {
         switch failure {
         case .credentialRejected(let rejection, _): self.init(.refused, rejection.rawValue)
         case .rateLimited(let kind, _): self.init(.refused, kind.rawValue)
-        case .providerDisabled, .missingCredential, .clientIDRequired, .redirectURIRefused, .malformedEmail,
+        case .providerDisabled, .missingCredential, .memberNotAllowed, .clientIDRequired, .redirectURIRefused,
+            .malformedEmail,
             .emailRequired:
             self.init(.refused, "invalid_request")
         case .weakPassword: self.init(.refused, "weak_password")
-        case .invalidCredentials, .proofNoLongerValid: self.init(.refused, "invalid_credentials")
+        case .invalidCredentials, .proofNoLongerValid, .holderNotShown: self.init(.refused, "invalid_credentials")
         case .invalidSession: self.init(.refused, "invalid_session")
         case .invalidRefreshToken: self.init(.refused, "invalid_refresh_token")
         case .refreshTokenReused: self.init(.refused, "refresh_token_reused")
@@ -67,6 +68,6 @@ extension OutcomeLabel {
     /// The failures in which a provider's credential can end.
     static let ofCredential =
         TokenRejection.allCases.filter { $0 != .keysUnavailable }.map { OutcomeLabel(.refused, $0.rawValue) }
-        + refused("invalid_request") + unavailable
+        + refused("invalid_request") + refused(.junkCodesPerNetwork) + unavailable
         + [OutcomeLabel(.unavailable, "keys_unavailable"), OutcomeLabel(.unavailable, "provider_unavailable")]
 }

@@ -40,16 +40,17 @@ package struct SignInMetrics: Sendable {
         expecting: [
             .apple: ofProvider, .google: ofProvider,
             .password: bySecret + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
-            .emailCode: bySecret + OutcomeLabel.refused(.guessPerNetwork),
+            .emailCode: [OutcomeLabel(.linkRequired)] + bySecret + OutcomeLabel.refused(.guessPerNetwork),
         ])
 
     let links = LabelledCounters<LinkAction>(
         label: "countersign_links_total", by: "action",
         expecting: [
-            .create: ofTicket + OutcomeLabel.refused("email_taken"),
-            .bind: ofTicket
+            .create: ofTicket + OutcomeLabel.refused("email_taken", "invalid_request", "weak_password"),
+            .bind: [OutcomeLabel(.linkRequired)] + ofTicket
                 + OutcomeLabel.refused(
-                    "invalid_credentials", "invalid_session", "reauthentication_required", "account_disabled",
+                    "invalid_request", "invalid_credentials", "invalid_session", "reauthentication_required",
+                    "account_disabled",
                     "provider_already_linked") + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
             .automatic: [OutcomeLabel(.linked)],
             .add: [OutcomeLabel(.linked)] + OutcomeLabel.ofCredential

@@ -5,129 +5,235 @@ import Primitives
 import Providers
 import Storage
 
-/// The outcome of a code that was posted beside a token, or alone.
-enum CodeOutcome {
-    case notPosted
-    /// The provider vouches for the person, and may have given a refresh token.
-    case exchanged(ExchangedCode, NewGrant?)
-    /// It is unknown whether the code was good; it is not sent again.
-    case unanswered
-    /// The provider refused the code: its error code.
-    case refused(String)
+/// The person for whom a provider exchanged a code, and what it gave for them.
+struct CodeEvidence {
+    let identity: VerifiedIdentity
+    let grant: NewGrant?
 }
 
-/// The outcome of a code exchange, for the metrics.
-enum ExchangeOutcome: String, CaseIterable {
-    case exchanged
-    case refused
-    case clientRejected = "client_rejected"
-    case unavailable
-    case tokenRejected = "token_rejected"
+/// The outcome of a code beside a verified token.
+enum CodeOutcome {
+    case exchanged(CodeEvidence)
+    /// The provider refused the code: its error code.
+    case refused(String)
+    /// It brought nothing: there was no code, no client of ours can use it, or it is unknown whether it was good. It is not
+    /// sent again.
+    case unused
 }
 
 /// The time that a sign-in waits for the exchange of a code.
 package struct CodeExchangeTimeout: Sendable {
-    /// The timeout of a code beside a good token, which suffices to sign in.
+    /// The timeout of a code beside a verified token, which suffices to sign in.
     package var besideToken: Duration = .seconds(2)
     /// The part of ``besideToken`` that pending revocations, which go first, may take.
     package var forRevocations: Duration = .seconds(1)
-    /// The timeout of a code without a token.
+    /// The timeout of a code on its own.
     package var alone: Duration = .seconds(10)
 
     package init() {}
 }
 
 /// The exchange of codes at the providers. A code is sent once, whatever the outcome.
-extension SignInService {
-    /// - Parameter posted: the verified token beside the code.
+struct CodeExchange: Sendable {
+    let providers: IdentityProviders
+    let endpoints: TokenEndpoints
+    /// The redirect URIs that Apple's codes for web and Android may have been sent to.
+    let redirectURIs: [String]
+    let timeout: CodeExchangeTimeout
+    /// The revocations that go before a code, and those of what a refused exchange leaves.
+    let revocations: RevocationStore
+    let revocationWorker: RevocationWorker
+    let underWay: CodesUnderWay
+    let limits: RateLimiter
+    let metrics: SignInMetrics
+    let clock: any WallClock
+    let logger: Logger
+    private let outcomes = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
+
+    /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless that is somebody
+    /// else's.
     func exchange(
-        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?,
+        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential, by client: Client,
         at now: Timestamp
     ) async throws(SignInFailure) -> CodeOutcome {
-        guard let text = credential.code else { return .notPosted }
-        guard let code = try authorizationCode(text, credential, of: provider, beside: posted),
-            let endpoint = endpoints[provider]
-        else { return try notConfigured(provider, beside: posted) }
-        let deadline =
-            ContinuousClock.now
-            + (posted == nil ? configuration.codeExchangeTimeout.alone : configuration.codeExchangeTimeout.besideToken)
-        if let posted {
-            do {
-                try posted.checkHash(ofCode: text)
-            } catch {
-                throw .credentialRejected(error.reason, retryAfter: nil)
-            }
-            try await settleRevocations(of: posted.identity.key)
+        guard let code = try postedCode(credential, of: provider, besideTokenOf: posted.identity.clientID) else {
+            return .unused
         }
-        // Before it is sent: an event that ends the person's authorization after this moment may end the new grant too.
-        let sentAt = clock.now()
-        // At least a second is left, however busy the database was.
-        let timeout = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
-        let nonce: NonceExpectation = posted == nil ? .posted(credential.nonce) : .proven
-        let start = ContinuousClock.now
-        let answer: Result<ExchangedCode, EndpointRefusal>? = await withTimeout(timeout) {
-            do throws(EndpointRefusal) {
-                return .success(try await endpoint.exchange(code, nonce: nonce, timeout: timeout, at: now))
-            } catch {
-                return .failure(error)
-            }
-        }
-        metrics.exchanged(for: provider, since: start)
+        let deadline = ContinuousClock.now + timeout.besideToken
         do {
-            let exchanged = try (answer ?? .failure(.unavailable(detail: "timed_out"))).get()
-            exchanges.count(provider, .exchanged)
-            if let posted, posted.identity.key != exchanged.identity.key {
-                throw SignInFailure.credentialRejected(.subjectMismatch, retryAfter: nil)
-            }
-            return .exchanged(exchanged, grant(of: exchanged, for: code, provider: provider, at: sentAt))
-        } catch let refusal as EndpointRefusal {
-            return try outcome(of: refusal, of: provider, credential, beside: posted)
-        } catch let failure as SignInFailure {
-            throw failure
+            try posted.checkHash(ofCode: code.text)
         } catch {
-            throw .fault(operation: "exchange")
+            throw .credentialRejected(error.reason, retryAfter: nil)
+        }
+        try await settleRevocations(of: posted.identity.key)
+        switch await send(code, nonce: .proven, until: deadline, by: client, at: now) {
+        case .success(let evidence):
+            guard evidence.identity.key == posted.identity.key else {
+                await abandon(evidence, because: .subjectMismatch, by: client)
+                throw .credentialRejected(.subjectMismatch, retryAfter: nil)
+            }
+            return .exchanged(evidence)
+        case .failure(.grantRejected(let error)), .failure(.requestRejected(let error)):
+            return .refused(error)
+        case .failure(.credentialRejected(let refusal, _)):
+            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        // Also when the provider refuses our key: that says nothing about the person.
+        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured):
+            return .unused
         }
     }
 
-    /// The code with the client that it belongs to; `nil` when no configured client can use codes.
-    private func authorizationCode(
-        _ text: String, _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential?
-    ) throws(SignInFailure) -> AuthorizationCode? {
+    /// Exchanges a code that no verified token vouches for.
+    ///
+    /// Any client can post one, and the provider throttles by our client: so rejected ones are limited by the sender's
+    /// network, and few are under way at a time. A code is counted before it is sent, so that concurrent ones are counted
+    /// too; only one that the provider may have refused for itself stays counted.
+    func exchangeAlone(
+        _ credential: ProviderCredential, of provider: Provider, by client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeEvidence {
+        guard let code = try postedCode(credential, of: provider, besideTokenOf: nil) else {
+            throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+        }
+        let deadline = ContinuousClock.now + timeout.alone
+        let answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in
+            try await limits.draw(.junkCodesPerNetwork, of: client.network, by: client)
+            let answer = await send(code, nonce: .posted(credential.nonce), until: deadline, by: client, at: now)
+            if !answer.mayBeJunk(withRedirectURI: code.redirectURI) {
+                await limits.putBack(.junkCodesPerNetwork, of: client.network)
+            }
+            return answer
+        }
+        switch answer {
+        case .success(let evidence):
+            return evidence
+        case .failure(.grantRejected), .failure(.requestRejected):
+            throw .credentialRejected(.codeRejected, retryAfter: nil)
+        case .failure(.credentialRejected(let refusal, _)):
+            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        case .failure(.clientRejected):
+            throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
+        case .failure(.unavailable(let detail)):
+            throw .providerUnavailable(retryAfter: 5, reason: detail)
+        case .failure(.notConfigured):
+            throw .missingCredential(ProviderCredential.tokenMember(of: provider))
+        case nil:
+            outcomes.count(provider, .notSent)
+            // Nothing was sent, so the same code may come again.
+            throw .overloaded(retryAfter: 1)
+        }
+    }
+
+    /// Ends the authorization of a code whose sign-in is refused: nobody here will use it.
+    func abandon(_ evidence: CodeEvidence, because reason: TokenRejection, by client: Client) async {
+        guard let grant = evidence.grant else { return }
+        await end(grant, of: evidence.identity.key, because: reason, by: client)
+    }
+
+    private func end(_ grant: NewGrant, of key: IdentityKey, because reason: TokenRejection, by client: Client) async {
+        var event = AuditEvent(
+            .revocationRequested, by: .service, reason: reason.rawValue, requestID: client.requestID)
+        event.network = client.network
+        do {
+            try await revocations.end(grant, of: key, recording: event, at: clock.now())
+        } catch {
+            // The sign-in is refused all the same: its code is spent, so to repeat it would bring nothing.
+            logger.warning(
+                "refresh token of a refused exchange lost",
+                metadata: ["provider": "\(key.provider.rawValue)", "error": "\(String(reflecting: error))"])
+        }
+    }
+}
+
+// MARK: - What is sent
+
+/// A posted code, and where it is exchanged.
+private struct PostedCode {
+    let provider: Provider
+    let code: AuthorizationCode
+    let endpoint: any TokenEndpoint
+
+    var text: String { code.text }
+    var redirectURI: String? { code.redirectURI }
+}
+
+extension CodeExchange {
+    /// The code with the client that it belongs to; `nil` when there is none, or no configured client can use codes.
+    ///
+    /// - Parameter tokenClient: the client of the verified token beside it. Of a token that did not verify nothing is used.
+    private func postedCode(
+        _ credential: ProviderCredential, of provider: Provider, besideTokenOf tokenClient: String?
+    ) throws(SignInFailure) -> PostedCode? {
+        guard let text = credential.code else { return nil }
         switch provider {
         case .google:
             guard let endpoint = endpoints.google else { return nil }
-            if posted == nil, let clientID = credential.clientID, !clientID.utf8.elementsEqual(endpoint.clientID.utf8) {
+            // Beside a token, `clientId` is the token's: an app's, perhaps.
+            if credential.token == nil, let clientID = credential.clientID,
+                !clientID.utf8.elementsEqual(endpoint.clientID.utf8)
+            {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
-            return AuthorizationCode(text: text, clientID: endpoint.clientID)
+            let code = AuthorizationCode(text: text, clientID: endpoint.clientID)
+            return PostedCode(provider: provider, code: code, endpoint: endpoint)
         case .apple:
             if let redirectURI = credential.redirectURI,
-                !configuration.redirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
+                !redirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
             {
                 throw .redirectURIRefused
             }
-            let clientIDs = apple?.configuration.teams.flatMap(\.clientIDs) ?? []
-            guard let clientID = posted?.identity.clientID ?? credential.clientID ?? clientIDs.first else { return nil }
-            guard posted != nil || credential.clientID != nil || clientIDs.count == 1 else { throw .clientIDRequired }
+            let clientIDs = providers.apple?.configuration.teams.flatMap(\.clientIDs) ?? []
+            guard let clientID = tokenClient ?? credential.clientID ?? clientIDs.first else { return nil }
+            guard tokenClient != nil || credential.clientID != nil || clientIDs.count == 1 else {
+                throw .clientIDRequired
+            }
             guard clientIDs.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
-            return AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI)
+            guard let endpoint = endpoints.apple else { return nil }
+            let code = AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI)
+            return PostedCode(provider: provider, code: code, endpoint: endpoint)
         }
-    }
-
-    private func notConfigured(
-        _ provider: Provider, beside posted: VerifiedCredential?
-    ) throws(SignInFailure) -> CodeOutcome {
-        guard posted == nil else { return .notPosted }
-        throw .missingCredential(ProviderCredential.tokenMember(of: provider))
     }
 
     /// Attempts the person's pending revocations first: sent later, they would end the new authorization. If the exchange
     /// does precede one, its grant is checked after the revocation.
     private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
-        guard try await stored({ try await stores.revocations.isPending(of: key) }) else { return }
-        _ = await withTimeout(configuration.codeExchangeTimeout.forRevocations) { await revocations.settle(key) }
+        guard try await stored({ try await revocations.isPending(of: key) }) else { return }
+        _ = await withTimeout(timeout.forRevocations) { await revocationWorker.settle(key) }
+    }
+
+    /// Sends the code and waits for the answer. What a refused answer leaves at the provider is ended.
+    private func send(
+        _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by client: Client,
+        at now: Timestamp
+    ) async -> Result<CodeEvidence, EndpointRefusal> {
+        let (code, endpoint) = (posted.code, posted.endpoint)
+        // Before it is sent: an event that ends the person's authorization after this moment may end the new grant too.
+        let sentAt = clock.now()
+        // At least a second is left, however busy the database was.
+        let remaining = max(.seconds(1), ContinuousClock.now.duration(to: deadline))
+        let start = ContinuousClock.now
+        let answer: Result<ExchangedCode, EndpointRefusal> =
+            await withTimeout(remaining) {
+                do throws(EndpointRefusal) {
+                    return .success(try await endpoint.exchange(code, nonce: nonce, timeout: remaining, at: now))
+                } catch {
+                    return .failure(error)
+                }
+            } ?? .failure(.unavailable(detail: "timed_out"))
+        metrics.exchanged(for: posted.provider, since: start)
+        if let outcome = ExchangeOutcome(answer) { outcomes.count(posted.provider, outcome) }
+        if case .failure(let refusal) = answer { log(refusal, of: posted) }
+        if case .failure(.credentialRejected(let refusal, let stray?)) = answer {
+            let grant = NewGrant(
+                clientID: code.clientID, refreshToken: stray.refreshToken, exchangedAt: sentAt, checkAt: nil)
+            await end(grant, of: stray.owner, because: refusal.reason, by: client)
+        }
+        return answer.map { exchanged in
+            CodeEvidence(
+                identity: exchanged.identity,
+                grant: grant(of: exchanged, for: code, provider: posted.provider, at: sentAt))
+        }
     }
 
     private func grant(
@@ -142,39 +248,57 @@ extension SignInService {
         }
     }
 
-    private func outcome(
-        of refusal: EndpointRefusal, of provider: Provider, _ credential: ProviderCredential,
-        beside posted: VerifiedCredential?
-    ) throws(SignInFailure) -> CodeOutcome {
-        var metadata: Logger.Metadata = ["provider": "\(provider.rawValue)"]
+    private func log(_ refusal: EndpointRefusal, of posted: PostedCode) {
+        var metadata: Logger.Metadata = ["provider": "\(posted.provider.rawValue)"]
         switch refusal {
-        case .grantRejected(let error), .requestRejected(let error):
-            exchanges.count(provider, .refused)
-            guard posted != nil else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
-            return .refused(error)
         case .clientRejected(let error, let keyID):
-            exchanges.count(provider, .clientRejected)
             metadata["error"] = "\(error)"
             metadata["key"] = "\(keyID)"
-            if credential.redirectURI == nil {
+            if posted.redirectURI == nil {
                 logger.error("client credentials refused by the provider, check the key", metadata: metadata)
             } else {
                 // Apple answers the same to a redirect URI that is not the code's, and the client has posted that one.
                 logger.warning("client credentials or redirectUri refused by the provider", metadata: metadata)
             }
-            // Also beside a good token: an authorization that is accepted now could never be revoked.
-            throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
         case .unavailable(let detail):
-            exchanges.count(provider, .unavailable)
             metadata["error"] = "\(detail)"
             logger.warning("code not exchanged", metadata: metadata)
-            guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
-            return .unanswered
-        case .notConfigured:
-            return try notConfigured(provider, beside: posted)
-        case .credentialRejected(let refusal):
-            exchanges.count(provider, .tokenRejected)
-            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        case .grantRejected, .requestRejected, .credentialRejected, .notConfigured:
+            break
+        }
+    }
+}
+
+extension Result<CodeEvidence, EndpointRefusal> {
+    /// Whether the provider may have refused the code for itself.
+    fileprivate func mayBeJunk(withRedirectURI redirectURI: String?) -> Bool {
+        switch self {
+        case .success: false
+        // Apple's answer to a redirect URI that is not the code's, too.
+        case .failure(.clientRejected) where redirectURI != nil: true
+        case .failure(let refusal): refusal.mayBeAboutCode
+        }
+    }
+}
+
+/// The outcome of a code exchange, for the metrics.
+private enum ExchangeOutcome: String, CaseIterable {
+    case exchanged
+    case refused
+    case clientRejected = "client_rejected"
+    case unavailable
+    case tokenRejected = "token_rejected"
+    case notSent = "not_sent"
+
+    /// - Returns: `nil` when there was no exchange, because this client has no key here.
+    init?(_ answer: Result<ExchangedCode, EndpointRefusal>) {
+        switch answer {
+        case .success: self = .exchanged
+        case .failure(.grantRejected), .failure(.requestRejected): self = .refused
+        case .failure(.clientRejected): self = .clientRejected
+        case .failure(.unavailable): self = .unavailable
+        case .failure(.credentialRejected): self = .tokenRejected
+        case .failure(.notConfigured): return nil
         }
     }
 }

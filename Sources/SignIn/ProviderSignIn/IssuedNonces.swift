@@ -3,11 +3,9 @@ package import KeyRing
 package import OpenSSL
 import Storage
 
-/// A nonce that this service issued: good for one sign-in at one provider, for ten minutes.
+/// A nonce that this service issued: good for one sign-in at one provider.
 package struct IssuedNonce: Sendable {
     package static let prefix = "csn_"
-    /// Seconds.
-    package static let lifetime: Int64 = 600
 
     package let text: String
     package let expiresAt: Timestamp
@@ -37,7 +35,7 @@ package struct IssuedNonces: Sendable {
     }
 
     package func new(for provider: Provider, at now: Timestamp) throws(OpenSSLError) -> IssuedNonce {
-        let expiry = now.advanced(bySeconds: IssuedNonce.lifetime).seconds
+        let expiry = now.advanced(bySeconds: Lifetimes.nonceSeconds).seconds
         var body: [UInt8] = []
         withUnsafeBytes(of: expiry.bigEndian) { body += $0 }
         body += try SecureRandom.bytes(IssuedNonces.randomOctets)

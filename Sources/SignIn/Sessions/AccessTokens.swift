@@ -90,6 +90,12 @@ package final class AccessTokens: Sendable {
         state.withLock(\.keys)
     }
 
+    /// Seconds for which a token that is made now lives: not longer than its session, but for what is left of its last
+    /// second.
+    package func lifetime(for session: Session, at now: Timestamp) -> Int64 {
+        max(1, min(configuration.lifetime, session.expiresAt.seconds - now.seconds))
+    }
+
     package func token(for session: Session, at now: Timestamp) throws -> String {
         var claims = JSONWriter()
         claims.beginObject()
@@ -98,7 +104,7 @@ package final class AccessTokens: Sendable {
         claims.member("aud", configuration.audience)
         claims.member("sid", session.id.description)
         claims.member("iat", now.seconds)
-        claims.member("exp", now.seconds + configuration.lifetime)
+        claims.member("exp", now.seconds + lifetime(for: session, at: now))
         claims.member("jti", Base64URL.encode(try SecureRandom.bytes(16)))
         claims.member("auth_time", session.authenticatedAt.seconds)
         claims.name("amr")

@@ -14,8 +14,6 @@ package struct MailWorker: Sendable {
     package static let concurrency = 4
     /// Seconds after which the row of a process that died is free again. Longer than an attempt can take.
     package static let lease: Int64 = 30
-    /// Seconds after its expiry for which a mail that was given up is kept.
-    static let retention: Int64 = 30 * 86_400
 
     private let store: MailStore
     private let transport: any MailTransport
@@ -86,12 +84,13 @@ package struct MailWorker: Sendable {
 
     private func step(for mail: ClaimedMail, at now: Timestamp) -> Step {
         if let kind = mail.kind, let purpose = kind.purpose {
-            let isAwaited = purpose == .verifyEmail ? mail.isUnproven : mail.isHeld
+            let isAwaited = purpose == .verifyEmail ? mail.isUnproven : mail.holderProof != nil
             guard isAwaited else { return .drop }
         }
         guard mail.expiresAt > now else { return .giveUp("expired") }
         // A process of a later release may know the kind.
-        guard let kind = mail.kind else { return .postpone("no_template") }
+        guard let requested = mail.kind else { return .postpone("no_template") }
+        let kind = mail.isResetRefused ? .resetBySignIn : requested
         guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
         var values = MailTemplates.Values(provider: mail.provider)
         if let purpose = kind.purpose {

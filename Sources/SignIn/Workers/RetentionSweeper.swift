@@ -4,30 +4,24 @@ import Metrics
 package import Storage
 import Synchronization
 
-/// The worker that deletes rows past their retention.
+/// The worker that deletes rows past their retention, and carries out the replacements of addresses that are due.
 ///
 /// A deleted row is gone for all processes, so the clock of one machine doesn't decide: a process whose clock and the
 /// database's differ leaves the work to the others. It can't know which of the two is wrong, and waiting loses nothing.
+/// For the same reason replacements are carried out here: a clock that is a day ahead would leave an owner no time to stop
+/// one, and a late one harms nobody.
 package final class RetentionSweeper: Sendable {
     /// Seconds by which the two clocks may differ. Rows that have ended are kept for longer than that, so none is deleted
     /// before it has ended by both clocks; rows deleted at their end, such as the grant of an unspent ticket, go at most
     /// this much too early. It exceeds a machine's drift in days without NTP, and the time that the database takes to answer.
     static let clockTolerance: Int64 = 300
-    /// Seconds for which ended rows are kept for inquiries: tickets, codes, the subjects of revocations. Spent nonces too,
-    /// so that a process whose clock is behind still knows them.
-    static let retention: Int64 = 3_600
-    /// Seconds for which ended sessions are kept.
-    static let sessionRetention: Int64 = 7 * 86_400
-    /// Seconds for which completed revocations are kept.
-    static let revocationRetention: Int64 = 90 * 86_400
     /// The maximum number of rows of a kind per round. After a round that dealt with fewer in all, the next one can wait.
     static let batch = 200
     /// The number of sessions scanned per round for expired ones.
     private static let page = 2_000
 
     private let stores: Stores
-    /// Seconds for which a session lives on after its last refresh.
-    private let refreshLifetime: Int64
+    private let lifetimes: SessionLifetimes
     private let clock: any WallClock
     private let logger: Logger
     private let clockDifference = Gauge(label: "countersign_clock_difference_seconds")
@@ -36,9 +30,9 @@ package final class RetentionSweeper: Sendable {
     /// The last session that was scanned.
     private let lastScanned = Mutex<SessionID?>(nil)
 
-    package init(stores: Stores, refreshLifetime: Int64, clock: any WallClock, logger: Logger) {
+    package init(stores: Stores, lifetimes: SessionLifetimes, clock: any WallClock, logger: Logger) {
         self.stores = stores
-        self.refreshLifetime = refreshLifetime
+        self.lifetimes = lifetimes
         self.clock = clock
         self.logger = logger
     }
@@ -80,7 +74,7 @@ package final class RetentionSweeper: Sendable {
 
     /// Sweeps each kind by itself: a failure of one holds up no other.
     private func sweep(at now: Timestamp) async throws -> Int {
-        let old = now.advanced(bySeconds: -RetentionSweeper.retention)
+        let old = now.advanced(bySeconds: -Lifetimes.endedRowRetentionSeconds)
         let batch = RetentionSweeper.batch
         let steps: [() async throws -> Int] = [
             {
@@ -88,23 +82,25 @@ package final class RetentionSweeper: Sendable {
                 return 0
             },
             { try await self.stores.links.sweep(at: now, endedBefore: old, limit: batch) },
+            { try await self.stores.mailboxTickets.deleteExpired(before: old, limit: batch) },
             { try await self.stores.nonces.deleteExpired(before: old, limit: batch) },
             { try await self.stores.emailCodes.deleteExpired(before: old, limit: batch) },
             { try await self.stores.accounts.deleteExpiredPendingEmails(before: old, limit: batch) },
+            { try await self.stores.emailReplacements.carryOutDue(at: now, limit: batch) },
             // Without retention: guessing from many networks leaves many of them.
             { try await self.stores.limits.deleteFull(before: now, limit: batch) },
             { try await self.sweepSessions(at: now) },
             {
                 try await self.stores.revocations.deleteDone(
-                    before: now.advanced(bySeconds: -RetentionSweeper.revocationRetention), limit: batch)
+                    before: now.advanced(bySeconds: -Lifetimes.completedRevocationRetentionSeconds), limit: batch)
             },
             {
                 try await self.stores.mails.deleteExpired(
-                    before: now.advanced(bySeconds: -MailWorker.retention), limit: batch)
+                    before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
             },
             {
                 try await self.stores.providerEvents.deleteProcessed(
-                    before: now.advanced(bySeconds: -ProviderEventStore.retention), limit: batch)
+                    before: now.advanced(bySeconds: -Lifetimes.providerEventRetentionSeconds), limit: batch)
             },
             { try await self.stores.signingKeys.deleteExpired(at: now) },
         ]
@@ -122,11 +118,11 @@ package final class RetentionSweeper: Sendable {
     }
 
     private func sweepSessions(at now: Timestamp) async throws -> Int {
-        let old = now.advanced(bySeconds: -RetentionSweeper.sessionRetention)
+        let old = now.advanced(bySeconds: -Lifetimes.endedSessionRetentionSeconds)
         let ended = try await stores.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
         let scan = try await stores.sessions.deleteExpired(
-            before: old, openedBefore: old.advanced(bySeconds: -refreshLifetime), after: lastScanned.withLock(\.self),
-            page: RetentionSweeper.page)
+            before: old, openedBefore: old.advanced(bySeconds: -lifetimes.shortest),
+            after: lastScanned.withLock(\.self), page: RetentionSweeper.page)
         lastScanned.withLock { $0 = scan.last }
         return ended + scan.deleted
     }

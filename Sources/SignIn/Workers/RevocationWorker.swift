@@ -155,7 +155,7 @@ extension EndpointRefusal {
         case .grantRejected(let error), .requestRejected(let error), .clientRejected(let error, _): error
         case .unavailable(let detail): detail
         case .notConfigured: "not_configured"
-        case .credentialRejected(let refusal): refusal.reason.rawValue
+        case .credentialRejected(let refusal, _): refusal.reason.rawValue
         }
     }
 }

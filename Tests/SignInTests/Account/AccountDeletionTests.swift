@@ -125,16 +125,16 @@ import Testing
             let account = try await fixture.account(.apple)
             let other = try await fixture.session(try await fixture.consent(.apple), .token)
             let session = try await fixture.opened(account)
-            try await fixture.service.deleteAccount(of: session, client: fixture.client)
+            try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
             for signedIn in [account, other] {
                 try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.refresh(signedIn.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, client: fixture.client)
                 }
             }
             // Also for a request whose session was checked before the deletion.
             try await expectFailure("invalidSession") {
-                try await fixture.service.deleteAccount(of: session, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
             }
             #expect(try await fixture.revocationRows().count == 1)
         }
@@ -143,7 +143,7 @@ import Testing
     @Test func `a deletion needs a fresh authentication`() async throws {
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(.apple)
-            try await fixture.advance(by: Session.freshSeconds + 1)
+            try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
             try await expectFailure("reauthenticationRequired") { try await fixture.deleteAccount(account) }
             #expect(try await fixture.count("accounts") == 1)
             #expect(try await fixture.count("outbox") == 0)

@@ -10,11 +10,12 @@ import Testing
     private static let new = "kim@new.example"
 
     private func request(_ fixture: SignInFixture, _ email: String, of signedIn: SignedIn) async throws {
-        try await fixture.service.requestEmail(email, of: try await fixture.opened(signedIn), client: fixture.client)
+        try await fixture.service.accounts.requestEmail(
+            email, of: try await fixture.opened(signedIn), client: fixture.client)
     }
 
     private func verify(_ fixture: SignInFixture, _ code: String, of signedIn: SignedIn) async throws {
-        try await fixture.service.verifyEmail(
+        try await fixture.service.emailCodes.verifyEmail(
             code: code, of: try await fixture.opened(signedIn), client: fixture.client)
     }
 
@@ -64,11 +65,12 @@ import Testing
             let code = try await fixture.code(.verifyEmail, for: Self.new)
             fixture.clock.advance(by: 60)
             try await expectFailure("invalidCredentials") {
-                try await fixture.service.verifyEmail(code: code, of: session, client: fixture.client)
+                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
             }
             fixture.clock.advance(by: 3_601)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
+                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                logger: SignInFixture.quiet)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
             #expect(try await fixture.account(member).email?.text == Self.old)
@@ -79,7 +81,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.old)
             let code = try await code(fixture, of: member)
-            try await fixture.service.changePassword(
+            try await fixture.service.accounts.changePassword(
                 of: try await fixture.opened(member), current: SignInFixture.password, to: "another long password",
                 client: fixture.client)
             try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: member) }
@@ -98,7 +100,7 @@ import Testing
             let fresh = try await fixture.signIn(Self.old)
             let code = try await code(fixture, of: fresh)
             fixture.clock.advance(by: 599)
-            try await fixture.service.verifyEmail(code: code, of: session, client: fixture.client)
+            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
             #expect(try await fixture.account(member).email?.text == Self.new)
         }
     }
@@ -208,7 +210,7 @@ import Testing
             }
             try await expectFailure("invalidSession") { try await verifying.value }
             #expect(try await fixture.account(member).email?.text == Self.old)
-            #expect(try await fixture.count("email_codes WHERE email = 'kim@new.example'") == 1)
+            #expect(try await fixture.count("mailed_codes WHERE email = 'kim@new.example'") == 1)
         }
     }
 
@@ -267,20 +269,30 @@ import Testing
         try await SignInFixture.withMail(limits: limits) { fixture in
             let member = try await fixture.register(Self.old)
             for number in 0..<5 { try await request(fixture, "other\(number)@example.com", of: member) }
-            try await expectFailure("rateLimited") { try await request(fixture, "other5@example.com", of: member) }
+            await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
+                try await request(fixture, "other5@example.com", of: member)
+            }
             #expect(try await fixture.mails(.verifyEmailCode).count == 5)
             // The limits of the addresses themselves are not used up.
             try await fixture.mailCode(.signIn, to: "other5@example.com")
         }
     }
 
-    @Test func `an address that is mailed already has to wait`() async throws {
+    @Test func `an address that was mailed codes enough has to wait`() async throws {
         let limits = [LimitKind.mailPerAddress: RateLimit.limit(count: 5, seconds: 3600)]
         try await SignInFixture.withMail(limits: limits) { fixture in
             let member = try await fixture.register(Self.old)
-            for _ in 0..<5 { try await fixture.mailCode(.signIn, to: Self.new) }
+            for purpose in [EmailCodePurpose.signIn, .resetPassword] {
+                try await fixture.mailCode(purpose, to: Self.new)
+            }
+            for number in 0..<3 {
+                let ticket = try await fixture.ticket(.google, try fixture.google("\(number)"))
+                try await fixture.mailCode(.bind, to: Self.new, for: ticket)
+            }
             let before = try await fixture.state()
-            try await expectFailure("rateLimited") { try await request(fixture, "KIM@new.example", of: member) }
+            await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 720)) {
+                try await request(fixture, "KIM@new.example", of: member)
+            }
             #expect(try await fixture.state() == before)
         }
     }

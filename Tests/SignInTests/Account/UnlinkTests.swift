@@ -20,7 +20,7 @@ import Testing
     private static func unlink(
         _ id: IdentityID, by signedIn: SignedIn, in fixture: LifeCycleFixture
     ) async throws {
-        try await fixture.service.unlink(
+        try await fixture.service.accounts.unlink(
             id, of: try await fixture.opened(signedIn), client: fixture.client)
     }
 
@@ -31,7 +31,7 @@ import Testing
             let (apple, google) = try await Self.both(in: fixture)
             try await Self.unlink(try Self.id(google), by: apple, in: fixture)
             try await expectFailure("invalidSession") { try await fixture.opened(google) }
-            let account = try await fixture.service.account(of: try await fixture.opened(apple))
+            let account = try await fixture.service.accounts.account(of: try await fixture.opened(apple))
             #expect(account.identities.map(\.key.provider) == [.apple])
             #expect(account.identities.map(\.authorization) == [.active])
             #expect(try await fixture.audited(.identityUnlinked) == ["person -"])
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `an account with a password can give its last identity up`() async throws {
         try await LifeCycleFixture.run { fixture in
-            let registered = try await fixture.service.register(
+            let registered = try await fixture.service.passwords.register(
                 email: "kim@local.example", password: "correct horse battery", displayName: nil,
                 client: fixture.client)
             let apple = try await fixture.bind(
@@ -100,7 +100,7 @@ import Testing
                 try await transaction.execute("SELECT FROM accounts FOR UPDATE")
                 try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
             } with: {
-                try await fixture.service.unlink(id, of: session, client: fixture.client)
+                try await fixture.service.accounts.unlink(id, of: session, client: fixture.client)
             }
             try await expectFailure("invalidSession") { try await unlinking.value }
             #expect(try await fixture.count("identities") == 1)
@@ -123,7 +123,7 @@ import Testing
     @Test func `unlinking needs a fresh authentication`() async throws {
         try await LifeCycleFixture.run { fixture in
             let (apple, google) = try await Self.both(in: fixture)
-            try await fixture.advance(by: Session.freshSeconds + 1)
+            try await fixture.advance(by: Lifetimes.freshAuthenticationSeconds + 1)
             try await expectFailure("reauthenticationRequired") {
                 try await Self.unlink(try Self.id(google), by: apple, in: fixture)
             }
@@ -141,7 +141,7 @@ import Testing
                 for id in [try Self.id(apple), try Self.id(google)] {
                     group.addTask {
                         do {
-                            try await fixture.service.unlink(id, of: session, client: fixture.client)
+                            try await fixture.service.accounts.unlink(id, of: session, client: fixture.client)
                             return "unlinked"
                         } catch SignInFailure.lastSignInMethod {
                             return "refused"

@@ -10,7 +10,7 @@ import Testing
     private static func authenticate(
         _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
     ) async throws(AdministrationFailure) -> Administrator {
-        try await Administration(stores: fixture.stores, clock: fixture.clock).administrator(
+        try await Administration(stores: fixture.stores, clock: fixture.clock, mailLanguages: []).administrator(
             presenting: text.map { Array($0.utf8) }, for: scope, client: AdministrationFixture.client)
     }
 

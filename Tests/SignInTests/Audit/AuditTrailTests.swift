@@ -32,19 +32,20 @@ import Testing
         -> SignInAnswer
     {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.signIn(with: provider, credential, client: client)
+        return try await fixture.service.providers.signIn(with: provider, credential, client: client)
     }
 
     @Test func `each way in leaves one row that says how`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
-            let kim = try await service.register(
+            let kim = try await service.passwords.register(
                 email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
-            _ = try await service.signIn(email: "kim@example.com", password: Self.password, client: Self.client)
+            _ = try await service.passwords.signIn(
+                email: "kim@example.com", password: Self.password, client: Self.client)
             guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
                 throw SignInFixture.Unexpected.signedIn
             }
-            _ = try await service.bind(
+            _ = try await service.tickets.bind(
                 linkTicket: ticket.linkTicket,
                 credential: .password(email: "kim@example.com", password: Self.password), client: Self.client)
             guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
@@ -80,13 +81,13 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.create(ticket)
-            _ = try await fixture.service.register(
+            _ = try await fixture.service.passwords.register(
                 email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
             let token = try fixture.apple("a-1")
             try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
             try await expectFailure("fault") {
-                try await fixture.service.signIn(
+                try await fixture.service.passwords.signIn(
                     email: "kim@example.com", password: Self.password, client: Self.client)
             }
             #expect(try await fixture.count("sessions") == 2)
@@ -107,7 +108,7 @@ import Testing
                             requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
                         let credential = ProviderCredential(
                             token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-                        _ = try await fixture.service.signIn(with: .google, credential, client: client)
+                        _ = try await fixture.service.providers.signIn(with: .google, credential, client: client)
                     }
                 }
                 try await group.waitForAll()
@@ -149,16 +150,17 @@ import Testing
     @Test func `signing out is recorded once, with its scope, if anything ended`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
-            let kim = try await service.register(
+            let kim = try await service.passwords.register(
                 email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
             for _ in 0..<2 {
-                _ = try await service.signIn(email: "kim@example.com", password: Self.password, client: Self.client)
+                _ = try await service.passwords.signIn(
+                    email: "kim@example.com", password: Self.password, client: Self.client)
             }
-            let session = try await service.session(of: kim.session.bearer)
-            try await service.revoke(.others, of: session, client: Self.client)
-            try await service.revoke(.others, of: session, client: Self.client)
-            try await service.revoke(.current, of: session, client: Self.client)
-            try await service.revoke(.all, of: session, client: Self.client)
+            let session = try await service.sessions.session(of: kim.session.bearer)
+            try await service.sessions.revoke(.others, of: session, client: Self.client)
+            try await service.sessions.revoke(.others, of: session, client: Self.client)
+            try await service.sessions.revoke(.current, of: session, client: Self.client)
+            try await service.sessions.revoke(.all, of: session, client: Self.client)
             #expect(
                 try await Self.rows(fixture, of: "signed_out") == [
                     "signed_out - others 192.0.2.0/24 r1 1 A S", "signed_out - current 192.0.2.0/24 r1 1 A S",
@@ -169,15 +171,15 @@ import Testing
     @Test func `a refresh token that is used again is recorded with the session that it ends`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
-            let kim = try await service.register(
+            let kim = try await service.passwords.register(
                 email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
             var token = kim.session.refreshToken
             for _ in 0..<2 {
-                token = try await service.refresh(token, client: Self.client).refreshToken
+                token = try await service.sessions.refresh(token, client: Self.client).refreshToken
                 fixture.clock.advance(by: 120)
             }
             for _ in 0..<2 {
-                _ = try? await service.refresh(kim.session.refreshToken, client: Self.client)
+                _ = try? await service.sessions.refresh(kim.session.refreshToken, client: Self.client)
             }
             #expect(
                 try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
@@ -186,10 +188,10 @@ import Testing
 
     @Test func `a new name is recorded, and not which`() async throws {
         try await SignInFixture.run { fixture in
-            let kim = try await fixture.service.register(
+            let kim = try await fixture.service.passwords.register(
                 email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
-            let session = try await fixture.service.session(of: kim.session.bearer)
-            _ = try await fixture.service.rename(
+            let session = try await fixture.service.sessions.session(of: kim.session.bearer)
+            _ = try await fixture.service.accounts.rename(
                 accountOf: session, to: DisplayName("Kim"), client: Self.client)
             #expect(
                 try await Self.rows(fixture, of: "display_name_changed") == [
@@ -202,7 +204,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.google, try fixture.google("g-1"))
             for _ in 0..<2 {
-                try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: Self.client)
+                try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: Self.client)
             }
             #expect(
                 try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])

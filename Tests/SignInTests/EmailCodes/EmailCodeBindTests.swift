@@ -12,9 +12,10 @@ import Testing
         _ fixture: SignInFixture, _ ticket: LinkRequired, _ code: String, email: String = email,
         replacing: Bool = false
     ) async throws -> SignedIn {
-        try await fixture.service.bind(
+        try await fixture.service.tickets.bind(
             linkTicket: ticket.linkTicket, credential: .emailCode(email: email, code: code), replacing: replacing,
-            client: fixture.client)
+            client: fixture.client
+        ).session
     }
 
     @Test func `a code that was mailed for the ticket binds its identity`() async throws {
@@ -87,6 +88,7 @@ import Testing
             let binding = try await fixture.interleave { transaction in
                 try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
+                try await transaction.execute("DELETE FROM mailed_codes")
                 try await transaction.execute("UPDATE email_codes SET code_id = gen_random_uuid()")
             } with: {
                 try await bind(fixture, ticket, code)

@@ -19,7 +19,7 @@ import Testing
         let registered = try await fixture.register(Self.email)
         let bound = try await fixture.bind(
             try await fixture.ticket(.google, try fixture.google("squatter")), registered.session.credential)
-        try await fixture.service.requestEmail(
+        try await fixture.service.accounts.requestEmail(
             "squatter@example.com", of: try await fixture.opened(registered), client: fixture.client)
         return Squatted(registered: registered, bound: bound)
     }
@@ -65,7 +65,7 @@ import Testing
             for session in [squatted.registered, squatted.bound] {
                 #expect(try await !fixture.isLive(session))
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.refresh(session.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(session.session.refreshToken, client: fixture.client)
                 }
             }
             #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == revocations + 1)
@@ -79,7 +79,7 @@ import Testing
             // And so is the change that was under way, even for a client that has its code.
             let owner = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
             try await expectFailure("invalidCredentials") {
-                try await fixture.service.verifyEmail(
+                try await fixture.service.emailCodes.verifyEmail(
                     code: change, of: try await fixture.opened(owner), client: fixture.client)
             }
         }
@@ -110,7 +110,7 @@ import Testing
             let bound = try await fixture.bind(
                 try await fixture.ticket(.google, try fixture.google("1")), registered.session.credential)
             let code = try await fixture.code(.verifyEmail, for: Self.email)
-            try await fixture.service.verifyEmail(
+            try await fixture.service.emailCodes.verifyEmail(
                 code: code, of: try await fixture.opened(bound), client: fixture.client)
             let account = try await fixture.account(registered)
             #expect(account.isEmailVerified)
@@ -128,7 +128,7 @@ import Testing
             let other = try await fixture.register("other@example.com")
             let code = try await fixture.code(.verifyEmail, for: Self.email)
             try await expectFailure("invalidCredentials") {
-                try await fixture.service.verifyEmail(
+                try await fixture.service.emailCodes.verifyEmail(
                     code: code, of: try await fixture.opened(other), client: fixture.client)
             }
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
@@ -171,7 +171,7 @@ import Testing
                 (
                     "invalidSession",
                     {
-                        try await fixture.service.changePassword(
+                        try await fixture.service.accounts.changePassword(
                             of: session, current: SignInFixture.password, to: "another long password",
                             client: fixture.client)
                     }
@@ -179,15 +179,18 @@ import Testing
                 (
                     "invalidSession",
                     {
-                        try await fixture.service.requestEmail(
+                        try await fixture.service.accounts.requestEmail(
                             "other@example.com", of: session, client: fixture.client)
                     }
                 ),
                 (
                     "invalidSession",
-                    { try await fixture.service.unlink(identity.id, of: session, client: fixture.client) }
+                    { try await fixture.service.accounts.unlink(identity.id, of: session, client: fixture.client) }
                 ),
-                ("invalidSession", { try await fixture.service.deleteAccount(of: session, client: fixture.client) }),
+                (
+                    "invalidSession",
+                    { try await fixture.service.accounts.delete(accountOf: session, client: fixture.client) }
+                ),
             ]
             for (expected, call) in calls {
                 // What a proof changes; undone afterwards, so that each call meets the same state.

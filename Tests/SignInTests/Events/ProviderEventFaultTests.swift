@@ -90,7 +90,7 @@ import Testing
                 let ticket = LinkTicket(
                     identity: VerifiedIdentity(
                         key: try fixture.key(.apple), email: nil, clientID: SignInFixture.appleClient,
-                        authenticatedAt: now),
+                        authenticatedAt: now, issuedAt: now),
                     displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
                 try await fixture.stores.links.insert(
                     ticket, hash: [UInt8](repeating: octet, count: 32), grant: fixture.grant("token-\(octet)", .apple))
@@ -150,6 +150,38 @@ import Testing
             try await expectFailure("expired") { try await fixture.people.session(provider, token) }
             #expect(try await fixture.isOpen(try await fixture.session(provider)))
             #expect(try await fixture.count("sessions WHERE ended_at IS NULL") == 1)
+        }
+    }
+
+    /// A provider that has ended its own sessions takes back every authentication until then; one that has ended an
+    /// authorization issues no token until the person has consented again.
+    @Test(
+        arguments: [
+            (Provider.google, ProviderEventFixture.risc + "sessions-revoked", nil, false),
+            (.google, ProviderEventFixture.risc + "account-disabled", "hijacking", false),
+            (.google, ProviderEventFixture.oauth + "tokens-revoked", nil, true), (.apple, "consent-revoked", nil, true),
+        ] as [(Provider, String, String?, Bool)])
+    func `a new token of an old authentication is good unless the provider has ended its sessions`(
+        provider: Provider, type: String, reason: String?, isGood: Bool
+    ) async throws {
+        try await ProviderEventFixture.run { fixture in
+            _ = try await fixture.account(provider)
+            let authenticated = fixture.people.clock.now().seconds
+            fixture.advance(by: 10)
+            let members = reason.map { [("reason", $0)] } ?? []
+            try await fixture.deliver(
+                provider,
+                provider == .apple ? fixture.apple(type, id: "e1") : fixture.google(type, members, id: "e1"))
+            fixture.advance(by: 10)
+            let claims: [(String, TokenMint.Literal?)] = [("auth_time", .integer(authenticated))]
+            let renewed =
+                try provider == .apple ? fixture.people.apple("kim", claims) : fixture.people.google("kim", claims)
+            if isGood {
+                #expect(try await fixture.isOpen(try await fixture.people.session(provider, renewed)))
+            } else {
+                try await expectFailure("expired") { try await fixture.people.session(provider, renewed) }
+                #expect(try await fixture.isOpen(try await fixture.session(provider)))
+            }
         }
     }
 
@@ -301,8 +333,9 @@ import Testing
             try await fixture.deliver(.apple, fixture.apple("email-disabled", id: "e1"))
             try await fixture.deliver(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
             try await fixture.events.take(fixture.apple("email-enabled", id: "e3"), from: .apple)
-            try await fixture.people.service.deleteAccount(
-                of: try await fixture.people.service.session(of: apple.session.bearer), client: fixture.people.client)
+            try await fixture.people.service.accounts.delete(
+                accountOf: try await fixture.people.service.sessions.session(of: apple.session.bearer),
+                client: fixture.people.client)
             try await fixture.processAll()
             #expect(
                 try await fixture.texts("SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti")

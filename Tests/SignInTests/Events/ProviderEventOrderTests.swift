@@ -61,10 +61,11 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
             fixture.advance(by: 20)
-            let session = try await fixture.people.service.session(of: Array(google.session.accessToken.utf8))
+            let session = try await fixture.people.service.sessions.session(of: Array(google.session.accessToken.utf8))
             let credential = ProviderCredential(
                 token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            _ = try await fixture.people.service.link(.apple, credential, to: session, client: fixture.people.client)
+            _ = try await fixture.people.service.linking.link(
+                .apple, credential, to: session, client: fixture.people.client)
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.account(google)?.identities.count == 2)
@@ -268,7 +269,7 @@ import Testing
             try await fixture.deliver(.apple, disabled)
             fixture.advance(by: 1)
             try await fixture.deliver(.apple, fixture.apple("email-enabled", id: "e2"))
-            fixture.advance(by: ProviderEventStore.retention + 1)
+            fixture.advance(by: Lifetimes.providerEventRetentionSeconds + 1)
             while try await fixture.sweeper.sweep() > 0 {}
             #expect(try await fixture.count("provider_events") == 0)
             try await fixture.deliver(.apple, disabled)

@@ -38,7 +38,7 @@ import Testing
 
     @Test func `a password is another way in, and its session stays`() async throws {
         try await ProviderEventFixture.run { fixture in
-            let password = try await fixture.people.service.register(
+            let password = try await fixture.people.service.passwords.register(
                 email: "kim@example.com", password: "correct horse battery", displayName: nil,
                 client: fixture.people.client)
             let apple = try await fixture.bind(.apple, to: password)

@@ -115,7 +115,7 @@ import Testing
             let ticket = LinkTicket(
                 identity: VerifiedIdentity(
                     key: try fixture.key(.google), email: nil, clientID: SignInFixture.googleClient,
-                    authenticatedAt: fixture.people.clock.now()),
+                    authenticatedAt: fixture.people.clock.now(), issuedAt: fixture.people.clock.now()),
                 displayName: nil, createdAt: fixture.people.clock.now(),
                 expiresAt: fixture.people.clock.now().advanced(bySeconds: 600))
             try await fixture.stores.links.insert(ticket, hash: hash, grant: fixture.grant(Self.token, .google))

@@ -64,13 +64,13 @@ import Testing
     ) async throws {
         switch way {
         case .ticket:
-            _ = try await fixture.service.bind(
+            _ = try await fixture.service.tickets.bind(
                 linkTicket: found.ticket.linkTicket, credential: found.member.session.credential, replacing: replacing,
                 client: fixture.client)
         case .link:
             let credential = ProviderCredential(
                 token: try fixture.google("stray"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            _ = try await fixture.service.link(
+            _ = try await fixture.service.linking.link(
                 .google, credential, to: try await fixture.opened(found.member), client: fixture.client)
         }
     }
@@ -151,10 +151,10 @@ import Testing
     @Test func `automatic linking ends no account`() async throws {
         try await SignInFixture.withMail(policy: .automatic, strays: .merge) { fixture in
             let address = SignInFixture.email("kim@gmail.com")
-            let member = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", address)))
+            let member = try await fixture.member("kim@gmail.com")
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             let token = try fixture.google("1", address)
-            let key = ticket.identity.key
+            let key = try #require(ticket.identity).key
             // The identity gets an account of its own while it is about to be bound by its address.
             let signingIn = try await fixture.interleave { transaction in
                 try await transaction.execute(

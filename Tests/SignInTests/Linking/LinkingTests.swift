@@ -12,7 +12,7 @@ import Testing
         _ fixture: SignInFixture, _ provider: Provider, _ token: String, to signedIn: SignedIn
     ) async throws -> Identity {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.link(
+        return try await fixture.service.linking.link(
             provider, credential, to: try await fixture.opened(signedIn), client: fixture.client)
     }
 
@@ -98,11 +98,8 @@ import Testing
         try await SignInFixture.run { fixture in
             let registered = try await fixture.register("kim@example.com")
             let first = try await link(fixture, .google, try fixture.google("1"), to: registered)
-            do {
-                _ = try await link(fixture, .google, try fixture.google("2"), to: registered)
-                Issue.record("It was linked.")
-            } catch SignInFailure.providerAlreadyLinked(let existing) {
-                #expect(existing == first)
+            await expectFailure(.providerAlreadyLinked(first)) {
+                try await link(fixture, .google, try fixture.google("2"), to: registered)
             }
             #expect(try await fixture.count("identities") == 1)
             #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
@@ -151,7 +148,7 @@ import Testing
             ] {
                 let credential = ProviderCredential(
                     token: token, code: nil, nonce: nil, clientID: nil, fullName: DisplayName(name))
-                _ = try await fixture.service.link(provider, credential, to: session, client: fixture.client)
+                _ = try await fixture.service.linking.link(provider, credential, to: session, client: fixture.client)
                 #expect(try await fixture.account(registered).displayName?.text == "Kim")
             }
         }
@@ -164,7 +161,7 @@ import Testing
     ) async throws -> Identity {
         let credential = ProviderCredential(
             token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.link(
+        return try await fixture.service.linking.link(
             consent.provider, credential, to: try await fixture.opened(signedIn), client: fixture.client)
     }
 

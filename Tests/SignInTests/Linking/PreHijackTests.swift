@@ -11,27 +11,27 @@ import Testing
 
     @Test func `the verified owner takes the address back and the attacker's password and session die`() async throws {
         try await SignInFixture.run { fixture in
-            let attacker = try await fixture.service.register(
+            let attacker = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "attacker's password", displayName: nil,
                 client: fixture.client)
             let ticket = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
             // The account is not found by the address that it never proved.
             #expect(ticket.choices == [.create, .bind])
             let victim = try await fixture.create(ticket)
             #expect(victim.account.id != attacker.account.id)
             #expect(victim.account.email?.text == PreHijackTests.address)
-            #expect(victim.account.isEmailVerified)
+            #expect(victim.account.emailProof == .proven)
 
             let password = try await failure {
-                try await fixture.service.signIn(
+                try await fixture.service.passwords.signIn(
                     email: PreHijackTests.address, password: "attacker's password", client: fixture.client)
             }
             #expect(password == "invalidCredentials")
-            let access = try await failure { try await fixture.service.session(of: attacker.session.bearer) }
+            let access = try await failure { try await fixture.service.sessions.session(of: attacker.session.bearer) }
             #expect(access == "invalidSession")
             let refresh = try await failure {
-                try await fixture.service.refresh(attacker.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(attacker.session.refreshToken, client: fixture.client)
             }
             #expect(refresh == "invalidRefreshToken")
             let loser = try await fixture.stores.accounts.account(attacker.account.id)
@@ -43,13 +43,13 @@ import Testing
 
     @Test func `an account that loses its address keeps the identity it can be entered by`() async throws {
         try await SignInFixture.run { fixture in
-            let other = try await fixture.service.register(
+            let other = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
                 client: fixture.client)
             let apple = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.bind(apple, other.session.credential)
             let google = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
             _ = try await fixture.create(google)
             let signedIn = try await fixture.session(.apple, try fixture.apple("a-1"))
             #expect(signedIn.account.id == other.account.id)
@@ -60,11 +60,11 @@ import Testing
 
     @Test func `an identity that is bound while its address is taken back keeps the account open`() async throws {
         try await SignInFixture.run { fixture in
-            let other = try await fixture.service.register(
+            let other = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
                 client: fixture.client)
             let google = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+                .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
             let creating = try await fixture.interleave { transaction in
                 // What a bind does: it locks the account, then adds the identity.
                 try await transaction.execute("SELECT FROM accounts FOR NO KEY UPDATE")
@@ -85,24 +85,25 @@ import Testing
 
     @Test func `its own password or session still binds to an unverified account`() async throws {
         try await SignInFixture.run { fixture in
-            let owner = try await fixture.service.register(
+            let owner = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
                 client: fixture.client)
             let ticket = try await fixture.ticket(
-                .google, try fixture.google("1", SignInFixture.email(PreHijackTests.address)))
+                .google, try fixture.google("1", SignInFixture.hosted("victim@example.org")))
             let bound = try await fixture.bind(
                 ticket, .password(email: PreHijackTests.address, password: "some long password"))
             #expect(bound.account.id == owner.account.id)
             // Binding proves the person, not the mailbox.
-            #expect(!bound.account.isEmailVerified)
+            #expect(bound.account.emailProof == .claimed)
         }
     }
 
-    @Test func `a verified account that holds the address refuses the create`() async throws {
+    @Test func `an account that has proven the address refuses the create`() async throws {
         try await SignInFixture.run { fixture in
-            let email = SignInFixture.email(PreHijackTests.address)
+            let email = SignInFixture.hosted(PreHijackTests.address)
             let first = try await fixture.ticket(.google, try fixture.google("1", email))
-            let second = try await fixture.ticket(.apple, try fixture.apple("a-1", email))
+            let second = try await fixture.ticket(
+                .apple, try fixture.apple("a-1", SignInFixture.email(PreHijackTests.address)))
             _ = try await fixture.create(first)
             try await expectFailure("emailTaken") { try await fixture.create(second) }
             // The ticket stays good: its owner binds instead.

@@ -11,8 +11,7 @@ import Testing
     private func bind(
         _ fixture: SignInFixture, _ ticket: LinkRequired, _ credential: BindCredential
     ) async throws -> SignedIn {
-        try await fixture.service.bind(
-            linkTicket: ticket.linkTicket, credential: credential, replacing: true, client: fixture.client)
+        try await fixture.bind(ticket, credential, replacing: true)
     }
 
     /// A member with an address of their own and an old Google identity, and a ticket for the new one.
@@ -46,6 +45,23 @@ import Testing
             #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == 1)
             // The old subject is free now.
             #expect(try await fixture.ticket(.google, try fixture.google("old")).choices == [.create, .bind])
+        }
+    }
+
+    @Test func `the mailbox of each other identity is notified too`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let (member, _, ticket) = try await conflict(fixture)
+            // A domain that was sold: the mail to its address alone would reach the one who replaces.
+            _ = try await fixture.bind(
+                try await fixture.ticket(.apple, try fixture.apple("a-1", SignInFixture.email("kim@icloud.com"))),
+                member.session.credential)
+            try await fixture.forgetMails()
+            let code = try await fixture.code(.bind, for: "kim@example.com", ticket: ticket)
+            _ = try await bind(fixture, ticket, .emailCode(email: "kim@example.com", code: code))
+            #expect(
+                try await fixture.mails().map(\.recipient) == [
+                    "kim@example.com", "kim@icloud.com", "new@gmail.com", "old@gmail.com",
+                ])
         }
     }
 

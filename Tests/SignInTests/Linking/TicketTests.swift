@@ -30,7 +30,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
-            _ = try await fixture.service.create(
+            _ = try await fixture.service.tickets.create(
                 linkTicket: ticket.linkTicket, displayName: nil, client: nameless)
             #expect(
                 try await fixture.count("sessions WHERE device_name = 'Kim''s phone' AND device_platform = 'ios'") == 1)
@@ -41,7 +41,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             for text in [ticket.linkTicket, ticket.linkTicket, "unknown", ""] {
-                try await fixture.service.cancel(linkTicket: text, client: fixture.client)
+                try await fixture.service.tickets.cancel(linkTicket: text, client: fixture.client)
             }
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         }
@@ -51,12 +51,12 @@ import Testing
     func `an invented ticket is as good as an expired one`(text: String) async throws {
         try await SignInFixture.run { fixture in
             let create = try await failure {
-                try await fixture.service.create(linkTicket: text, displayName: nil, client: fixture.client)
+                try await fixture.service.tickets.create(linkTicket: text, displayName: nil, client: fixture.client)
             }
             #expect(create == "linkTicketExpired")
             // No password is hashed for it either.
             let bind = try await failure {
-                try await fixture.service.bind(
+                try await fixture.service.tickets.bind(
                     linkTicket: text, credential: .password(email: "a@b.example", password: "x"),
                     client: fixture.client)
             }

@@ -28,7 +28,7 @@ import Testing
 
     @Test func `every mail is there in every language, with all that it has to say`() async throws {
         try await MailFixture.run { fixture in
-            try await fixture.addAccount("kim@example.com", isVerified: false)
+            try await fixture.addAccount("kim@example.com", proof: .claimed)
             var queued: [(kind: Mail.Kind, language: String, digits: String?)] = []
             for language in ["en", "de"] {
                 for purpose in EmailCodePurpose.allCases {
@@ -43,9 +43,11 @@ import Testing
                     queued.append((kind, language, nil))
                     try await fixture.work()
                 }
+                // A live code would only be mailed again.
+                fixture.clock.advance(by: Lifetimes.emailCodeSeconds)
             }
             let arrived = try await fixture.arrived()
-            #expect(arrived.count == 20)
+            #expect(arrived.count == 2 * Mail.Kind.allCases.count)
             for (message, (kind, language, digits)) in zip(arrived, queued) {
                 Self.expectSound(message)
                 let text = try #require(message.text)
@@ -74,8 +76,8 @@ import Testing
                     #expect(html.contains("Google"))
                 }
             }
-            #expect(Set(arrived.compactMap(\.text)).count == 20)
-            #expect(Set(arrived.compactMap { $0.header("Subject") }).count == 20)
+            #expect(Set(arrived.compactMap(\.text)).count == 2 * Mail.Kind.allCases.count)
+            #expect(Set(arrived.compactMap { $0.header("Subject") }).count == 2 * Mail.Kind.allCases.count)
         }
     }
 

@@ -12,14 +12,14 @@ import Testing
     private func change(
         _ fixture: SignInFixture, of signedIn: SignedIn, current: String? = SignInFixture.password, to new: String = new
     ) async throws {
-        try await fixture.service.changePassword(
+        try await fixture.service.accounts.changePassword(
             of: try await fixture.opened(signedIn), current: current, to: new, client: fixture.client)
     }
 
     /// An account with a proven address, an identity and no password.
     private func passwordless(_ fixture: SignInFixture) async throws -> SignedIn {
         try await fixture.create(
-            try await fixture.ticket(.google, try fixture.google("1", SignInFixture.email(Self.email))))
+            try await fixture.ticket(.google, try fixture.google("1", SignInFixture.hosted(Self.email))))
     }
 
     // MARK: Change
@@ -55,7 +55,9 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member(Self.email)
             let before = try await fixture.state()
-            try await expectFailure("missingCredential") { try await change(fixture, of: member, current: nil) }
+            await expectFailure(.missingCredential("currentPassword")) {
+                try await change(fixture, of: member, current: nil)
+            }
             for wrong in ["", "wrong password", SignInFixture.password + " "] {
                 try await expectFailure("invalidCredentials") { try await change(fixture, of: member, current: wrong) }
             }

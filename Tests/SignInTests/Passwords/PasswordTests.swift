@@ -10,11 +10,12 @@ import Testing
     private static let password = "correct horse battery"
 
     private func register(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
-        try await fixture.service.register(email: email, password: password, displayName: nil, client: fixture.client)
+        try await fixture.service.passwords.register(
+            email: email, password: password, displayName: nil, client: fixture.client)
     }
 
     private func signIn(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
-        try await fixture.service.signIn(email: email, password: password, client: fixture.client)
+        try await fixture.service.passwords.signIn(email: email, password: password, client: fixture.client)
     }
 
     @Test func `an account with a password is made, unverified, and entered by it`() async throws {
@@ -26,7 +27,7 @@ import Testing
             #expect(made.identity == nil)
             let again = try await signIn(fixture, "KIM@example.com", PasswordTests.password)
             #expect(again.account.id == made.account.id)
-            #expect(try await fixture.service.session(of: again.session.bearer).methods == [.password])
+            #expect(try await fixture.service.sessions.session(of: again.session.bearer).methods == [.password])
         }
     }
 

@@ -28,21 +28,21 @@ import Testing
             let (signedIn, authTime, methods) = try await Self.signIn(proof, fixture)
             var issued = signedIn.session
             for _ in 0..<3 {
-                let session = try await fixture.service.session(of: issued.bearer)
+                let session = try await fixture.service.sessions.session(of: issued.bearer)
                 #expect(session.authenticatedAt.seconds == authTime)
                 #expect(session.methods == methods)
-                let keys = try KeySet(parsing: fixture.service.publishedKeys)
+                let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
                 let claims = try UnverifiedToken(issued.bearer, allowedTypes: ["at+jwt"]).verified(by: keys).claims
                 #expect(claims["auth_time"]?.integer == authTime)
                 #expect(claims["amr"]?.elements?.map(\.string) == methods.map(\.rawValue))
                 fixture.clock.advance(by: 1_000)
-                issued = try await fixture.service.refresh(issued.refreshToken, client: fixture.client)
+                issued = try await fixture.service.sessions.refresh(issued.refreshToken, client: fixture.client)
             }
             // So a refresh makes no session fresh.
-            let aged = try await fixture.service.session(of: issued.bearer)
+            let aged = try await fixture.service.sessions.session(of: issued.bearer)
             #expect(!aged.isFresh(at: fixture.clock.now()))
             try await expectFailure("reauthenticationRequired") {
-                try await fixture.service.deleteAccount(of: aged, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: aged, client: fixture.client)
             }
         }
     }
@@ -53,7 +53,7 @@ import Testing
     ) async throws -> (SignedIn, authTime: Int64, [AuthenticationMethod]) {
         func pass() { fixture.clock.advance(by: 120) }
         func register() async throws -> SignedIn {
-            try await fixture.service.register(
+            try await fixture.service.passwords.register(
                 email: email, password: password, displayName: nil, client: fixture.client)
         }
         switch proof {
@@ -79,7 +79,8 @@ import Testing
         case .password:
             _ = try await register()
             pass()
-            let signedIn = try await fixture.service.signIn(email: email, password: password, client: fixture.client)
+            let signedIn = try await fixture.service.passwords.signIn(
+                email: email, password: password, client: fixture.client)
             return (signedIn, start + 120, [.password])
         case .mailedCode:
             _ = try await register()
@@ -108,9 +109,8 @@ import Testing
             let bound = try await fixture.bind(ticket, .emailCode(email: email, code: code))
             return (bound, start + 120, [.oneTimeCode, .apple])
         case .automaticallyBound:
-            let claims = SignInFixture.email("kim@gmail.com")
-            _ = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1", claims)))
-            let token = try fixture.google("g-1", claims)
+            _ = try await fixture.member("kim@gmail.com")
+            let token = try fixture.google("g-1", SignInFixture.email("kim@gmail.com"))
             pass()
             return (try await fixture.session(.google, token), start, [.google])
         }

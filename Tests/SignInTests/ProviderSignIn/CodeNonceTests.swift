@@ -12,7 +12,7 @@ import Testing
         provider: Provider, evidence: LifeCycleFixture.Evidence
     ) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             _ = try await fixture.signIn(try await fixture.consent(provider, nonce: nonce), evidence, nonce: nonce)
             let second = try await fixture.consent(provider, nonce: nonce)
             try await expectFailure("nonce_spent") { try await fixture.signIn(second, evidence, nonce: nonce) }
@@ -23,7 +23,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `who loses the race for a nonce beside a token has not used up the code`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             var consents: [LifeCycleFixture.Consent] = []
             for _ in 0..<8 { consents.append(try await fixture.consent(provider, nonce: nonce)) }
             let posted = consents
@@ -40,7 +40,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `fifty sign-ins by one nonce and code let one in`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             let consent = try await fixture.consent(provider, nonce: nonce)
             let outcomes = try await race(50) { _ in try await fixture.signIn(consent, nonce: nonce) }
             #expect(outcomes == ["won": 1, "nonce_spent": 49])
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `of two codes that come alone with one nonce, one signs in`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             let consents = [
                 try await fixture.consent(provider, nonce: nonce), try await fixture.consent(provider, nonce: nonce),
             ]
@@ -63,7 +63,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `a code that is refused, or of another nonce, leaves the nonce good`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             let other = try await fixture.consent(provider, nonce: "another")
             try await expectFailure("nonce_mismatch") { try await fixture.signIn(other, .code, nonce: nonce) }
             // Its code is used up by now.
@@ -77,7 +77,7 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `a code is not sent with a nonce that can't be good`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: provider).text
+            let nonce = try fixture.service.nonces.issue(for: provider).text
             let consent = try await fixture.consent(provider, nonce: nonce)
             for wrong in [nonce + "A", "csn_made-up"] {
                 try await expectFailure("nonce_spent") { try await fixture.signIn(consent, .code, nonce: wrong) }

@@ -127,7 +127,7 @@ import Testing
             try await expectFailure("subject_mismatch") { try await fixture.signIn(mixed) }
             #expect(try await fixture.tokenRequests(of: ada).count == 1)
             #expect(try await fixture.count("link_tickets") == 0)
-            #expect(try await fixture.count("provider_grants") == 0)
+            #expect(try await fixture.count("provider_grants WHERE revocation_id IS NULL") == 0)
         }
     }
 
@@ -165,7 +165,7 @@ import Testing
             try await expectFailure("hash_mismatch") { try await fixture.signIn(consent, evidence) }
             #expect(try await fixture.tokenRequests(of: consent).count == 1)
             #expect(try await fixture.count("link_tickets") == 0)
-            #expect(try await fixture.count("provider_grants") == 0)
+            #expect(try await fixture.count("provider_grants WHERE revocation_id IS NULL") == 0)
         }
     }
 
@@ -205,22 +205,38 @@ import Testing
         }
     }
 
-    @Test(arguments: Provider.allCases, [LifeCycleFixture.Evidence.both, .code])
-    func `credentials of ours that the provider refuses let nobody in`(
-        provider: Provider, evidence: LifeCycleFixture.Evidence
+    @Test(arguments: Provider.allCases)
+    func `credentials of ours that the provider refuses leave a good token good, and a code on its own unanswered`(
+        provider: Provider
     ) async throws {
         try await LifeCycleFixture.run { fixture in
-            switch provider {
-            case .apple: try await fixture.sandbox.revokeAppleKey(keyID: LifeCycleFixture.keyID)
-            case .google:
-                try await fixture.sandbox.registerGoogleClient(LifeCycleFixture.serverClient, secret: "another")
+            let created = try await fixture.account(provider)
+            try await fixture.refuseKey(of: provider)
+            let known = try await fixture.consent(provider)
+            let session = try await fixture.session(known)
+            #expect(session.account.id == created.account.id)
+            // What an earlier code brought is not lost.
+            #expect(session.identity?.authorization == .active)
+            let unknown = try await fixture.consent(provider, "ada")
+            let newcomer = try await fixture.create(try await fixture.ticket(unknown))
+            #expect(newcomer.identity?.authorization == Identity.Authorization.none)
+            #expect(try await fixture.audited(.codeRejected).isEmpty)
+
+            let alone = try await fixture.consent(provider)
+            let beside = try await fixture.consent(provider, token: .init(expired: true))
+            for (consent, evidence) in [(alone, LifeCycleFixture.Evidence.code), (beside, .both)] {
+                await expectFailure(.providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")) {
+                    try await fixture.signIn(consent, evidence)
+                }
             }
-            let consent = try await fixture.consent(provider)
-            try await expectFailure("providerUnavailable") { try await fixture.signIn(consent, evidence) }
-            #expect(try await fixture.tokenRequests(of: consent).count == 1)
-            #expect(try await fixture.count("link_tickets") == 0)
-            // A token alone needs no credentials.
-            _ = try await fixture.ticket(consent, .token)
+            for consent in [known, unknown, alone, beside] {
+                #expect(try await fixture.tokenRequests(of: consent).count == 1)
+            }
+
+            // Once the key is right again the next code brings the grant.
+            try await fixture.restoreKey(of: provider)
+            let again = try await fixture.session(try await fixture.consent(provider, "ada"))
+            #expect(again.identity?.authorization == .active)
         }
     }
 }

@@ -20,7 +20,7 @@ import Testing
             var texts: Set<String> = []
             for provider in Provider.allCases {
                 for _ in 0..<20 {
-                    let nonce = try fixture.service.issueNonce(for: provider)
+                    let nonce = try fixture.service.nonces.issue(for: provider)
                     #expect(nonce.text.hasPrefix("csn_"))
                     #expect(
                         nonce.text.dropFirst(4).allSatisfy {
@@ -39,8 +39,8 @@ import Testing
     @Test func `there is none for a provider that is not enabled`() async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service(apple: false)
-            _ = try service.issueNonce(for: .google)
-            try await expectFailure("providerDisabled") { try service.issueNonce(for: .apple) }
+            _ = try service.nonces.issue(for: .google)
+            try await expectFailure("providerDisabled") { try service.nonces.issue(for: .apple) }
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = try fixture.service(nonceForms: (form, form)) { $0.noncePolicy = policy }
             for provider in Provider.allCases {
-                let nonce = try service.issueNonce(for: provider).text
+                let nonce = try service.nonces.issue(for: provider).text
                 for other in NonceForm.allCases where other != form {
                     let token = try fixture.token(provider, carrying: nonce, in: other)
                     try await expectFailure("nonce_mismatch") {
@@ -72,14 +72,14 @@ import Testing
     func `what is not exactly a nonce of ours for this provider is as good as spent`(policy: NoncePolicy) async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.noncePolicy = policy }
-            let real = try service.issueNonce(for: .apple).text
+            let real = try service.nonces.issue(for: .apple).text
             let bytes = try #require(Base64URL.decode(String(real.dropFirst(4))))
             var wrong = [
                 "csn_", "csn_k3Vq9Zt1wR7mX2bN8cLp", real + "A", String(real.dropLast()), real + "=",
                 "csn_" + String(repeating: "A", count: 300),
-                try service.issueNonce(for: .google).text,
-                try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)).issueNonce(for: .apple).text,
-                try fixture.service(keyRing: SignInFixture.makeKeyRing(id: "k2")).issueNonce(for: .apple).text,
+                try service.nonces.issue(for: .google).text,
+                try fixture.service(keyRing: SignInFixture.makeKeyRing(octet: 8)).nonces.issue(for: .apple).text,
+                try fixture.service(keyRing: SignInFixture.makeKeyRing(id: "k2")).nonces.issue(for: .apple).text,
             ]
             for index in bytes.indices {
                 for bit in 0..<8 {
@@ -102,7 +102,7 @@ import Testing
     func `a nonce is good for ten minutes less a second, and no longer`(policy: NoncePolicy) async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.noncePolicy = policy }
-            let nonces = [try service.issueNonce(for: .apple).text, try service.issueNonce(for: .apple).text]
+            let nonces = [try service.nonces.issue(for: .apple).text, try service.nonces.issue(for: .apple).text]
             fixture.clock.advance(by: 599)
             _ = try await fixture.signIn(.apple, try fixture.token(.apple, carrying: nonces[0]), nonces[0], at: service)
             fixture.clock.advance(by: 1)
@@ -118,7 +118,7 @@ import Testing
             let moved = try SignInFixture.makeKeyRing(lines: [("k2", 8), ("k1", 7)])
             let removed = try SignInFixture.makeKeyRing(lines: [("k2", 8)])
             func accepts(_ ring: KeyRing, from issuer: KeyRing) async throws -> Bool {
-                let nonce = try fixture.service(keyRing: issuer).issueNonce(for: .google).text
+                let nonce = try fixture.service(keyRing: issuer).nonces.issue(for: .google).text
                 let token = try fixture.token(.google, carrying: nonce)
                 do {
                     _ = try await fixture.signIn(.google, token, nonce, at: try fixture.service(keyRing: ring))
@@ -140,8 +140,8 @@ import Testing
     func `a token that does not verify leaves the nonce good`(policy: NoncePolicy) async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.noncePolicy = policy }
-            let nonce = try service.issueNonce(for: .apple).text
-            let other = try service.issueNonce(for: .apple).text
+            let nonce = try service.nonces.issue(for: .apple).text
+            let other = try service.nonces.issue(for: .apple).text
             let start = SignInFixture.start
             let forged = try TokenMint.otherSigner.token([
                 "iss": "https://appleid.apple.com", "aud": .string(SignInFixture.appleClient), "sub": "a-1",
@@ -166,7 +166,7 @@ import Testing
 
     @Test func `of fifty sign-ins with one nonce at once one gets in`() async throws {
         try await SignInFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: .apple).text
+            let nonce = try fixture.service.nonces.issue(for: .apple).text
             let token = try fixture.token(.apple, carrying: nonce)
             let processes = try (0..<2).map { _ in try fixture.service() }
             let outcomes = try await race(50) { index in
@@ -179,11 +179,12 @@ import Testing
 
     @Test func `no other process and no sweep forgets a nonce before it expires`() async throws {
         try await SignInFixture.run { fixture in
-            let nonce = try fixture.service.issueNonce(for: .google).text
+            let nonce = try fixture.service.nonces.issue(for: .google).text
             let token = try fixture.token(.google, carrying: nonce)
             _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, refreshLifetime: 5_184_000, clock: fixture.clock, logger: SignInFixture.quiet)
+                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                logger: SignInFixture.quiet)
             for seconds in [0, 599, 1] as [Int64] {
                 fixture.clock.advance(by: seconds)
                 _ = try await sweeper.sweep()
@@ -205,7 +206,7 @@ import Testing
                     url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
             let service = try fixture.service(stores: Stores(database: nowhere, keyRing: fixture.keyRing))
-            let nonce = try service.issueNonce(for: .apple).text
+            let nonce = try service.nonces.issue(for: .apple).text
             let token = try fixture.token(.apple, carrying: nonce)
             let away = try await failure { try await fixture.signIn(.apple, token, nonce, at: service) }
             await nowhere.shutdown()
@@ -249,10 +250,10 @@ import Testing
     @Test func `an issued nonce that nobody posts is missing at Apple, and means nothing at Google`() async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service(nonceForms: (.raw, .raw))
-            let apple = try service.issueNonce(for: .apple).text
+            let apple = try service.nonces.issue(for: .apple).text
             let appleToken = try fixture.token(.apple, carrying: apple, in: .raw)
             try await expectFailure("nonce_missing") { try await fixture.signIn(.apple, appleToken, nil, at: service) }
-            let google = try service.issueNonce(for: .google).text
+            let google = try service.nonces.issue(for: .google).text
             let googleToken = try fixture.token(.google, carrying: google)
             _ = try await fixture.signIn(.google, googleToken, nil, at: service)
             #expect(try await fixture.count("nonces") == 0)
@@ -265,12 +266,12 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.noncePolicy = .required }
             let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            let session = try await service.session(of: kim.session.bearer)
-            let nonce = try service.issueNonce(for: .google).text
+            let session = try await service.sessions.session(of: kim.session.bearer)
+            let nonce = try service.nonces.issue(for: .google).text
             let token = try fixture.token(.google, carrying: nonce)
             @Sendable func link(_ nonce: String?) async throws -> Identity {
                 let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-                return try await service.link(.google, credential, to: session, client: fixture.client)
+                return try await service.linking.link(.google, credential, to: session, client: fixture.client)
             }
             try await expectFailure("nonce_missing") { try await link(nil) }
             #expect(try await link(nonce).key.provider == .google)
@@ -295,7 +296,7 @@ extension SignInFixture {
         _ provider: Provider, _ token: String, _ nonce: String?, at service: SignInService
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.signIn(with: provider, credential, client: client)
+        return try await service.providers.signIn(with: provider, credential, client: client)
     }
 }
 

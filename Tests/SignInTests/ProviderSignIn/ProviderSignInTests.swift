@@ -51,7 +51,7 @@ import Testing
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             for provider in Provider.allCases {
                 let refused = try await failure {
-                    try await service.signIn(with: provider, credential, client: fixture.client)
+                    try await service.providers.signIn(with: provider, credential, client: fixture.client)
                 }
                 #expect(refused == "providerDisabled")
             }
@@ -63,10 +63,29 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
                 fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
-            let answer = try await fixture.service.signIn(with: .apple, credential, client: fixture.client)
+            let answer = try await fixture.service.providers.signIn(with: .apple, credential, client: fixture.client)
             guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
             let created = try await fixture.create(ticket)
             #expect(created.account.displayName?.text == "Kim Example")
+        }
+    }
+
+    @Test func `of many sign-ins of each person at once each is answered, also those that come with the first`()
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let people = 1...5
+            for person in people {
+                _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("\(person)")))
+            }
+            // The next sign-in of each updates the identity. While the first of all is under way the others collect, and
+            // then go by one statement.
+            fixture.clock.advance(by: 7_200)
+            let tokens = try people.map { try fixture.google("\($0)") }
+            let outcomes = try await race(50) { try await fixture.session(.google, tokens[$0 % tokens.count]) }
+            #expect(outcomes == ["won": 50])
+            #expect(try await fixture.count("link_tickets WHERE consumed_at IS NULL") == 0)
+            #expect(try await fixture.count("identities WHERE last_sign_in_at = \(fixture.clock.now())") == 5)
         }
     }
 
@@ -78,7 +97,7 @@ import Testing
                     url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
                 logger: logger)
             let service = SignInService(
-                configuration: fixture.service.configuration, apple: fixture.service.apple, google: nil,
+                configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
                 endpoints: .none,
                 stores: Stores(database: nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
                 keyRing: fixture.keyRing,
@@ -86,7 +105,7 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let away = try await failure {
-                try await service.signIn(with: .apple, credential, client: fixture.client)
+                try await service.providers.signIn(with: .apple, credential, client: fixture.client)
             }
             await nowhere.shutdown()
             #expect(away == "storageUnavailable")

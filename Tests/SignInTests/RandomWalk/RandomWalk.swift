@@ -56,10 +56,11 @@ struct RandomWalk {
     var steps: Int { walkers.reduce(0) { $0 + $1.steps } }
 
     private func checkInvariants(since: Timestamp) async throws {
-        var (changes, faults) = world.memory.takeReport()
+        let report = world.memory.takeReport()
+        try await WalkLedger.add(report, to: world.database, since: since)
         let broken = try await WalkInvariant.broken(in: world.database, at: world.clock.now())
-        faults += broken.map { "\($0.rawValue): \($1)" }.sorted()
-        faults += try await WalkRecord.missing(changes, in: world.database, since: since)
+        var faults = report.faults + broken.map { "\($0.rawValue): \($1)" }.sorted()
+        faults += try await WalkRecord.missing(report.changes, in: world.database, since: since)
         guard faults.isEmpty else { throw Fault(seed: seed, step: steps, faults: faults) }
     }
 }

@@ -8,13 +8,15 @@ enum WalkInvariant: String, CaseIterable, Sendable {
     case sessionOfLinkedIdentity = "a session lives whose identity is not linked to its account"
     case sessionOfActiveAccount = "a session lives of an account that is not active"
     case wayIn = "there is no way into an active account"
-    case passwordWithAddress = "a password has no address to sign in with"
+    case passwordWithAddress = "a password has no address to sign in with, and none was taken"
     case grantOfItsHolder = "a grant is held by what is not its person's"
     case grantInForce = "an identity has a grant and is not authorized"
     case revocationUnderWay = "an identity's revocation is under way and not in the outbox"
     case doneHoldsNothing = "a revocation is done and holds a grant"
     case oneOwnerOfAnAddress = "two accounts have one address"
     case sessionLineage = "a session's generations are out of order"
+    case provenAddress = "an address is proven that nobody in the account has proven"
+    case seenWays = "an account was entered by its mailbox, beside a way in that was neither shown nor proven"
 
     /// The rows that break it.
     fileprivate func breaches(at now: Timestamp) -> SQL {
@@ -53,7 +55,12 @@ enum WalkInvariant: String, CaseIterable, Sendable {
                 AND NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id)
             """
         case .passwordWithAddress:
-            "SELECT account_id::text FROM accounts WHERE password_hash IS NOT NULL AND email IS NULL"
+            // Where a reader of the mailbox has taken the address, the password waits for another one.
+            """
+            SELECT account_id::text
+            FROM accounts
+            WHERE password_hash IS NOT NULL AND email IS NULL AND email_taken_at IS NULL
+            """
         case .grantOfItsHolder:
             """
             SELECT g.grant_id::text
@@ -92,6 +99,8 @@ enum WalkInvariant: String, CaseIterable, Sendable {
             "SELECT email FROM accounts WHERE email IS NOT NULL GROUP BY email HAVING count(*) > 1"
         case .sessionLineage:
             "SELECT session_id::text FROM sessions WHERE parent_generation >= generation"
+        case .provenAddress: WalkLedger.unprovenAddresses
+        case .seenWays: WalkLedger.unseenWays
         }
     }
 

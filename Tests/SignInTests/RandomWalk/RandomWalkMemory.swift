@@ -24,6 +24,10 @@ final class WalkMemory: Sendable {
     struct State: Sendable {
         var sessions: [WalkSession] = []
         var tickets: [String] = []
+        /// The identities that the person of a ticket has seen in the accounts that were shown to them.
+        var shown: [String: Set<IdentityID>] = [:]
+        /// The addresses of the tickets of readers of a mailbox.
+        var mailboxes: [String: String] = [:]
         /// Accounts that an operator has disabled.
         var disabled: [AccountID] = []
         /// Provider tokens to post once more.
@@ -31,10 +35,8 @@ final class WalkMemory: Sendable {
         /// How often each ticket and code led to a success. More than once is never right.
         var ticketSuccesses: [String: Int] = [:]
         var codeSuccesses: [EmailCodeID: Int] = [:]
-        /// Changes that are not checked against the audit trail yet.
-        var changes: [WalkChange] = []
-        /// Results that must not occur.
-        var faults: [String] = []
+        /// What is not checked yet.
+        var report = WalkReport()
         var outcomes: [String: Int] = [:]
         var events = 0
     }
@@ -46,7 +48,21 @@ final class WalkMemory: Sendable {
     }
 
     func note(fault: String) {
-        state.withLock { $0.faults.append(fault) }
+        state.withLock { $0.report.faults.append(fault) }
+    }
+
+    /// A provider that runs the mailbox has stated the subject's address.
+    func note(claim email: String, of subject: String) {
+        state.withLock { _ = $0.report.claims.insert(WalkReport.Claim(subject: subject, email: email)) }
+    }
+
+    /// The call has used a code that was mailed to the address, in an account or to enter one.
+    func note(code email: String, by requestID: String) {
+        state.withLock { $0.report.codes.append(WalkReport.Code(requestID: requestID, email: email)) }
+    }
+
+    func note(_ entry: WalkReport.Entry) {
+        state.withLock { $0.report.entries.append(entry) }
     }
 
     func note(outcome: String) {
@@ -54,7 +70,7 @@ final class WalkMemory: Sendable {
     }
 
     func note(_ kinds: AuditEvent.Kind..., by requestID: String) {
-        state.withLock { $0.changes.append(WalkChange(requestID: requestID, kinds: kinds)) }
+        state.withLock { $0.report.changes.append(WalkChange(requestID: requestID, kinds: kinds)) }
     }
 
     /// The number of sessions that are kept; of tickets and of tokens it is half. Few, so that most attempts can succeed.
@@ -70,10 +86,20 @@ final class WalkMemory: Sendable {
         }
     }
 
-    func remember(ticket: String) {
+    func remember(_ required: LinkRequired) {
         state.withLock {
-            $0.tickets.append(ticket)
+            $0.tickets.append(required.linkTicket)
             if $0.tickets.count > WalkMemory.kept / 2 { $0.tickets.removeFirst() }
+            if case .mailbox(let email) = required.person { $0.mailboxes[required.linkTicket] = email.text }
+        }
+        remember(shown: required)
+    }
+
+    /// The ticket's person sees an account with its identities.
+    func remember(shown required: LinkRequired) {
+        guard let holder = required.holder, holder.showsIdentities else { return }
+        state.withLock {
+            $0.shown[required.linkTicket, default: []].formUnion(holder.account.identities.map(\.id))
         }
     }
 
@@ -112,14 +138,14 @@ final class WalkMemory: Sendable {
     func spent(ticket: String) {
         state.withLock {
             $0.ticketSuccesses[ticket, default: 0] += 1
-            if $0.ticketSuccesses[ticket] == 2 { $0.faults.append("a ticket was used twice") }
+            if $0.ticketSuccesses[ticket] == 2 { $0.report.faults.append("a ticket was used twice") }
         }
     }
 
     func used(code id: EmailCodeID) {
         state.withLock {
             $0.codeSuccesses[id, default: 0] += 1
-            if $0.codeSuccesses[id] == 2 { $0.faults.append("a mailed code was accepted twice") }
+            if $0.codeSuccesses[id] == 2 { $0.report.faults.append("a mailed code was accepted twice") }
         }
     }
 
@@ -130,14 +156,19 @@ final class WalkMemory: Sendable {
         }
     }
 
-    /// Takes the changes and the faults since the last call.
-    func takeReport() -> (changes: [WalkChange], faults: [String]) {
+    /// Takes what was noted since the last call.
+    func takeReport() -> WalkReport {
         state.withLock { state in
-            defer {
-                state.changes = []
-                state.faults = []
+            var report = state.report
+            for (index, entry) in report.entries.enumerated() {
+                guard let ticket = entry.ticket else { continue }
+                report.entries[index].shown = Array(state.shown[ticket] ?? [])
             }
-            return (state.changes, state.faults)
+            let tickets = Set(state.tickets)
+            state.shown = state.shown.filter { tickets.contains($0.key) }
+            state.mailboxes = state.mailboxes.filter { tickets.contains($0.key) }
+            state.report = WalkReport()
+            return report
         }
     }
 }

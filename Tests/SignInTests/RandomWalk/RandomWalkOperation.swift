@@ -9,6 +9,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
     case bindBySession
     case bindByPassword
     case bindByCode
+    case bindToShown
     case cancel
     // Without one
     case register
@@ -44,7 +45,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .signInWithCode: 10
         case .repostToken: 3
         case .create, .bindBySession: 8
-        case .bindByPassword, .bindByCode: 5
+        case .bindByPassword, .bindByCode, .bindToShown: 5
         case .cancel: 2
         case .register: 4
         case .signInByPassword: 6
@@ -70,7 +71,8 @@ enum WalkOperation: String, CaseIterable, Sendable {
 
     /// The operations that move identities between accounts, and those that lead there.
     static let contended: [WalkOperation] = [
-        .signIn, .signInWithCode, .create, .bindBySession, .cancel, .link, .unlink, .deleteAccount, .revokeSessions,
+        .signIn, .signInWithCode, .create, .bindBySession, .bindToShown, .cancel, .link, .unlink, .deleteAccount,
+        .revokeSessions,
         .refresh, .deliverEvent, .revokeDue, .sweep,
     ]
 
@@ -81,16 +83,16 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .signIn, .signInWithCode, .repostToken:
             ["credentialRejected", "accountDisabled"]
         case .create:
-            ["linkTicketExpired", "emailTaken", "identityAlreadyLinked"]
+            ["linkTicketExpired", "emailTaken", "identityAlreadyLinked", "invalidCredentials"]
         case .bindBySession:
             [
                 "linkTicketExpired", "invalidSession", "reauthenticationRequired", "identityAlreadyLinked",
-                "providerAlreadyLinked",
+                "providerAlreadyLinked", "memberNotAllowed",
             ]
-        case .bindByPassword, .bindByCode:
+        case .bindByPassword, .bindByCode, .bindToShown:
             [
                 "linkTicketExpired", "invalidCredentials", "accountDisabled", "identityAlreadyLinked",
-                "providerAlreadyLinked",
+                "providerAlreadyLinked", "memberNotAllowed", "missingCredential",
             ]
         case .register:
             ["emailTaken"]

@@ -34,9 +34,15 @@ enum WalkEmail: CaseIterable {
     case verified
     /// At the provider's own domain.
     case authoritative
+    /// At a domain that Google hosts; a token of Apple's has no email then.
+    case hosted
+    /// At the other provider's domain.
+    case elsewhere
     case unverified
     /// Another person's, which the provider has not verified.
     case foreign
+    /// Another person's, which was this one's when the provider verified it.
+    case lost
     /// Apple's alone; a token of Google's has no email then.
     case relay
 
@@ -47,9 +53,22 @@ enum WalkEmail: CaseIterable {
         case .none: []
         case .verified: SignInFixture.email(person.addresses[0])
         case .authoritative: SignInFixture.email(person.mailbox(at: provider)) + [("is_private_email", false)]
+        case .hosted: provider == .google ? SignInFixture.hosted(person.addresses[0]) : []
+        case .elsewhere: SignInFixture.email(person.mailbox(at: provider == .apple ? .google : .apple))
         case .unverified: SignInFixture.email(person.addresses[0], verified: false)
         case .foreign: SignInFixture.email(other.addresses[0], verified: false)
+        case .lost: SignInFixture.email(other.addresses[0])
         case .relay: provider == .apple ? SignInFixture.email(person.relay) + SignInFixture.relay : []
+        }
+    }
+
+    /// The address that such a token proves, if any.
+    func proven(of person: WalkPerson, at provider: Provider) -> String? {
+        switch self {
+        case .authoritative: person.mailbox(at: provider)
+        case .hosted: provider == .google ? person.addresses[0] : nil
+        case .relay: provider == .apple ? person.relay : nil
+        case .none, .verified, .elsewhere, .unverified, .foreign, .lost: nil
         }
     }
 }

@@ -74,6 +74,15 @@ import Testing
             "ALTER TABLE sessions DROP CONSTRAINT sessions_lineage_ordered",
             "UPDATE sessions SET parent_generation = 2",
         ],
+        .provenAddress: [
+            "UPDATE accounts SET email = account_id || '@example.com', email_verified = true, email_proof = 'proven'"
+        ],
+        .seenWays: [
+            """
+            INSERT INTO walk_entries (account_id, number, entered_in, shown)
+            SELECT account_id, nextval('walk_order'), pg_current_xact_id(), '{}' FROM accounts
+            """
+        ],
     ]
 
     private static func grant(_ holders: SQL) -> SQL {
@@ -88,6 +97,7 @@ import Testing
     @Test(arguments: WalkInvariant.allCases)
     func `a walk sees what must not be`(invariant: WalkInvariant) async throws {
         try await SignInFixture.run { fixture in
+            try await WalkLedger.install(in: fixture.database)
             for person in ["kim", "ada"] {
                 _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google(person)))
             }

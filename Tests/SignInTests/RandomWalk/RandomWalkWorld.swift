@@ -61,6 +61,7 @@ struct WalkWorld: Sendable {
         self.people = people
         self.policy = policy
         self.database = database
+        try await WalkLedger.install(in: database)
         providers = WalkProviders(clock: clock)
         keyRing = try SignInFixture.makeKeyRing()
         stores = Stores(database: database, keyRing: keyRing)
@@ -98,7 +99,8 @@ struct WalkWorld: Sendable {
         revocations = RevocationWorker(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         sweeper = RetentionSweeper(
-            stores: stores, refreshLifetime: WalkWorld.refreshLifetime, clock: clock, logger: SignInFixture.quiet)
+            stores: stores, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime), clock: clock,
+            logger: SignInFixture.quiet)
     }
 
     private static func configuration(_ policy: WalkPolicy) -> SignInService.Configuration {

@@ -8,7 +8,7 @@ extension RandomWalker {
     mutating func changePassword() async throws {
         let session = try await liveSession()
         let current = chance(3, of: 4) ? try one(of: WalkPerson.passwords) : nil
-        try await world.service.changePassword(
+        try await world.service.accounts.changePassword(
             of: session, current: current, to: try one(of: WalkPerson.passwords), client: client)
         world.memory.note(.passwordChanged, by: client.requestID)
     }
@@ -16,8 +16,8 @@ extension RandomWalker {
     mutating func requestEmail() async throws {
         let session = try await liveSession()
         let address = try anyAddress()
-        let before = try await world.service.account(of: session).email
-        try await world.service.requestEmail(address, of: session, client: client)
+        let before = try await world.service.accounts.account(of: session).email
+        try await world.service.accounts.requestEmail(address, of: session, client: client)
         // The address that the account has is only proven, not changed.
         guard before?.text != address, try await world.stores.accounts.account(session.accountID)?.email == before
         else { return }
@@ -29,13 +29,14 @@ extension RandomWalker {
         guard let address = try await world.stores.accounts.unprovenEmail(of: session.accountID, at: world.clock.now())
         else { throw Idle() }
         let code = try await code(.verifyEmail, to: address.text)
-        try await world.service.verifyEmail(code: code.digits, of: session, client: client)
+        try await world.service.emailCodes.verifyEmail(code: code.digits, of: session, client: client)
         world.memory.used(code: code.id)
+        world.memory.note(code: address.text, by: client.requestID)
         world.memory.note(.emailVerified, .emailChanged, by: client.requestID)
     }
 
     mutating func rename() async throws {
-        _ = try await world.service.rename(
+        _ = try await world.service.accounts.rename(
             accountOf: try await liveSession(), to: DisplayName("Name \(steps)"), client: client)
         world.memory.note(.displayNameChanged, by: client.requestID)
     }
@@ -43,17 +44,17 @@ extension RandomWalker {
     mutating func link() async throws {
         let session = try await liveSession()
         let (provider, credential) = try credential(withCode: chance(1, of: 2))
-        _ = try await world.service.link(provider, credential, to: session, client: client)
+        _ = try await world.service.linking.link(provider, credential, to: session, client: client)
         world.memory.note(.identityLinked, by: client.requestID)
     }
 
     mutating func unlink() async throws {
         let session = try await liveSession()
-        let others = try await world.service.account(of: try await liveSession()).identities
-        let identities = try await world.service.account(of: session).identities
+        let others = try await world.service.accounts.account(of: try await liveSession()).identities
+        let identities = try await world.service.accounts.account(of: session).identities
         // Now and then another account's.
         let identity = try anyIdentity(of: chance(1, of: 8) ? others : identities)
-        try await world.service.unlink(identity.id, of: session, client: client)
+        try await world.service.accounts.unlink(identity.id, of: session, client: client)
         world.memory.note(.identityUnlinked, by: client.requestID)
     }
 
@@ -61,16 +62,16 @@ extension RandomWalker {
         let session = try anySession()
         guard let newest = session.refreshTokens.last else { throw Idle() }
         let token = isStale ? try one(of: session.refreshTokens) : newest
-        let issued = try await world.service.refresh(token, client: client)
+        let issued = try await world.service.sessions.refresh(token, client: client)
         world.memory.remember(refreshToken: issued.refreshToken, of: session.id)
     }
 
     mutating func endSession() async throws {
         let session = try await liveSession()
-        let listed = Set(try await world.service.sessions(of: session.accountID).map(\.id))
+        let listed = Set(try await world.service.sessions.list(of: session.accountID).map(\.id))
         // In the walkers' order: that of the list is random among sessions that were opened at the same time.
         let ended = try one(of: world.memory.read(\.sessions).map(\.id).filter(listed.contains))
-        try await world.service.end(ended, of: session.accountID, client: client)
+        try await world.service.sessions.end(ended, of: session.accountID, client: client)
         world.memory.note(.signedOut, by: client.requestID)
     }
 }

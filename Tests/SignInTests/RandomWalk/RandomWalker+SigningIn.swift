@@ -15,7 +15,8 @@ extension RandomWalker {
         case .bindByPassword:
             try await bind(.password(email: try anyAddress(), password: try one(of: WalkPerson.passwords)))
         case .bindByCode: try await bindByCode()
-        case .cancel: try await world.service.cancel(linkTicket: try anyTicket(), client: client)
+        case .bindToShown: try await bindToShown()
+        case .cancel: try await world.service.tickets.cancel(linkTicket: try anyTicket(), client: client)
         case .register: try await register()
         case .signInByPassword: try await signInByPassword()
         case .signInByCode: try await signInByCode()
@@ -27,11 +28,11 @@ extension RandomWalker {
         case .link: try await link()
         case .unlink: try await unlink()
         case .deleteAccount:
-            try await world.service.deleteAccount(of: try await liveSession(), client: client)
+            try await world.service.accounts.delete(accountOf: try await liveSession(), client: client)
             world.memory.note(.accountDeleted, by: client.requestID)
         case .refresh, .refreshStale: try await refresh(isStale: operation == .refreshStale)
         case .revokeSessions:
-            try await world.service.revoke(
+            try await world.service.sessions.revoke(
                 try one(of: RevocationScope.allCases), of: try await liveSession(), client: client)
         case .endSession: try await endSession()
         case .disable: try await disable()
@@ -60,13 +61,14 @@ extension RandomWalker {
     }
 
     private func post(_ provider: Provider, _ credential: ProviderCredential) async throws {
-        switch try await world.service.signIn(with: provider, credential, client: client) {
+        switch try await world.service.providers.signIn(with: provider, credential, client: client) {
         case .signedIn(let signedIn):
             if signedIn.identity?.key.provider != provider { world.memory.note(fault: "signed in as somebody else") }
             world.memory.remember(signedIn)
             world.memory.note(.signedIn, by: client.requestID)
+            world.memory.note(WalkReport.Entry(requestID: client.requestID, isByToken: true))
         case .linkRequired(let required):
-            world.memory.remember(ticket: required.linkTicket)
+            world.memory.remember(required)
             world.memory.note(.linkRequired, by: client.requestID)
         }
     }
@@ -80,7 +82,10 @@ extension RandomWalker {
         let claims = email.claims(of: person, besides: try anyPerson(), at: provider)
         let token = try WalkWorld.token(provider, subject, claims, at: world.clock.now())
         let isAlone = withCode && chance(1, of: 4)
-        if !isAlone { world.memory.remember(token, of: provider) }
+        if !isAlone {
+            world.memory.remember(token, of: provider)
+            if let proven = email.proven(of: person, at: provider) { world.memory.note(claim: proven, of: subject) }
+        }
         return (
             provider,
             ProviderCredential(
@@ -93,42 +98,82 @@ extension RandomWalker {
 
     private mutating func create() async throws {
         let ticket = try anyTicket()
+        let mailbox = world.memory.read { $0.mailboxes[ticket] }
+        let password = mailbox != nil && chance(1, of: 2) ? try one(of: WalkPerson.passwords) : nil
         try await spend(ticket) { walker in
-            let created = try await walker.world.service.create(
-                linkTicket: ticket, displayName: nil, client: walker.client)
+            let created = try await walker.world.service.tickets.create(
+                linkTicket: ticket, displayName: nil, password: password, client: walker.client)
             walker.world.memory.remember(created)
+            return true
         }
+        if let mailbox { world.memory.note(code: mailbox, by: client.requestID) }
         world.memory.note(.accountCreated, by: client.requestID)
         world.memory.note(.signedIn, by: client.requestID)
     }
 
     private mutating func bind(_ credential: BindCredential) async throws {
-        try await bind(try anyTicket(), credential)
+        guard try await bind(try anyTicket(), credential) else {
+            world.memory.note(fault: "a bind by a session or a password has shown an account")
+            return
+        }
+        world.memory.note(.identityLinked, by: client.requestID)
+        world.memory.note(.signedIn, by: client.requestID)
     }
 
     private mutating func bindByCode() async throws {
         let ticket = try anyTicket()
         let address = try anyAddress()
         let code = try await code(.bind, to: address, linkTicket: ticket)
-        try await bind(ticket, .emailCode(email: address, code: code.digits))
+        let credential = BindCredential.emailCode(email: address, code: code.digits)
+        // Who is shown an account mostly takes it over at once.
+        var isBound = try await bind(ticket, credential)
+        if !isBound, chance(3, of: 4) { isBound = try await bind(ticket, credential) }
+        guard isBound else { return }
         world.memory.used(code: code.id)
-    }
-
-    private mutating func bind(_ ticket: String, _ credential: BindCredential) async throws {
-        let isReplacing = chance(1, of: 2)
-        try await spend(ticket) { walker in
-            let bound = try await walker.world.service.bind(
-                linkTicket: ticket, credential: credential, replacing: isReplacing, client: walker.client)
-            walker.world.memory.remember(bound)
-        }
+        world.memory.note(code: address, by: client.requestID)
+        world.memory.note(WalkReport.Entry(requestID: client.requestID, ticket: ticket))
         world.memory.note(.identityLinked, by: client.requestID)
         world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    private mutating func bindToShown() async throws {
+        let shown = world.memory.read { memory in memory.tickets.filter { memory.shown[$0] != nil } }
+        let ticket = chance(7, of: 8) ? try one(of: shown) : try anyTicket()
+        let mailbox = world.memory.read { $0.mailboxes[ticket] }
+        guard try await bind(ticket, .ticket) else {
+            world.memory.note(fault: "a bind by the ticket alone has shown an account")
+            return
+        }
+        if let mailbox { world.memory.note(code: mailbox, by: client.requestID) }
+        world.memory.note(WalkReport.Entry(requestID: client.requestID, ticket: ticket))
+        if mailbox == nil { world.memory.note(.identityLinked, by: client.requestID) }
+        world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    /// - Returns: whether the ticket is spent; else an account was shown.
+    private mutating func bind(_ ticket: String, _ credential: BindCredential) async throws -> Bool {
+        let isReplacing = chance(1, of: 2)
+        var isBound = false
+        try await spend(ticket) { walker in
+            let answer = try await walker.world.service.tickets.bind(
+                linkTicket: ticket, credential: credential, replacing: isReplacing, client: walker.client)
+            switch answer {
+            case .signedIn(let bound):
+                walker.world.memory.remember(bound)
+                isBound = true
+            case .linkRequired(let required):
+                if required.linkTicket != ticket { walker.world.memory.note(fault: "another ticket was answered") }
+                walker.world.memory.remember(shown: required)
+            }
+            return isBound
+        }
+        return isBound
     }
 
     // MARK: With a password or a mailed code
 
     private mutating func register() async throws {
-        let registered = try await world.service.register(
+        let registered = try await world.service.passwords.register(
             email: try anyAddress(), password: try one(of: WalkPerson.passwords), displayName: nil, client: client)
         world.memory.note(.accountCreated, by: client.requestID)
         world.memory.note(.signedIn, by: client.requestID)
@@ -137,7 +182,7 @@ extension RandomWalker {
 
     private mutating func signInByPassword() async throws {
         world.memory.remember(
-            try await world.service.signIn(
+            try await world.service.passwords.signIn(
                 email: try anyAddress(), password: try one(of: WalkPerson.passwords), client: client))
         world.memory.note(.signedIn, by: client.requestID)
     }
@@ -145,18 +190,28 @@ extension RandomWalker {
     private mutating func signInByCode() async throws {
         let address = try anyAddress()
         let code = try await code(.signIn, to: address)
-        world.memory.remember(
-            try await world.service.signIn(email: address, code: code.digits, client: client))
+        let answer = try await world.service.emailCodes.signIn(email: address, code: code.digits, client: client)
         world.memory.used(code: code.id)
-        world.memory.note(.signedIn, by: client.requestID)
+        switch answer {
+        case .signedIn(let signedIn):
+            world.memory.remember(signedIn)
+            world.memory.note(code: address, by: client.requestID)
+            world.memory.note(WalkReport.Entry(requestID: client.requestID))
+            world.memory.note(.signedIn, by: client.requestID)
+        case .linkRequired(let required):
+            world.memory.remember(required)
+            world.memory.note(.linkRequired, by: client.requestID)
+        }
     }
 
     private mutating func resetPassword() async throws {
         let address = try anyAddress()
         let code = try await code(.resetPassword, to: address)
-        try await world.service.resetPassword(
+        try await world.service.emailCodes.resetPassword(
             email: address, code: code.digits, newPassword: try one(of: WalkPerson.passwords), client: client)
         world.memory.used(code: code.id)
+        world.memory.note(code: address, by: client.requestID)
+        world.memory.note(WalkReport.Entry(requestID: client.requestID))
         world.memory.note(.passwordReset, by: client.requestID)
     }
 
@@ -165,10 +220,12 @@ extension RandomWalker {
         _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil
     ) async throws -> MailedCode {
         if chance(2, of: 3) {
-            try await world.service.mailCode(to: address, for: purpose, linkTicket: linkTicket, client: client)
+            try await world.service.emailCodes.mailCode(
+                to: address, for: purpose, linkTicket: linkTicket, client: client)
         }
         let mailed = try await MailedCode.read(
-            purpose, to: address, at: world.clock.now(), from: world.database, keyRing: world.keyRing)
+            purpose, to: address, linkTicket: linkTicket, at: world.clock.now(), from: world.database,
+            keyRing: world.keyRing)
         guard let mailed else { throw Idle() }
         return chance(1, of: 8) ? MailedCode(id: mailed.id, digits: String(mailed.digits.reversed())) : mailed
     }

@@ -99,7 +99,7 @@ struct RandomWalker: Sendable {
     mutating func liveSession() async throws -> Session {
         let known = try anySession()
         do {
-            return try await world.service.session(of: known.bearer)
+            return try await world.service.sessions.session(of: known.bearer)
         } catch SignInFailure.invalidSession where chance(3, of: 4) {
             world.memory.forget(session: known.id)
             return try await liveSession()
@@ -107,12 +107,14 @@ struct RandomWalker: Sendable {
     }
 
     /// Spends a ticket. Most that are used up are forgotten; the others are tried again.
+    ///
+    /// - Parameter use: returns whether the ticket was spent.
     mutating func spend(
-        _ ticket: String, _ use: (inout RandomWalker) async throws -> Void
+        _ ticket: String, _ use: (inout RandomWalker) async throws -> Bool
     ) async throws {
         let isForgotten = chance(3, of: 4)
         do {
-            try await use(&self)
+            guard try await use(&self) else { return }
         } catch SignInFailure.linkTicketExpired {
             if isForgotten { world.memory.forget(ticket: ticket) }
             throw SignInFailure.linkTicketExpired

@@ -205,7 +205,8 @@ import Testing
             // A minute for the notes that came in between, and ten for the code that was mailed last.
             #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
             // A session that was refreshed needs it no more.
-            _ = try await fixture.service(keyRing: rings.both).refresh(kim.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service(keyRing: rings.both).sessions.refresh(
+                kim.session.refreshToken, client: fixture.client)
             #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessions) == [1])
             fixture.clock.advance(by: 5_184_000)
             #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessionsUntil) == [nil])

@@ -30,19 +30,19 @@ import Testing
             let service = world.people.service
             let bystander = try await world.account(.apple, "ada")
             let ended = try await Self.make(cause, in: world)
-            let early = try await service.session(of: ended.victim.bearer)
+            let early = try await service.sessions.session(of: ended.victim.bearer)
             #expect(early.id == ended.victim.id)
             try await ended.end()
-            try await expectFailure("invalidSession") { try await service.session(of: ended.victim.bearer) }
+            try await expectFailure("invalidSession") { try await service.sessions.session(of: ended.victim.bearer) }
             try await expectFailure("invalidRefreshToken") {
-                try await service.refresh(ended.victim.refreshToken, client: world.people.client)
+                try await service.sessions.refresh(ended.victim.refreshToken, client: world.people.client)
             }
             if cause != .accountDisabled {
-                #expect(try await service.sessions(of: early.accountID).allSatisfy { $0.id != early.id })
+                #expect(try await service.sessions.list(of: early.accountID).allSatisfy { $0.id != early.id })
             }
             guard cause != .expired else { return }
-            _ = try await service.session(of: bystander.session.bearer)
-            _ = try await service.refresh(bystander.session.refreshToken, client: world.people.client)
+            _ = try await service.sessions.session(of: bystander.session.bearer)
+            _ = try await service.sessions.refresh(bystander.session.refreshToken, client: world.people.client)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             let other = try await world.session(.apple)
             return Case(victim: victim) { try await signOut(victim, cause, from: other, in: people) }
         case .accountDeleted, .accountDisabled, .passwordChanged, .passwordReset, .mailboxProven, .emailReclaimed:
-            let victim = try await people.service.register(
+            let victim = try await people.service.passwords.register(
                 email: email, password: password, displayName: nil, client: client)
             return Case(victim: victim.session) { try await change(victim, cause, in: people) }
         case .identityUnlinked, .identityReplaced, .authorizationRevoked:
@@ -68,7 +68,7 @@ import Testing
             let stray = try await world.account(.apple)
             let main = try await world.account(.google)
             return Case(victim: stray.session) {
-                _ = try await people.service { $0.strayAccountPolicy = .merge }.bind(
+                _ = try await people.service { $0.strayAccountPolicy = .merge }.tickets.bind(
                     linkTicket: early.linkTicket, credential: main.session.credential, client: client)
             }
         case .consentRevoked:
@@ -90,27 +90,27 @@ import Testing
         _ victim: IssuedSession, _ cause: Cause, from other: SignedIn, in people: SignInFixture
     ) async throws {
         let service = people.service
-        let session = try await service.session(of: victim.bearer)
+        let session = try await service.sessions.session(of: victim.bearer)
         switch cause {
         case .signedOutElsewhere:
-            try await service.revoke(
-                .others, of: try await service.session(of: other.session.bearer), client: people.client)
+            try await service.sessions.revoke(
+                .others, of: try await service.sessions.session(of: other.session.bearer), client: people.client)
         case .signedOutEverywhere:
-            try await service.revoke(
-                .all, of: try await service.session(of: other.session.bearer), client: people.client)
-        case .listedAndEnded: try await service.end(session.id, of: session.accountID, client: people.client)
+            try await service.sessions.revoke(
+                .all, of: try await service.sessions.session(of: other.session.bearer), client: people.client)
+        case .listedAndEnded: try await service.sessions.end(session.id, of: session.accountID, client: people.client)
         case .tokenReused:
-            let second = try await service.refresh(victim.refreshToken, client: people.client)
-            _ = try await service.refresh(second.refreshToken, client: people.client)
+            let second = try await service.sessions.refresh(victim.refreshToken, client: people.client)
+            _ = try await service.sessions.refresh(second.refreshToken, client: people.client)
             try await expectFailure("refreshTokenReused") {
-                try await service.refresh(victim.refreshToken, client: people.client)
+                try await service.sessions.refresh(victim.refreshToken, client: people.client)
             }
         case .expired: people.clock.advance(by: 5_184_000)
-        default: try await service.revoke(.current, of: session, client: people.client)
+        default: try await service.sessions.revoke(.current, of: session, client: people.client)
         }
         guard [.signedOut, .listedAndEnded, .tokenReused, .signedOutElsewhere].contains(cause) else { return }
         // The other one goes on.
-        _ = try await service.session(of: other.session.bearer)
+        _ = try await service.sessions.session(of: other.session.bearer)
     }
 
     private static func change(_ victim: SignedIn, _ cause: Cause, in people: SignInFixture) async throws {
@@ -118,27 +118,29 @@ import Testing
         let client = people.client
         switch cause {
         case .accountDeleted:
-            try await service.deleteAccount(of: try await service.session(of: victim.session.bearer), client: client)
+            try await service.accounts.delete(
+                accountOf: try await service.sessions.session(of: victim.session.bearer), client: client)
         case .passwordChanged:
-            let other = try await service.signIn(email: email, password: password, client: client)
-            try await service.changePassword(
-                of: try await service.session(of: other.session.bearer), current: password,
+            let other = try await service.passwords.signIn(email: email, password: password, client: client)
+            try await service.accounts.changePassword(
+                of: try await service.sessions.session(of: other.session.bearer), current: password,
                 to: "another good password", client: client)
-            _ = try await service.session(of: other.session.bearer)
+            _ = try await service.sessions.session(of: other.session.bearer)
         case .passwordReset:
-            try await service.mailCode(to: email, for: .resetPassword, client: client)
-            try await service.resetPassword(
+            try await service.emailCodes.mailCode(to: email, for: .resetPassword, client: client)
+            try await service.emailCodes.resetPassword(
                 email: email, code: try await people.digits(.resetPassword, of: email),
                 newPassword: "another good password",
                 client: client)
         case .mailboxProven:
-            try await service.mailCode(to: email, for: .signIn, client: client)
-            let owner = try await service.signIn(
-                email: email, code: try await people.digits(.signIn, of: email), client: client)
-            _ = try await service.session(of: owner.session.bearer)
+            try await service.emailCodes.mailCode(to: email, for: .signIn, client: client)
+            let owner = try await service.emailCodes.signIn(
+                email: email, code: try await people.digits(.signIn, of: email), client: client
+            ).session
+            _ = try await service.sessions.session(of: owner.session.bearer)
         case .emailReclaimed:
             _ = try await people.create(
-                try await people.ticket(.google, try people.google("owner", SignInFixture.email(email))))
+                try await people.ticket(.google, try people.google("owner", SignInFixture.hosted(email))))
         default:
             _ = try await people.database.execute(
                 "UPDATE accounts SET status = 'disabled' WHERE account_id = \(victim.account.id)")
@@ -152,7 +154,7 @@ import Testing
         switch cause {
         case .identityReplaced:
             let ticket = try await people.ticket(.apple, try people.apple("kim-2"))
-            _ = try await people.service.bind(
+            _ = try await people.service.tickets.bind(
                 linkTicket: ticket.linkTicket, credential: account.session.credential, replacing: true,
                 client: people.client)
         case .authorizationRevoked:
@@ -160,10 +162,10 @@ import Testing
                 identity.id, unlinking: true, by: AuditEvent(.revocationRequested, by: .operator),
                 at: people.clock.now())
         default:
-            let session = try await people.service.session(of: account.session.bearer)
-            try await people.service.unlink(identity.id, of: session, client: people.client)
+            let session = try await people.service.sessions.session(of: account.session.bearer)
+            try await people.service.accounts.unlink(identity.id, of: session, client: people.client)
         }
         // What opened the account's other session is still there.
-        _ = try await people.service.session(of: account.session.bearer)
+        _ = try await people.service.sessions.session(of: account.session.bearer)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         let credential = ProviderCredential(
             token: try fixture.apple(subject), code: nil, nonce: nil, clientID: nil, fullName: nil)
         let client = Client(requestID: "test", address: address, network: nil, device: device)
-        switch try await fixture.service.signIn(with: .apple, credential, client: client) {
+        switch try await fixture.service.providers.signIn(with: .apple, credential, client: client) {
         case .signedIn(let signedIn): return signedIn
         case .linkRequired(let ticket): return try await fixture.create(ticket)
         }
@@ -26,10 +26,11 @@ import Testing
             fixture.clock.advance(by: 10)
             let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
             fixture.clock.advance(by: 10)
-            let refreshed = try await fixture.service.refresh(second.session.refreshToken, client: fixture.client)
+            let refreshed = try await fixture.service.sessions.refresh(
+                second.session.refreshToken, client: fixture.client)
             _ = try await Self.open(fixture, "a-2")
 
-            let list = try await fixture.service.sessions(of: created.account.id)
+            let list = try await fixture.service.sessions.list(of: created.account.id)
             #expect(list.map(\.id) == [third, second, created].map(\.session.id))
             #expect(refreshed.id == second.session.id)
             #expect(list[1].device == phone)
@@ -48,14 +49,14 @@ import Testing
             fixture.clock.advance(by: 5_183_999)
             let second = try await Self.open(fixture)
             let third = try await Self.open(fixture)
-            #expect(try await fixture.service.sessions(of: first.account.id).count == 3)
+            #expect(try await fixture.service.sessions.list(of: first.account.id).count == 3)
             fixture.clock.advance(by: 1)
-            try await fixture.service.end(third.session.id, of: first.account.id, client: fixture.client)
-            #expect(try await fixture.service.sessions(of: first.account.id).map(\.id) == [second.session.id])
+            try await fixture.service.sessions.end(third.session.id, of: first.account.id, client: fixture.client)
+            #expect(try await fixture.service.sessions.list(of: first.account.id).map(\.id) == [second.session.id])
         }
     }
 
-    @Test func `of many sessions the two hundred newest are listed`() async throws {
+    @Test func `of many sessions the two hundred newest are listed, and the one that asks before them`() async throws {
         try await SignInFixture.run { fixture in
             let created = try await Self.open(fixture)
             var opened: [SessionID] = []
@@ -63,8 +64,13 @@ import Testing
                 fixture.clock.advance(by: 1)
                 opened.append(try await Self.open(fixture).session.id)
             }
-            let listed = try await fixture.service.sessions(of: created.account.id).map(\.id)
+            let listed = try await fixture.service.sessions.list(of: created.account.id).map(\.id)
             #expect(listed == Array(opened.reversed().prefix(200)))
+            // The one that asks comes first, however old it is.
+            let asked = try await fixture.service.sessions.list(
+                of: created.account.id, askedBy: created.session.id
+            ).map(\.id)
+            #expect(asked == [created.session.id] + opened.reversed().prefix(199))
             // An administrator can list all of them, page by page.
             let admin = try await fixture.administered()
             let all = try await admin.sessions(of: created.account.id, by: 50)
@@ -76,12 +82,14 @@ import Testing
         try await SignInFixture.run { fixture in
             let kept = try await Self.open(fixture)
             let ended = try await Self.open(fixture)
-            try await fixture.service.end(ended.session.id, of: kept.account.id, client: fixture.client)
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: ended.session.bearer) }
-            try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.refresh(ended.session.refreshToken, client: fixture.client)
+            try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, client: fixture.client)
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: ended.session.bearer)
             }
-            _ = try await fixture.service.session(of: kept.session.bearer)
+            try await expectFailure("invalidRefreshToken") {
+                try await fixture.service.sessions.refresh(ended.session.refreshToken, client: fixture.client)
+            }
+            _ = try await fixture.service.sessions.session(of: kept.session.bearer)
             let events = try await fixture.database.query(
                 "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'"
             ) { row throws(PostgresError) in
@@ -101,16 +109,16 @@ import Testing
             fixture.clock.advance(by: 5_184_000)
             let kim = try await Self.open(fixture)
             let ended = try await Self.open(fixture)
-            try await fixture.service.end(ended.session.id, of: kim.account.id, client: fixture.client)
+            try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, client: fixture.client)
             let ada = try await Self.open(fixture, "a-2")
             let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
             let unknown = SessionID(now: fixture.clock.now())
             for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
                 try await expectFailure("sessionNotFound") {
-                    try await fixture.service.end(id, of: kim.account.id, client: fixture.client)
+                    try await fixture.service.sessions.end(id, of: kim.account.id, client: fixture.client)
                 }
             }
-            _ = try await fixture.service.session(of: ada.session.bearer)
+            _ = try await fixture.service.sessions.session(of: ada.session.bearer)
             #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
         }
     }
@@ -119,7 +127,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let kim = try await Self.open(fixture)
             let outcomes = try await race(50) { _ in
-                try await fixture.service.end(kim.session.id, of: kim.account.id, client: fixture.client)
+                try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, client: fixture.client)
             }
             #expect(outcomes == ["won": 1, "sessionNotFound": 49])
             #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 1)

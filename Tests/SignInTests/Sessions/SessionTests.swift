@@ -15,7 +15,7 @@ import Testing
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String) async throws -> IssuedSession {
-        try await fixture.service.refresh(token, client: fixture.client)
+        try await fixture.service.sessions.refresh(token, client: fixture.client)
     }
 
     @Test func `a refresh gives new tokens for the same session`() async throws {
@@ -26,7 +26,7 @@ import Testing
             #expect(second.id == first.id)
             #expect(second.refreshToken != first.refreshToken)
             #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
-            #expect(try await fixture.service.session(of: second.bearer).generation == 2)
+            #expect(try await fixture.service.sessions.session(of: second.bearer).generation == 2)
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
             let third = try await refresh(fixture, second.refreshToken)
             try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: third.bearer) }
+            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: third.bearer) }
         }
     }
 
@@ -72,7 +72,7 @@ import Testing
             }
             #expect(tokens.count == 1)
             let next = try await refresh(fixture, try #require(tokens.first))
-            #expect(try await fixture.service.session(of: next.bearer).generation == 3)
+            #expect(try await fixture.service.sessions.session(of: next.bearer).generation == 3)
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
     @Test func `an access token verifies by the published keys and says what it should`() async throws {
         try await SignInFixture.run { fixture in
             let signedIn = try await signedIn(fixture)
-            let keys = try KeySet(parsing: fixture.service.publishedKeys)
+            let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
             let token = try UnverifiedToken(signedIn.session.bearer, allowedTypes: ["at+jwt"]).verified(by: keys)
             let claims = token.claims
             #expect(token.header["typ"]?.string == "at+jwt")
@@ -160,7 +160,7 @@ import Testing
                 Array((signedIn.session.accessToken.dropLast(8) + "AAAAAAAA").utf8), [],
             ]
             for token in tokens {
-                try await expectFailure("invalidSession") { try await fixture.service.session(of: token) }
+                try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: token) }
             }
         }
     }
@@ -178,12 +178,12 @@ import Testing
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
             fixture.clock.advance(by: 959)
-            let live = try await fixture.service.session(of: session.bearer)
-            try await fixture.service.revoke(.current, of: live, client: fixture.client)
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: session.bearer) }
+            let live = try await fixture.service.sessions.session(of: session.bearer)
+            try await fixture.service.sessions.revoke(.current, of: live, client: fixture.client)
+            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: session.bearer) }
             let other = try await fixture.session(.apple, try fixture.apple("a-1")).session
             fixture.clock.advance(by: 961)
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: other.bearer) }
+            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: other.bearer) }
         }
     }
 
@@ -194,13 +194,13 @@ import Testing
             let second = try await fixture.session(.apple, try fixture.apple("a-1")).session
             let third = try await fixture.session(.apple, try fixture.apple("a-1")).session
             func isLive(_ session: IssuedSession) async throws -> Bool {
-                try await race(1) { _ in try await fixture.service.session(of: session.bearer) }["won"] == 1
+                try await race(1) { _ in try await fixture.service.sessions.session(of: session.bearer) }["won"] == 1
             }
-            try await fixture.service.revoke(
-                .others, of: try await fixture.service.session(of: third.bearer), client: fixture.client)
+            try await fixture.service.sessions.revoke(
+                .others, of: try await fixture.service.sessions.session(of: third.bearer), client: fixture.client)
             #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
-            try await fixture.service.revoke(
-                .all, of: try await fixture.service.session(of: third.bearer), client: fixture.client)
+            try await fixture.service.sessions.revoke(
+                .all, of: try await fixture.service.sessions.session(of: third.bearer), client: fixture.client)
             #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
         }
     }
@@ -228,16 +228,16 @@ import Testing
     @Test func `a key that another process signs by already is found`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer)
             let foreign = try await fixture.tokenOfNewKey(for: live)
-            #expect(try await fixture.service.session(of: Array(foreign.utf8)).id == session.id)
+            #expect(try await fixture.service.sessions.session(of: Array(foreign.utf8)).id == session.id)
         }
     }
 
     @Test func `a good token of a new key is never refused for the unknown ones that come with it`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer)
             let mint = try TokenMint.shared
             var header = mint.header(.es256)
             header.append("typ", "at+jwt")
@@ -249,10 +249,10 @@ import Testing
                         group.addTask {
                             guard number % 4 == 3 else {
                                 return try await expectFailure("invalidSession") {
-                                    try await fixture.service.session(of: madeUp)
+                                    try await fixture.service.sessions.session(of: madeUp)
                                 }
                             }
-                            #expect(try await fixture.service.session(of: good).id == session.id)
+                            #expect(try await fixture.service.sessions.session(of: good).id == session.id)
                         }
                     }
                     try await group.waitForAll()
@@ -264,14 +264,14 @@ import Testing
     @Test func `tokens of unknown keys have the keys read ten times a second at most`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer)
             let unknown = Array(try await fixture.tokenOfNewKey(for: live).utf8)
             _ = try await SigningKeys(
                 store: fixture.stores.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock
             ).replaceLeaked()
             let began = ContinuousClock.now
             for _ in 0..<5 {
-                try await expectFailure("invalidSession") { try await fixture.service.session(of: unknown) }
+                try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: unknown) }
             }
             #expect(ContinuousClock.now - began >= .milliseconds(400))
         }

@@ -32,7 +32,7 @@ import Testing
             #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 0)
             let later = try await fixture.newSession(of: "second")
             #expect(try fixture.keyID(later) == next.keyID)
-            #expect(try await fixture.service.session(of: session.bearer).id == session.id)
+            #expect(try await fixture.service.sessions.session(of: session.bearer).id == session.id)
 
             // The last token of the old key expires 900 s after the new key has begun to sign.
             fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
@@ -100,7 +100,7 @@ import Testing
             let new = try await fixture.signingKeys.replaceLeaked()
             try await fixture.accessTokens.rereadKeys()
             #expect(try fixture.publishedKeyIDs() == [new.keyID])
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: session.bearer) }
+            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: session.bearer) }
             let second = try await fixture.newSession(of: "second")
             #expect(try fixture.keyID(second) == new.keyID)
             #expect(try await fixture.count("audit_events WHERE reason = 'leaked'") == 1)
@@ -116,7 +116,7 @@ import Testing
                 configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
                 keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
             let issued = try await fixture.newSession()
-            let session = try await fixture.service.session(of: issued.bearer)
+            let session = try await fixture.service.sessions.session(of: issued.bearer)
             let published = process.publishedKeys
             guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
                 Issue.record("no key was made")
@@ -133,7 +133,7 @@ import Testing
             fixture.clock.advance(by: 1)
             try await fixture.accessTokens.rereadKeys()
             try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
-            #expect(try await fixture.service.session(of: issued.bearer).id == issued.id)
+            #expect(try await fixture.service.sessions.session(of: issued.bearer).id == issued.id)
             await #expect(throws: SealError.self) {
                 try await AccessTokens(
                     configuration: process.configuration, store: fixture.stores.signingKeys, keyRing: fixture.keyRing,
@@ -145,16 +145,18 @@ import Testing
     @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {
         try await SignInFixture.run { fixture in
             let issued = try await fixture.newSession()
-            let session = try await fixture.service.session(of: issued.bearer)
+            let session = try await fixture.service.sessions.session(of: issued.bearer)
             let ring = try Self.otherRing.get()
             _ = try await fixture.signingKeys(of: ring).replaceLeaked()
             let other = try await AccessTokens(
                 configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys, keyRing: ring,
                 clock: fixture.clock, logger: SignInFixture.quiet)
             let foreign = try other.token(for: session, at: fixture.clock.now())
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: Array(foreign.utf8)) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: Array(foreign.utf8))
+            }
             #expect(try fixture.publishedKeyIDs() == [])
-            try await expectFailure("invalidSession") { try await fixture.service.session(of: issued.bearer) }
+            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: issued.bearer) }
             try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
         }
     }
@@ -205,7 +207,7 @@ import Testing
             }
             let first = try KeySet(parsing: processes[0].publishedKeys)
             var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
-            let session = try await fixture.service.session(of: try await fixture.newSession().bearer)
+            let session = try await fixture.service.sessions.session(of: try await fixture.newSession().bearer)
             var tokens: [(token: UnverifiedToken, expiresAt: Int64)] = []
             var unknown = 0
             var rotations = 0
@@ -228,7 +230,8 @@ import Testing
                 for index in verifiers.indices {
                     if second - verifiers[index].fetchedAt > 300 - Int64.random(in: 0..<60, using: &random) {
                         let process = processes[Int.random(in: 0...1, using: &random)]
-                        verifiers[index] = Verifier(keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
+                        verifiers[index] = Verifier(
+                            keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
                     }
                     // The newest, and any other one that has not expired.
                     for token in [tokens[tokens.count - 1], tokens[Int.random(in: tokens.indices, using: &random)]]

@@ -19,8 +19,11 @@ struct LifeCycleFixture: Sendable {
     static let serverClient = SignInFixture.googleClient
     static let team = "SANDBOX001"
     static let keyID = "LAMPKEY001"
+    static let googleSecret = "lamp-secret"
 
     let sandbox: Sandbox
+    /// Of Apple's client secrets.
+    let teamKey: P256PrivateKey
     let clock = ManualClock(at: SignInFixture.start)
     let database: Database
     let keyRing: KeyRing
@@ -63,9 +66,9 @@ struct LifeCycleFixture: Sendable {
         configure: (inout SignInService.Configuration) -> Void
     ) async throws {
         try await sandbox.setClock(clock.now().rfc3339)
-        let teamKey = try P256PrivateKey()
+        teamKey = try P256PrivateKey()
         try await sandbox.registerAppleKey(team: Self.team, keyID: Self.keyID, teamKey)
-        try await sandbox.registerGoogleClient(Self.serverClient, secret: "lamp-secret")
+        try await sandbox.registerGoogleClient(Self.serverClient, secret: Self.googleSecret)
         for person in ["kim", "ada"] {
             let members = #"{"email":"\#(person)@example.com"}"#
             try await sandbox.addApplePerson(person, members)
@@ -83,7 +86,7 @@ struct LifeCycleFixture: Sendable {
             google: GoogleTokenEndpoint(
                 provider: google,
                 configuration: .init(
-                    clientID: Self.serverClient, clientSecret: "lamp-secret", tokenURL: sandbox.googleTokenURL,
+                    clientID: Self.serverClient, clientSecret: Self.googleSecret, tokenURL: sandbox.googleTokenURL,
                     revokeURL: sandbox.googleRevokeURL),
                 fetcher: sandbox.fetcher, logger: Self.quiet))
         self.sandbox = sandbox
@@ -114,7 +117,7 @@ struct LifeCycleFixture: Sendable {
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
         sweeper = RetentionSweeper(
-            stores: stores, refreshLifetime: 5_184_000, clock: clock, logger: SignInFixture.quiet)
+            stores: stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: SignInFixture.quiet)
     }
 
     private static func service(
@@ -129,9 +132,11 @@ struct LifeCycleFixture: Sendable {
     }
 
     /// The same service after its operator has configured another key of Apple's.
-    func service(with endpoint: AppleTokenEndpoint) -> SignInService {
+    ///
+    /// - Parameter rules: Apple's rules with other keys; `nil` for the fixture's.
+    func service(with endpoint: AppleTokenEndpoint, rules: AppleProvider? = nil) -> SignInService {
         Self.service(
-            configuration, apple: apple, google: google,
+            configuration, apple: rules ?? apple, google: google,
             endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
             stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
     }
@@ -142,7 +147,7 @@ struct LifeCycleFixture: Sendable {
 
     static func appleEndpoint(
         _ provider: AppleProvider, of sandbox: Sandbox, team: String, keyID: String, key: P256PrivateKey,
-        clientIDs: [String] = [appleClient]
+        clientIDs: [String] = [appleClient], fetcher: (any Fetcher)? = nil
     ) -> AppleTokenEndpoint {
         AppleTokenEndpoint(
             provider: provider,
@@ -150,7 +155,7 @@ struct LifeCycleFixture: Sendable {
                 teams: [.init(teamID: team, keyID: keyID, privateKey: key, clientIDs: clientIDs)],
                 tokenURL: sandbox.appleTokenURL, revokeURL: sandbox.appleRevokeURL,
                 userMigrationURL: sandbox.appleUserMigrationURL),
-            fetcher: sandbox.fetcher, logger: quiet)
+            fetcher: fetcher ?? sandbox.fetcher, logger: quiet)
     }
 
     /// Advances the clock, here and at the providers.
@@ -205,22 +210,23 @@ struct LifeCycleFixture: Sendable {
 
     func signIn(
         _ consent: Consent, _ evidence: Evidence = .both, nonce: String? = nil, clientID: String? = nil,
-        redirectURI: String? = nil, fullName: DisplayName? = nil
+        redirectURI: String? = nil, fullName: DisplayName? = nil, from network: String? = nil
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(
             token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
             clientID: clientID, redirectURI: redirectURI, fullName: fullName)
-        return try await service.signIn(with: consent.provider, credential, client: client)
+        return try await service.providers.signIn(with: consent.provider, credential, client: caller(from: network))
+    }
+
+    func caller(from network: String?) -> Client {
+        Client(requestID: client.requestID, address: client.address, network: network, device: nil)
     }
 
     /// Signs in a person who has an account.
     func session(
         _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, fullName: DisplayName? = nil
     ) async throws -> SignedIn {
-        switch try await signIn(consent, evidence, clientID: clientID, fullName: fullName) {
-        case .signedIn(let signedIn): return signedIn
-        case .linkRequired: throw SignInFixture.Unexpected.linkRequired
-        }
+        try await signIn(consent, evidence, clientID: clientID, fullName: fullName).session
     }
 
     /// The ticket of a person who has no account yet.
@@ -228,24 +234,20 @@ struct LifeCycleFixture: Sendable {
         _ consent: Consent, _ evidence: Evidence = .both, clientID: String? = nil, redirectURI: String? = nil,
         fullName: DisplayName? = nil
     ) async throws -> LinkRequired {
-        switch try await signIn(
-            consent, evidence, clientID: clientID, redirectURI: redirectURI, fullName: fullName)
-        {
-        case .linkRequired(let required): return required
-        case .signedIn: throw SignInFixture.Unexpected.signedIn
-        }
+        try await signIn(consent, evidence, clientID: clientID, redirectURI: redirectURI, fullName: fullName).ticket
     }
 
     func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
-        try await service.create(linkTicket: ticket.linkTicket, displayName: displayName, client: client)
+        try await service.tickets.create(linkTicket: ticket.linkTicket, displayName: displayName, client: client)
     }
 
     func bind(
         _ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false
     ) async throws -> SignedIn {
-        try await service.bind(
+        try await service.tickets.bind(
             linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
-            client: client)
+            client: client
+        ).session
     }
 
     /// A new account of a person, signed up with token and code.
@@ -254,11 +256,11 @@ struct LifeCycleFixture: Sendable {
     }
 
     func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.session(of: signedIn.session.bearer)
+        try await service.sessions.session(of: signedIn.session.bearer)
     }
 
     func deleteAccount(_ signedIn: SignedIn) async throws {
-        try await service.deleteAccount(of: try await opened(signedIn), client: client)
+        try await service.accounts.delete(accountOf: try await opened(signedIn), client: client)
     }
 
     /// Attempts the revocations that are due until none is.

@@ -73,27 +73,35 @@ struct MailFixture: Sendable {
 
     // MARK: Queueing
 
-    func addAccount(_ email: String?, isVerified: Bool = true, pending: String? = nil) async throws {
+    func addAccount(_ email: String?, proof: EmailProof = .proven, pending: String? = nil) async throws {
         _ = try await database.execute(
             """
-            INSERT INTO accounts (account_id, email, email_verified, pending_email, pending_email_expires_at, created_at)
-            VALUES (\(AccountID(now: clock.now())), \(email), \(isVerified), \(pending),
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, pending_email,
+                pending_email_expires_at, created_at)
+            VALUES (\(AccountID(now: clock.now())), \(email), \(proof > .claimed), \(proof.rawValue), \(pending),
                 \(pending.map { _ in clock.now().advanced(bySeconds: 86_400) }), \(clock.now()))
             """)
     }
 
-    /// Makes a code the live one, and queues its mail.
+    /// Makes a code the live one, and queues its mail; within a minute of another one none is.
     @discardableResult
     func issue(
-        _ purpose: EmailCodePurpose, to address: String, in language: String = "en"
+        _ purpose: EmailCodePurpose, to address: String, in language: String = "en", from network: String? = nil,
+        _ allowance: EmailCodeAllowance = .full
     ) async throws -> EmailCode {
-        let now = clock.now()
-        let code = EmailCode(
-            id: EmailCodeID(now: now), keyID: "k1", email: try #require(EmailAddress(address)), purpose: purpose,
-            expiresAt: now.advanced(bySeconds: EmailCode.lifetime))
-        let ticket: [UInt8]? = purpose == .bind ? [1] : nil
-        try await stores.emailCodes.issue(code, ticketHash: ticket, language: language, at: now)
-        return code
+        let request = try codes.request(
+            for: try #require(EmailAddress(address)), purpose: purpose,
+            ticketHash: purpose == .bind ? [UInt8](repeating: 1, count: 32) : nil, network: network, language: language,
+            at: clock.now())
+        _ = try await stores.emailCodes.request(request, allowance: allowance, at: clock.now())
+        return request.code
+    }
+
+    /// Mistypes a code until its network may try no more: the next one that is issued takes its place.
+    func useUpTries(of code: EmailCode) async throws {
+        let attempt = EmailCodeAttempt(
+            email: code.email, purpose: code.purpose, ticketHash: nil, network: nil, account: nil)
+        for _ in 0..<5 { _ = try await stores.emailCodes.attempt(attempt, at: clock.now()) { _ in false } }
     }
 
     /// Queues a notice as the stores do.
@@ -106,7 +114,7 @@ struct MailFixture: Sendable {
             INSERT INTO outbox (message_id, kind, template, recipient, language, provider, expires_at, next_attempt_at,
                 created_at)
             VALUES (\(MailID(now: now)), 'mail', \(template), \(address), \(language), \(provider?.rawValue),
-                \(now.advanced(bySeconds: Mail.noticeLifetime)), \(now), \(now))
+                \(now.advanced(bySeconds: Lifetimes.noticeSeconds)), \(now), \(now))
             """)
     }
 

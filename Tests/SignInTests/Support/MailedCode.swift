@@ -9,20 +9,26 @@ struct MailedCode: Sendable {
     let id: EmailCodeID
     let digits: String
 
+    /// - Parameter linkTicket: the ticket that a code for *bind* belongs to.
     /// - Returns: `nil` if no code is live.
     static func read(
-        _ purpose: EmailCodePurpose, to address: String, at now: Timestamp, from database: Database, keyRing: KeyRing
+        _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil, at now: Timestamp,
+        from database: Database, keyRing: KeyRing
     ) async throws -> MailedCode? {
         guard let email = EmailAddress(address) else { return nil }
+        let ticketHash = linkTicket.flatMap { OpaqueSecret.hash(ofPresented: $0) }
         let codes = try await database.query(
             """
-            SELECT code_id, key_id, expires_at
-            FROM email_codes
-            WHERE email = \(email.text) AND purpose = \(purpose.rawValue) AND expires_at > \(now)
+            SELECT code_id, key_id, digits, expires_at
+            FROM mailed_codes
+            WHERE email = \(email.text) AND purpose = \(purpose.rawValue)
+                AND ticket_hash IS NOT DISTINCT FROM \(ticketHash) AND expires_at > \(now)
             """
         ) { row throws(PostgresError) in
-            let (id, keyID, expiresAt) = try row.decode(EmailCodeID.self, String.self, Timestamp.self)
-            return EmailCode(id: id, keyID: keyID, email: email, purpose: purpose, expiresAt: expiresAt)
+            let (id, keyID, length, expiresAt) = try row.decode(
+                EmailCodeID.self, String.self, EmailCode.Length.self, Timestamp.self)
+            return EmailCode(
+                id: id, keyID: keyID, email: email, purpose: purpose, length: length, expiresAt: expiresAt)
         }
         return codes.first.flatMap { code in
             EmailCodes(keyRing: keyRing).digits(of: code).map { MailedCode(id: code.id, digits: $0) }

@@ -44,7 +44,7 @@ extension ProviderEventFixture {
 
     func isOpen(_ signedIn: SignedIn) async throws -> Bool {
         do {
-            _ = try await people.service.session(of: signedIn.session.bearer)
+            _ = try await people.service.sessions.session(of: signedIn.session.bearer)
             return true
         } catch SignInFailure.invalidSession {
             return false

@@ -35,7 +35,8 @@ struct ProviderEventFixture: Sendable {
         log = EventLog()
         events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)
         sweeper = RetentionSweeper(
-            stores: people.stores, refreshLifetime: 5_184_000, clock: people.clock, logger: SignInFixture.quiet)
+            stores: people.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
+            logger: SignInFixture.quiet)
     }
 
     /// The event handling of another process, whose store may have another key ring.

@@ -35,23 +35,23 @@ extension SignInFixture {
     /// A new account with a password, whose address is not proven.
     @discardableResult
     func register(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.register(email: email, password: password, displayName: nil, client: client)
+        try await service.passwords.register(email: email, password: password, displayName: nil, client: client)
     }
 
     func signIn(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.signIn(email: email, password: password, client: client)
+        try await service.passwords.signIn(email: email, password: password, client: client)
     }
 
     /// A new account with a password, whose address is proven.
     func member(_ email: String) async throws -> SignedIn {
         let registered = try await register(email)
         let code = try await code(.verifyEmail, for: email)
-        try await service.verifyEmail(code: code, of: try await opened(registered), client: client)
+        try await service.emailCodes.verifyEmail(code: code, of: try await opened(registered), client: client)
         return registered
     }
 
     func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.session(of: signedIn.session.bearer)
+        try await service.sessions.session(of: signedIn.session.bearer)
     }
 
     func isLive(_ signedIn: SignedIn) async throws -> Bool {
@@ -80,41 +80,38 @@ extension SignInFixture {
     // MARK: Codes
 
     func mailCode(_ purpose: EmailCodePurpose, to email: String, for ticket: LinkRequired? = nil) async throws {
-        try await service.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, client: client)
+        try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, client: client)
     }
 
     /// The digits that the mail has, or would have if an account had the address.
-    func digits(_ purpose: EmailCodePurpose, of email: String) async throws -> String {
-        let address = try #require(EmailAddress(email))
-        let rows = try await database.query(
-            """
-            SELECT code_id, key_id, expires_at
-            FROM email_codes
-            WHERE email = \(address.text) AND purpose = \(purpose.rawValue)
-            """
-        ) { row throws(PostgresError) in try row.decode(EmailCodeID.self, String.self, Timestamp.self) }
-        let (id, keyID, expiresAt) = try #require(rows.first)
-        let code = EmailCode(id: id, keyID: keyID, email: address, purpose: purpose, expiresAt: expiresAt)
-        return try #require(EmailCodes(keyRing: keyRing).digits(of: code))
+    func digits(_ purpose: EmailCodePurpose, of email: String, ticket: LinkRequired? = nil) async throws -> String {
+        let code = try await MailedCode.read(
+            purpose, to: email, linkTicket: ticket?.linkTicket, at: clock.now(), from: database, keyRing: keyRing)
+        return try #require(code).digits
     }
 
     /// Has a code mailed, and reads it.
     func code(_ purpose: EmailCodePurpose, for email: String, ticket: LinkRequired? = nil) async throws -> String {
         try await mailCode(purpose, to: email, for: ticket)
-        return try await digits(purpose, of: email)
+        return try await digits(purpose, of: email, ticket: ticket)
     }
 
-    /// Six digits that are not these.
+    /// As many digits that are not these.
     static func wrong(_ digits: String) -> String {
         String(digits.map { $0 == "9" ? "0" : "9" })
     }
 
     func signIn(_ email: String, code: String) async throws -> SignedIn {
-        try await service.signIn(email: email, code: code, client: client)
+        try await answer(toCode: code, for: email).session
+    }
+
+    /// The answer to a mailed code for signing in.
+    func answer(toCode code: String, for email: String) async throws -> SignInAnswer {
+        try await service.emailCodes.signIn(email: email, code: code, client: client)
     }
 
     func reset(_ email: String, code: String, to password: String = "another long password") async throws {
-        try await service.resetPassword(email: email, code: code, newPassword: password, client: client)
+        try await service.emailCodes.resetPassword(email: email, code: code, newPassword: password, client: client)
     }
 
     // MARK: Queued mail and audit records
@@ -162,6 +159,7 @@ extension SignInFixture {
             UNION ALL SELECT to_jsonb(s)::text FROM sessions s
             UNION ALL SELECT to_jsonb(o)::text FROM outbox o
             UNION ALL SELECT to_jsonb(t)::text FROM link_tickets t
+            UNION ALL SELECT to_jsonb(t)::text FROM mailbox_tickets t
             UNION ALL SELECT to_jsonb(g)::text FROM provider_grants g
             UNION ALL SELECT to_jsonb(e)::text FROM audit_events e
             ORDER BY 1

@@ -23,6 +23,7 @@ struct SignInFixture: Sendable {
     let keyRing: KeyRing
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
+    let appleProvider: AppleProvider
     let service: SignInService
 
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
@@ -49,10 +50,10 @@ struct SignInFixture: Sendable {
             store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
+        appleProvider = AppleProvider(
+            configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys)
         service = SignInService(
-            configuration: configuration,
-            apple: AppleProvider(
-                configuration: .init(teams: [.init(clientIDs: [SignInFixture.appleClient])]), keys: keys),
+            configuration: configuration, apple: appleProvider,
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
             endpoints: .none, stores: stores, accessTokens: accessTokens, keyRing: keyRing,
             passwordHasher: passwordHasher,
@@ -102,35 +103,46 @@ struct SignInFixture: Sendable {
 
     static let relay: [(String, TokenMint.Literal?)] = [("is_private_email", true)]
 
+    /// Google's claim of an address of a domain that it hosts: it runs the mailbox.
+    static func hosted(_ address: String) -> [(String, TokenMint.Literal?)] {
+        email(address) + [("hd", .string(address.split(separator: "@").last.map(String.init) ?? ""))]
+    }
+
+    /// Apple's claim of an address of its own mail domains, which is no relay: it runs the mailbox.
+    static func appleMail(_ address: String) -> [(String, TokenMint.Literal?)] {
+        email(address) + [("is_private_email", false)]
+    }
+
     // MARK: Calls
 
     func signIn(_ provider: Provider, _ token: String, nonce: String? = nil) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.signIn(with: provider, credential, client: client)
+        return try await service.providers.signIn(with: provider, credential, client: client)
     }
 
     /// The ticket of a person who has no account yet.
     func ticket(_ provider: Provider, _ token: String) async throws -> LinkRequired {
-        switch try await signIn(provider, token) {
-        case .linkRequired(let required): return required
-        case .signedIn: throw Unexpected.signedIn
-        }
+        try await signIn(provider, token).ticket
     }
 
     /// Signs in a person who has an account.
     func session(_ provider: Provider, _ token: String) async throws -> SignedIn {
-        switch try await signIn(provider, token) {
-        case .signedIn(let signedIn): return signedIn
-        case .linkRequired: throw Unexpected.linkRequired
-        }
+        try await signIn(provider, token).session
     }
 
     func create(_ ticket: LinkRequired) async throws -> SignedIn {
-        try await service.create(linkTicket: ticket.linkTicket, displayName: nil, client: client)
+        try await service.tickets.create(linkTicket: ticket.linkTicket, displayName: nil, client: client)
     }
 
-    func bind(_ ticket: LinkRequired, _ credential: BindCredential) async throws -> SignedIn {
-        try await service.bind(linkTicket: ticket.linkTicket, credential: credential, client: client)
+    func bind(_ ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false) async throws -> SignedIn {
+        try await answer(toBinding: ticket, credential, replacing: replacing).session
+    }
+
+    func answer(
+        toBinding ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false
+    ) async throws -> SignInAnswer {
+        try await service.tickets.bind(
+            linkTicket: ticket.linkTicket, credential: credential, replacing: replacing, client: client)
     }
 
     /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.
@@ -174,6 +186,31 @@ struct SignInFixture: Sendable {
     }
 }
 
+extension SignInAnswer {
+    /// What was opened.
+    var session: SignedIn {
+        get throws {
+            guard case .signedIn(let signedIn) = self else { throw SignInFixture.Unexpected.linkRequired }
+            return signedIn
+        }
+    }
+
+    /// What has to be chosen.
+    var ticket: LinkRequired {
+        get throws {
+            guard case .linkRequired(let required) = self else { throw SignInFixture.Unexpected.signedIn }
+            return required
+        }
+    }
+}
+
+extension LinkRequired {
+    /// The person's identity at a provider; `nil` for the reader of a mailbox.
+    var identity: VerifiedIdentity? {
+        if case .identity(let identity) = person { identity } else { nil }
+    }
+}
+
 /// The failure that a call ends in, by the name of its case.
 func failure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> String {
     do {
@@ -192,6 +229,14 @@ func expectFailure<Value: Sendable>(
 ) async throws {
     let ended = try await failure(body)
     #expect(ended == name, sourceLocation: sourceLocation)
+}
+
+/// Expects a call to end in this very failure.
+func expectFailure<Value: Sendable>(
+    _ failure: SignInFailure, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: @Sendable () async throws -> Value
+) async {
+    await #expect(throws: failure, sourceLocation: sourceLocation) { _ = try await body() }
 }
 
 extension IssuedSession {

@@ -99,7 +99,7 @@ import Testing
 
     @Test func `a person who withdrew is signed out of what the identity opened`() async throws {
         try await LifeCycleFixture.run { fixture in
-            let registered = try await fixture.service.register(
+            let registered = try await fixture.service.passwords.register(
                 email: "kim@local.example", password: "correct horse battery", displayName: nil,
                 client: fixture.client)
             let bound = try await fixture.bind(
@@ -115,11 +115,11 @@ import Testing
                     == ["authorization_revoked"])
             for signedIn in [bound, later] {
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.refresh(signedIn.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, client: fixture.client)
                 }
             }
             // The one that the password opened goes on.
-            _ = try await fixture.service.refresh(registered.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, client: fixture.client)
             #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
             #expect(try await fixture.count("provider_grants") == 0)
             #expect(try await fixture.count("outbox") == 0)

@@ -80,7 +80,8 @@ import Testing
                     switch number % 3 {
                     case 0:
                         return {
-                            try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+                            try await fixture.service.tickets.cancel(
+                                linkTicket: ticket.linkTicket, client: fixture.client)
                         }
                     case 1: return { _ = try await fixture.sweeper.sweep() }
                     default:
@@ -117,13 +118,13 @@ import Testing
                 var works: [@Sendable () async throws -> Void] = consents.map { consent in
                     { _ = try await fixture.signIn(consent) }
                 }
-                works.append { try await fixture.service.deleteAccount(of: session, client: fixture.client) }
+                works.append { try await fixture.service.accounts.delete(accountOf: session, client: fixture.client) }
                 works.append { try await fixture.revokeDue() }
                 works.append { _ = try await fixture.checks.checkDue() }
                 await Self.together(works)
                 #expect(try await fixture.count("accounts") == 0)
                 #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 0)
-                try await fixture.advance(by: SignInService.ticketLifetime)
+                try await fixture.advance(by: Lifetimes.linkTicketSeconds)
                 while try await fixture.sweeper.sweep() > 0 {}
                 try await fixture.revokeDue()
                 // No token that was issued to the service is live and forgotten.
@@ -152,7 +153,7 @@ import Testing
                 works.insert(
                     {
                         do {
-                            try await fixture.service.unlink(linked, of: session, client: fixture.client)
+                            try await fixture.service.accounts.unlink(linked, of: session, client: fixture.client)
                         } catch SignInFailure.identityNotFound, SignInFailure.invalidSession {}
                     }, at: 4)
                 works.insert(
@@ -164,7 +165,7 @@ import Testing
                 works.insert(
                     {
                         do {
-                            try await fixture.service.deleteAccount(of: session, client: fixture.client)
+                            try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
                         } catch SignInFailure.invalidSession {}
                     }, at: 12)
                 await Self.together(works)

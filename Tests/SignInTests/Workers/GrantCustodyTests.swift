@@ -26,7 +26,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
             let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            try await fixture.service.cancel(linkTicket: first.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: first.linkTicket, client: fixture.client)
             #expect(try await fixture.count("outbox") == 0)
             #expect(try await fixture.create(second).identity?.authorization == .active)
         }
@@ -64,7 +64,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for ticket in tickets {
                     group.addTask {
-                        try await fixture.service.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+                        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
                     }
                 }
                 try await group.waitForAll()

@@ -37,7 +37,7 @@ import Testing
             let address = try #require(EmailAddress("kim@example.com"))
             #expect(
                 try await Self.decodingError {
-                    _ = try await fixture.stores.accounts.holder(of: address, provider: .apple, realm: .main)
+                    _ = try await fixture.stores.accounts.holder(of: address)
                 }.table == "accounts")
             #expect(try await failure { try await fixture.session(.apple, fixture.apple("kim")) } == "fault")
         }

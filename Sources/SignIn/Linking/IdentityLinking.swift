@@ -2,7 +2,14 @@ package import Accounts
 import JOSE
 import Storage
 
-extension SignInService {
+/// Linking another identity while signed in.
+package struct IdentityLinking: Sendable {
+    let verifier: CredentialVerifier
+    let known: KnownIdentities
+    let tickets: LinkTickets
+    let metrics: SignInMetrics
+    let clock: any WallClock
+
     /// Links an identity to the account of a fresh session. No session is opened or ended.
     package func link(
         _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
@@ -17,25 +24,22 @@ extension SignInService {
     ) async throws(SignInFailure) -> Identity {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let evidence = try await evidence(of: credential, from: provider, client: client, at: now)
+        let evidence = try await verifier.evidence(of: credential, from: provider, client: client, at: now)
         // An identity linked under the person's former subject moves to the new one, and so is linked already.
-        _ = try await adopt(evidence.identity, client: client, at: now)
+        _ = try await known.adopt(evidence.identity, client: client, at: now)
         // By way of a ticket, as for *bind*: so one transaction does all linking.
-        let secret = try freshSecret()
         let ticket = LinkTicket(
             identity: evidence.identity, displayName: credential.fullName, createdAt: now,
-            expiresAt: now.advanced(bySeconds: SignInService.ticketLifetime))
-        try await stored { try await stores.links.insert(ticket, hash: secret.hash, grant: evidence.grant) }
-        let request = BindRequest(
-            proof: .session(session.id, of: session.accountID), isReplacing: false,
-            strayAccountPolicy: configuration.strayAccountPolicy, identityID: try freshID(now), newSession: nil,
-            origin: origin(client))
+            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+        let hash = try await tickets.insert(ticket, grant: evidence.grant).hash
+        let identityID = try IdentityID.fresh(at: now)
         let bound: (account: Account, identityID: IdentityID)
         do throws(SignInFailure) {
-            bound = try await spendTicket(secret.hash, request, at: clock.now())
+            bound = try await tickets.link(
+                with: hash, to: session, client: client, identityID: identityID, at: clock.now())
         } catch {
             // The grant of a code must not wait for the ticket's expiry.
-            try await stored { try await stores.links.cancel(secret.hash, at: clock.now()) }
+            try await tickets.cancel(hash, at: clock.now())
             switch error {
             case .proofNoLongerValid: throw .invalidSession
             // Since the token was verified, an event of the provider has ended what it vouched for.
@@ -43,7 +47,7 @@ extension SignInService {
             default: throw error
             }
         }
-        await record(
+        await verifier.record(
             evidence.codeRefusal, of: provider, linked: (bound.account.id, bound.identityID), client: client, at: now)
         guard let identity = bound.account.identities.first(where: { $0.id == bound.identityID }) else {
             throw .fault(operation: "link")

@@ -1,7 +1,17 @@
 package import Accounts
 import Storage
 
-extension SignInService {
+/// Registering and signing in with an email and a password.
+package struct PasswordSignIn: Sendable {
+    let accounts: AccountStore
+    let sessions: SessionStore
+    let issuer: SessionIssuer
+    let hasher: PasswordHasher
+    let limits: RateLimiter
+    let mailLanguages: MailLanguages
+    let metrics: SignInMetrics
+    let clock: any WallClock
+
     /// Makes an account with an email and a password. Its address stays unverified, so no identity is matched by it.
     package func register(
         email: String, password: String, displayName: DisplayName?, client: Client
@@ -10,18 +20,18 @@ extension SignInService {
         guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
         // Before the look-up: this answer alone reveals whether an account has the address.
         try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
-        guard try await !stored({ try await stores.accounts.isEmailHeld(address) }) else { throw .emailTaken }
-        let hash = try await passwordHasher.hash(password)
+        guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }
+        let hash = try await hasher.hash(password)
         let now = clock.now()
-        let newSession = try newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
-        let id: AccountID = try freshID(now)
+        let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
+        let id = try AccountID.fresh(at: now)
         let account = try await stored {
-            try await stores.accounts.register(
+            try await accounts.register(
                 id, email: address, passwordHash: hash, displayName: displayName, newSession: newSession,
-                from: origin(client))
+                from: mailLanguages.origin(of: client))
         }
         guard let account else { throw .emailTaken }
-        return try signedIn(account, identityID: nil, newSession: newSession)
+        return try issuer.signedIn(account, identityID: nil, newSession: newSession)
     }
 
     package func signIn(
@@ -35,13 +45,13 @@ extension SignInService {
     private func openSession(email: String, password: String, client: Client) async throws(SignInFailure) -> SignedIn {
         let proven = try await provePassword(email: email, password: password, client: client)
         let now = clock.now()
-        let newSession = try newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
+        let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
         let account = try await stored {
-            try await stores.sessions.open(newSession, for: proven.accountID, passwordHash: proven.passwordHash)
+            try await sessions.open(newSession, for: proven.accountID, passwordHash: proven.passwordHash)
         }
         // Disabled or changed while the password was hashed.
         guard let account else { throw .invalidCredentials }
-        return try signedIn(account, identityID: nil, newSession: newSession)
+        return try issuer.signedIn(account, identityID: nil, newSession: newSession)
     }
 
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
@@ -51,26 +61,36 @@ extension SignInService {
     ) async throws(SignInFailure) -> ProvenPassword {
         let address = EmailAddress(email)
         // All spellings of an address share one allowance.
-        return try await limits.guessing(atPasswordOf: address?.text ?? email, by: client) { () throws(SignInFailure) in
-            try await provePassword(password, of: address)
+        let proven = try await limits.guessingPassword(
+            of: address?.text ?? email, guesser: client.network.map(PasswordGuesser.network), by: client
+        ) { proven throws(SignInFailure) in
+            try await isUsed(proven.accountID, from: client)
+        } _: { () throws(SignInFailure) in
+            try await check(password, of: address)
         }
+        guard proven.isActive else { throw .accountDisabled }
+        return proven
     }
 
-    private func provePassword(
-        _ password: String, of address: EmailAddress?
-    ) async throws(SignInFailure) -> ProvenPassword {
+    /// Whether the account is used from the client's network.
+    private func isUsed(_ account: AccountID, from client: Client) async throws(SignInFailure) -> Bool {
+        guard let network = client.network else { return false }
+        return try await stored { try await limits.knownNetworks.isKnown(network, to: account, at: clock.now()) }
+    }
+
+    private func check(_ password: String, of address: EmailAddress?) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
             if let address {
-                try await stored { try await stores.accounts.passwordCredential(for: address) }
+                try await stored { try await accounts.passwordCredential(for: address) }
             } else {
                 nil
             }
-        let isRight = try await passwordHasher.verify(
+        let isRight = try await hasher.verify(
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
             against: credential?.passwordHash)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
-        guard credential.status == .active else { throw .accountDisabled }
-        return ProvenPassword(accountID: credential.accountID, passwordHash: passwordHash)
+        return ProvenPassword(
+            accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)
     }
 }
 
@@ -78,4 +98,6 @@ extension SignInService {
 struct ProvenPassword: Sendable {
     let accountID: AccountID
     let passwordHash: String
+    /// Whether the account is active: a disabled one is refused, but only to those who may try its password.
+    let isActive: Bool
 }

@@ -1,14 +1,20 @@
 package import Accounts
 import JOSE
-import Providers
 import Storage
 
-extension SignInService {
+/// The nonces that this service issues for sign-ins, and the spending of them.
+package struct SignInNonces: Sendable {
+    let issued: IssuedNonces
+    let store: NonceStore
+    let policy: NoncePolicy
+    let providers: IdentityProviders
+    let clock: any WallClock
+
     /// A nonce for the next sign-in at the provider. Nothing is written until it is spent.
-    package func issueNonce(for provider: Provider) throws(SignInFailure) -> IssuedNonce {
-        _ = try rules(of: provider)
+    package func issue(for provider: Provider) throws(SignInFailure) -> IssuedNonce {
+        _ = try providers.rules(of: provider)
         do {
-            return try issuedNonces.new(for: provider, at: clock.now())
+            return try issued.new(for: provider, at: clock.now())
         } catch {
             throw .fault(operation: "nonce")
         }
@@ -20,13 +26,13 @@ extension SignInService {
     func nonceToSpend(
         _ posted: String?, for provider: Provider, at now: Timestamp
     ) throws(SignInFailure) -> IssuedNonce? {
-        switch configuration.noncePolicy {
+        switch policy {
         case .optional:
             guard let posted, IssuedNonce.isClaimed(by: posted) else { return nil }
         case .required:
             guard posted != nil else { throw .credentialRejected(.nonceMissing, retryAfter: nil) }
         }
-        guard let posted, let nonce = issuedNonces.read(posted, for: provider, at: now) else {
+        guard let posted, let nonce = issued.read(posted, for: provider, at: now) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
         return nonce
@@ -34,15 +40,14 @@ extension SignInService {
 
     /// Refuses a nonce that is already spent, without spending it.
     func requireUnspent(_ nonce: IssuedNonce) async throws(SignInFailure) {
-        guard try await !stored({ try await stores.nonces.isSpent(nonce.hash) }) else {
+        guard try await !stored({ try await store.isSpent(nonce.hash) }) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
     }
 
     /// Spends a nonce. Exactly one of several concurrent spenders succeeds.
     func spend(_ nonce: IssuedNonce, at now: Timestamp) async throws(SignInFailure) {
-        guard try await stored({ try await stores.nonces.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) })
-        else {
+        guard try await stored({ try await store.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) }) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
     }

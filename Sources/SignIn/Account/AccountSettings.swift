@@ -1,0 +1,130 @@
+package import Accounts
+import Storage
+
+/// What the owner of an account sees and changes: its name, password and address, its identities, its deletion.
+package struct AccountSettings: Sendable {
+    let store: AccountStore
+    let replacements: EmailReplacementStore
+    let codes: EmailCodes
+    let hasher: PasswordHasher
+    let limits: RateLimiter
+    let mailLanguages: MailLanguages
+    let clock: any WallClock
+
+    package func account(of session: Session) async throws(SignInFailure) -> Account {
+        guard let account = try await stored({ try await store.account(session.accountID) }) else {
+            throw .invalidSession
+        }
+        return account
+    }
+
+    package func rename(
+        accountOf session: Session, to name: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> Account {
+        guard let name else { return try await account(of: session) }
+        let now = clock.now()
+        let renamed = try await stored {
+            try await store.rename(session.accountID, to: name, at: now, from: mailLanguages.origin(of: client))
+        }
+        guard let renamed else { throw .invalidSession }
+        return renamed
+    }
+
+    /// Sets a password. The current one authorizes it, or a fresh session where there is none. Every other session ends.
+    package func changePassword(
+        of session: Session, current: String?, to newPassword: String, client: Client
+    ) async throws(SignInFailure) {
+        let account = try await account(of: session)
+        let old = try await stored { try await store.passwordHash(of: session.accountID) }
+        if old == nil {
+            guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
+            // A password without an address can't be signed in with.
+            guard account.email != nil else { throw .emailRequired }
+        } else if current == nil {
+            throw .missingCredential("currentPassword")
+        }
+        guard PasswordPolicy.accepts(newPassword, for: account.email) else { throw .weakPassword }
+        if let current {
+            try await limits.guessingPassword(
+                of: account.email?.text ?? "\(account.id)", guesser: .session(session.id), by: client
+            ) { _ throws(SignInFailure) in
+                true
+            } _: { () throws(SignInFailure) in
+                guard try await hasher.verify(current, against: old) else { throw .invalidCredentials }
+            }
+        }
+        let hash = try await hasher.hash(newPassword)
+        let now = clock.now()
+        let change = try await stored {
+            try await store.changePassword(
+                to: hash, from: old, in: session, at: now, from: mailLanguages.origin(of: client))
+        }
+        guard change == .done else { throw .invalidSession }
+    }
+
+    /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only
+    /// then does it show whether another account has it.
+    package func requestEmail(
+        _ email: String, of session: Session, client: Client
+    ) async throws(SignInFailure) {
+        guard let language = mailLanguages.language(for: client) else { throw .mailUnavailable }
+        guard let address = EmailAddress(email) else { throw .malformedEmail }
+        let now = clock.now()
+        // A reader of the account's mailbox can set its password.
+        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        var request = try codes.request(
+            for: address, purpose: .verifyEmail, network: client.network, language: language, at: now)
+        // Per account too: its owner chooses who receives these mails.
+        try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: client)
+        var change = try await change(email: request, allowance: nil, of: session, client: client, at: now)
+        if change == .needsAllowance {
+            do throws(SignInFailure) {
+                try await limits.draw(.mailPerAddress, of: address.text, by: client)
+                request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
+            } catch {
+                await limits.putBack(.mailPerAddress, of: "\(session.accountID)")
+                throw error
+            }
+            change = try await self.change(email: request, allowance: .full, of: session, client: client, at: now)
+        }
+        guard change == .done else { throw .invalidSession }
+    }
+
+    private func change(
+        email request: EmailCodeRequest, allowance: EmailCodeAllowance?, of session: Session, client: Client,
+        at now: Timestamp
+    ) async throws(SignInFailure) -> EmailChangeRequest {
+        try await stored {
+            try await store.requestEmail(
+                request, allowance: allowance, in: session, at: now, from: mailLanguages.origin(of: client))
+        }
+    }
+
+    /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its
+    /// authorization.
+    package func unlink(
+        _ identityID: IdentityID, of session: Session, client: Client
+    ) async throws(SignInFailure) {
+        let now = clock.now()
+        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        let outcome = try await stored {
+            try await store.unlink(identityID, in: session, at: now, from: mailLanguages.origin(of: client))
+        }
+        switch outcome {
+        case .unlinked, .kept: return
+        case .sessionGone: throw .invalidSession
+        case .lastSignInMethod: throw .lastSignInMethod
+        case .notFound: throw .identityNotFound
+        }
+    }
+
+    /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.
+    package func delete(accountOf session: Session, client: Client) async throws(SignInFailure) {
+        let now = clock.now()
+        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        let event = AuditEvent(.accountDeleted, from: mailLanguages.origin(of: client))
+        guard try await stored({ try await store.delete(in: session, by: event, at: now) }) else {
+            throw .invalidSession
+        }
+    }
+}

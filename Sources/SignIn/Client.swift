@@ -1,0 +1,34 @@
+package import Accounts
+
+/// The caller of a use case: kept with the session, named in the log.
+package struct Client: Sendable {
+    package let requestID: String
+    /// The network address as text.
+    package let address: String?
+    /// The IPv4 /24 or IPv6 /64 of the address: what one party usually has to itself.
+    package let network: String?
+    /// The IPv4 /16 or IPv6 /48 of the address: what one party can have all of.
+    package let wideNetwork: String?
+    package let device: Device?
+    /// The languages that the client asks for, preferred ones first: tags in lower case (RFC 5646).
+    package let languages: [String]
+
+    package init(
+        requestID: String, address: String?, network: String? = nil, wideNetwork: String? = nil, device: Device?,
+        languages: [String] = []
+    ) {
+        self.requestID = requestID
+        self.address = address
+        self.network = network
+        self.wideNetwork = wideNetwork
+        self.device = device
+        self.languages = languages
+    }
+
+    /// The same caller, with the device that an earlier request named.
+    func with(_ device: Device?) -> Client {
+        Client(
+            requestID: requestID, address: address, network: network, wideNetwork: wideNetwork,
+            device: self.device ?? device, languages: languages)
+    }
+}

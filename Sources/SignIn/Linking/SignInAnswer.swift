@@ -1,0 +1,49 @@
+package import Accounts
+
+package enum SignInAnswer: Sendable {
+    case signedIn(SignedIn)
+    case linkRequired(LinkRequired)
+}
+
+/// A choice that a person has to make, and the ticket for it.
+package struct LinkRequired: Sendable {
+    /// The person whom the ticket is for.
+    package enum Person: Sendable {
+        case identity(VerifiedIdentity)
+        /// The reader of a mailbox.
+        case mailbox(EmailAddress)
+
+        package var email: EmailAddress? {
+            switch self {
+            case .identity(let identity): identity.email?.address
+            case .mailbox(let email): email
+            }
+        }
+    }
+
+    package let linkTicket: String
+    package let expiresAt: Timestamp
+    package let person: Person
+    package let choices: [LinkChoice]
+    /// The account that has the address, if the person may see something of it.
+    package let holder: ShownHolder?
+}
+
+/// The account that has the address of a ticket's person, as far as they may see it.
+package struct ShownHolder: Sendable {
+    package let account: Account
+    /// Whether its age and its identities are shown, or only the providers of those.
+    package let showsIdentities: Bool
+
+    init?(_ account: Account, _ view: HolderView) {
+        guard view != .nothing else { return nil }
+        self.account = account
+        self.showsIdentities = view == .identities
+    }
+}
+
+extension UnknownIdentityDecision {
+    var showsIdentities: Bool {
+        if case .linkRequired(_, .identities) = self { true } else { false }
+    }
+}

@@ -1,0 +1,189 @@
+import Accounts
+import JOSE
+import Logging
+import Providers
+import Storage
+
+/// The content of a credential that was accepted.
+struct SignInEvidence {
+    let identity: VerifiedIdentity
+    let grant: NewGrant?
+    /// The provider's error code, when it refused the code that came beside a verified token.
+    let codeRefusal: String?
+
+    /// - Parameter code: what came of the code beside the verified token.
+    init(_ posted: VerifiedCredential, _ code: CodeOutcome) {
+        switch code {
+        case .exchanged(let code):
+            identity = posted.identity.completed(by: code.identity)
+            grant = code.grant
+            codeRefusal = nil
+        case .refused(let error):
+            identity = posted.identity
+            grant = nil
+            codeRefusal = error
+        case .unused:
+            identity = posted.identity
+            grant = nil
+            codeRefusal = nil
+        }
+    }
+
+    /// The evidence of a code on its own.
+    init(_ code: CodeEvidence) {
+        identity = code.identity
+        grant = code.grant
+        codeRefusal = nil
+    }
+}
+
+/// Verifies what a provider's SDK gave the app: the token, the nonce, and the code by exchanging it.
+struct CredentialVerifier: Sendable {
+    let providers: IdentityProviders
+    let nonces: SignInNonces
+    let codes: CodeExchange
+    let refusals: RefusalAggregator
+    let audit: AuditTrail
+    let metrics: SignInMetrics
+    let logger: Logger
+
+    /// The verified person, by the token or by the exchanged code: either one suffices.
+    ///
+    /// Only a verified credential spends a nonce: a forged token must not use up another person's. The nonce is spent
+    /// before a code is exchanged, where possible: of two sign-ins with one nonce, the one that loses must not use up the
+    /// code.
+    func evidence(
+        of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInEvidence {
+        try await refusals.notingRejection(of: provider, by: client) { () throws(SignInFailure) in
+            switch try await verify(credential, of: provider, at: now) {
+            case .success(let posted?):
+                if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, at: now) {
+                    try await nonces.spend(nonce, at: now)
+                }
+                let code = try await codes.exchange(
+                    credential, of: provider, beside: posted, by: client, at: now)
+                return SignInEvidence(posted, code)
+            case .success(nil):
+                return SignInEvidence(
+                    try await codeEvidence(of: credential, from: provider, client: client, at: now))
+            case .failure(let refusal):
+                // A nonce says that token and code are of another sign-in than this one.
+                guard credential.code != nil, !refusal.reason.isAboutNonce else { throw SignInFailure(refusal) }
+                return SignInEvidence(
+                    try await codeEvidence(
+                        of: credential, from: provider, insteadOf: refusal, client: client, at: now))
+            }
+        }
+    }
+
+    /// - Returns: `nil` when no token was posted.
+    private func verify(
+        _ credential: ProviderCredential, of provider: Provider, at now: Timestamp
+    ) async throws(SignInFailure) -> Result<VerifiedCredential?, CredentialRefusal> {
+        let rules = try providers.rules(of: provider)
+        guard let token = credential.token else { return .success(nil) }
+        let start = ContinuousClock.now
+        defer { metrics.verified(for: provider, since: start) }
+        do throws(CredentialRefusal) {
+            return .success(
+                try await rules.credential(
+                    Array(token.utf8), postedNonce: credential.nonce, expectedClientID: credential.clientID, at: now))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// The person of a code on its own, by the identity token that it is exchanged for. The nonce is that token's.
+    private func codeEvidence(
+        of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeEvidence {
+        let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, at: now)
+        // A code can be exchanged only once: not beside a nonce that is already spent.
+        if let nonce { try await nonces.requireUnspent(nonce) }
+        let evidence = try await codes.exchangeAlone(credential, of: provider, by: client, at: now)
+        guard let nonce else { return evidence }
+        do throws(SignInFailure) {
+            try await nonces.spend(nonce, at: now)
+        } catch {
+            if case .credentialRejected(let reason, _) = error {
+                await codes.abandon(evidence, because: reason, by: client)
+            }
+            throw error
+        }
+        return evidence
+    }
+
+    /// The same beside a token that did not verify, of which nothing is used. Where the code is refused too, the failure is
+    /// the token's; the audit trail has the reasons of both.
+    private func codeEvidence(
+        of credential: ProviderCredential, from provider: Provider, insteadOf token: CredentialRefusal,
+        client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeEvidence {
+        func note(_ reason: TokenRejection) {
+            refusals.note(
+                .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
+                requestID: client.requestID)
+        }
+        logger.info(
+            "token refused, code tried instead",
+            metadata: ["provider": "\(provider.rawValue)", "reason": "\(token.reason.rawValue)"])
+        do throws(SignInFailure) {
+            let evidence = try await codeEvidence(of: credential, from: provider, client: client, at: now)
+            note(token.reason)
+            return evidence
+        } catch {
+            switch error {
+            case .credentialRejected(let reason, _):
+                note(reason)
+                // Missing keys are no rejection, so the caller does not note them.
+                if token.reason == .keysUnavailable { note(token.reason) }
+                throw SignInFailure(token)
+            case .missingCredential:
+                // No client of ours can use the code.
+                throw SignInFailure(token)
+            default:
+                note(token.reason)
+                throw error
+            }
+        }
+    }
+
+    /// Records in the audit trail that the provider refused the code beside a good token.
+    func record(
+        _ codeRefusal: String?, of provider: Provider, linked: (account: AccountID, identity: IdentityID)?,
+        client: Client, at now: Timestamp
+    ) async {
+        guard let codeRefusal else { return }
+        var event = AuditEvent(
+            .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity, provider: provider,
+            reason: codeRefusal, requestID: client.requestID)
+        event.network = client.network
+        do {
+            try await audit.record(event, at: now)
+        } catch {
+            // The sign-in succeeds without the record.
+            logger.warning("refused code not recorded", metadata: ["error": "\(String(reflecting: error))"])
+        }
+    }
+}
+
+extension SignInFailure {
+    /// The failure of a sign-in whose token is refused.
+    fileprivate init(_ refusal: CredentialRefusal) {
+        self =
+            refusal.reason == .keysUnavailable
+            ? .providerUnavailable(retryAfter: refusal.retryAfter ?? 5, reason: refusal.reason.rawValue)
+            : .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+    }
+}
+
+extension TokenRejection {
+    /// Whether the credential is of another sign-in than the one it was posted for.
+    fileprivate var isAboutNonce: Bool {
+        switch self {
+        case .nonceMissing, .nonceMismatch, .nonceSpent: true
+        default: false
+        }
+    }
+}

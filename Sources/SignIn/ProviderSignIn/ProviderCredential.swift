@@ -1,0 +1,36 @@
+package import Accounts
+
+/// The credential that a provider's SDK gave the app.
+package struct ProviderCredential: Sendable {
+    package let token: String?
+    package let code: String?
+    /// The raw nonce.
+    package let nonce: String?
+    package let clientID: String?
+    /// The redirect URI to which Apple sent the code of a web or Android sign-in.
+    package let redirectURI: String?
+    /// Handed over once, at first consent; unsigned user input.
+    package let fullName: DisplayName?
+
+    package init(
+        token: String?, code: String?, nonce: String?, clientID: String?, redirectURI: String? = nil,
+        fullName: DisplayName?
+    ) {
+        self.token = token
+        self.code = code
+        self.nonce = nonce
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.fullName = fullName
+    }
+}
+
+extension ProviderCredential {
+    /// The name of the request's member that holds the provider's token.
+    static func tokenMember(of provider: Provider) -> String {
+        switch provider {
+        case .apple: "identityToken"
+        case .google: "idToken"
+        }
+    }
+}

@@ -1,0 +1,134 @@
+package import Accounts
+import JOSE
+import Storage
+
+/// Signing in with the credential that a provider's SDK gave the app.
+package struct ProviderSignIn: Sendable {
+    let verifier: CredentialVerifier
+    let known: KnownIdentities
+    let tickets: LinkTickets
+    let accounts: AccountStore
+    let verifiedEmailPolicy: VerifiedEmailPolicy
+    let mailLanguages: MailLanguages
+    let metrics: SignInMetrics
+    let clock: any WallClock
+
+    /// Signs a known person in; gives an unknown one a link ticket.
+    package func signIn(
+        with provider: Provider, _ credential: ProviderCredential, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
+        try await metrics.signIns.counting(.init(provider), as: \.outcomeLabel) { () throws(SignInFailure) in
+            try await answer(to: credential, from: provider, client: client)
+        }
+    }
+
+    private func answer(
+        to credential: ProviderCredential, from provider: Provider, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
+        let now = clock.now()
+        let evidence = try await verifier.evidence(of: credential, from: provider, client: client, at: now)
+        let answer = try await signIn(
+            evidence.identity, grant: evidence.grant, fullName: credential.fullName, client: client, at: now)
+        var linked: (AccountID, IdentityID)?
+        if case .signedIn(let signedIn) = answer, let identity = signedIn.identity {
+            linked = (signedIn.account.id, identity.id)
+        }
+        await verifier.record(evidence.codeRefusal, of: provider, linked: linked, client: client, at: now)
+        return answer
+    }
+
+    private func signIn(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInAnswer {
+        if let signedIn = try await known.signIn(identity, grant: grant, client: client, at: now) {
+            return .signedIn(try await fillingDisplayName(signedIn, fullName))
+        }
+        if try await known.adopt(identity, client: client, at: now) {
+            // Also when it moved nothing: a concurrent sign-in of the person may have.
+            if let signedIn = try await known.signIn(identity, grant: grant, client: client, at: now) {
+                return .signedIn(try await fillingDisplayName(signedIn, fullName))
+            }
+        }
+        return try await issueLinkTicket(identity, grant: grant, fullName: fullName, client: client, at: now)
+    }
+
+    /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.
+    private func fillingDisplayName(_ signedIn: SignedIn, _ fullName: DisplayName?) async throws(SignInFailure)
+        -> SignedIn
+    {
+        guard let fullName, signedIn.account.displayName == nil else { return signedIn }
+        let isFilled = try await stored {
+            try await accounts.fillDisplayName(fullName, of: signedIn.account.id)
+        }
+        guard isFilled else { return signedIn }
+        return SignedIn(
+            session: signedIn.session, account: signedIn.account.named(fullName), identity: signedIn.identity)
+    }
+
+    /// Issues a link ticket for an identity that is not linked: its owner chooses, unless the policy binds it by its email
+    /// address. Decided without a lock; spending the ticket decides again under one.
+    private func issueLinkTicket(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInAnswer {
+        let origin = mailLanguages.origin(of: client)
+        let holder = try await holder(of: identity, at: now, from: origin)
+        var decision = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
+        let ticket = LinkTicket(
+            identity: identity, displayName: fullName, device: client.device,
+            shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: now,
+            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+        let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)
+        let secret = try await tickets.insert(ticket, grant: grant, recording: event)
+        if case .bindAutomatically = decision {
+            if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {
+                return .signedIn(signedIn)
+            }
+            decision = Linking.decide(identity, holder: holder, policy: .prompt)
+        }
+        // A concurrent sign-in of the person may have bound the identity since this one looked it up.
+        if verifiedEmailPolicy == .automatic, holder?.isEmailVerified == true,
+            let signedIn = try await known.signIn(identity, client: client, at: now)
+        {
+            return .signedIn(signedIn)
+        }
+        guard case .linkRequired(let choices, let view) = decision else { throw .fault(operation: "decide") }
+        return .linkRequired(
+            LinkRequired(
+                linkTicket: secret.text, expiresAt: ticket.expiresAt, person: .identity(identity), choices: choices,
+                holder: holder.flatMap { ShownHolder($0, view) }))
+    }
+
+    /// The account that has the address of an unknown identity. A successor at the same provider makes a proven one
+    /// stated: from now on its mailbox opens it to nobody who has not seen who is in there.
+    private func holder(
+        of identity: VerifiedIdentity, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws(SignInFailure) -> Account? {
+        guard let candidate = identity.email?.candidate else { return nil }
+        let holder = try await stored { try await accounts.holder(of: candidate) }
+        if let holder, holder.emailProof == .proven, holder.isSucceeded(by: identity) {
+            try await stored { try await accounts.lower(candidate, of: holder.id, at: now, from: origin) }
+        }
+        return holder
+    }
+
+    /// - Returns: `nil` when the account is no longer one that the policy binds to: then the person is asked.
+    private func bindAutomatically(
+        _ ticket: LinkTicket, hash: [UInt8], client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignedIn? {
+        let ownership = ProvenOwnership(
+            proof: .verifiedEmail, authenticatedAt: ticket.identity.authenticatedAt, methods: [])
+        do throws(SignInFailure) {
+            let signedIn = try await tickets.openSession(
+                with: ticket, hash: hash, ownership: ownership, client: client, at: now)
+            metrics.links.count(.automatic, OutcomeLabel(.linked))
+            return signedIn
+        } catch {
+            switch error {
+            case .proofNoLongerValid, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
+            // Since the token was verified, an event of the provider has ended what it vouched for.
+            case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
+            default: throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Accounts
+import Metrics
+import Storage
+
+/// A secret that can be guessed. The raw value is a label of a metric and a reason of the audit trail.
+enum GuessKind: String, CaseIterable {
+    case password
+    case emailCode = "email_code"
+}
+
+/// What tries a password, and keeps an allowance of its own when others have used up the account's.
+enum PasswordGuesser: Sendable {
+    /// A network, if the account is used from there.
+    case network(String)
+    /// A session of the account.
+    case session(SessionID)
+
+    fileprivate var key: String {
+        switch self {
+        case .network(let network): network
+        case .session(let id): "session/\(id)"
+        }
+    }
+}
+
+/// Guesses at passwords and codes. They are counted beforehand, so that concurrent guesses are counted too; only a wrong
+/// one stays counted.
+extension RateLimiter {
+    /// Runs a guess at a mailed code, whose tries are counted with the code.
+    func guessingCode<Proven: Sendable>(
+        by client: Client, _ guess: () async throws(SignInFailure) -> Proven
+    ) async throws(SignInFailure) -> Proven {
+        try await drawNetworks(of: client)
+        let outcome: Result<Proven, SignInFailure>
+        do throws(SignInFailure) {
+            outcome = .success(try await guess())
+        } catch {
+            if case .invalidCredentials = error {
+                try await noteWrong(.emailCode, by: client)
+                throw error
+            }
+            outcome = .failure(error)
+        }
+        await putBackNetworks(of: client)
+        return try outcome.get()
+    }
+
+    /// Runs a guess at the password of an account, identified by the address that was tried.
+    ///
+    /// What others have used up doesn't keep the owner out of where they usually are: each guesser has as much again, which
+    /// opens the account only if it is one that the account knows. Everybody else is refused after the same work and with
+    /// the same answer, so that neither shows whether the account knows them, or exists.
+    ///
+    /// - Parameters:
+    ///   - guesser: `nil` if nothing is known of it.
+    ///   - isKnown: whether the account that is proven knows the guesser.
+    func guessingPassword<Proven: Sendable>(
+        of account: String, guesser: PasswordGuesser?, by client: Client,
+        isKnown: (Proven) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
+    ) async throws(SignInFailure) -> Proven {
+        try await drawNetworks(of: client)
+        let own = guesser.map { Subject.one($0.key, of: account) }
+        let used: Int64?
+        do throws(SignInFailure) {
+            used = try await drawPassword(of: account, own: own, by: client)
+        } catch {
+            await putBackNetworks(of: client)
+            throw error
+        }
+        let proven: Proven?
+        do throws(SignInFailure) {
+            proven = try await guess()
+        } catch {
+            if case .invalidCredentials = error {
+                proven = nil
+            } else {
+                if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
+                await putBack(.passwordPerAccount, of: own)
+                await putBackNetworks(of: client)
+                throw error
+            }
+        }
+        if proven == nil { try await noteWrong(.password, by: client) }
+        if let used {
+            guard let proven, try await isKnown(proven) else { throw refusal(.passwordPerAccount, used, of: client) }
+        }
+        guard let proven else { throw .invalidCredentials }
+        if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
+        await putBack(.passwordPerAccount, of: own)
+        await putBackNetworks(of: client)
+        return proven
+    }
+
+    /// - Returns: `nil`, or the seconds to wait for those whom the account doesn't know, because others have used up what
+    ///   there is for them.
+    private func drawPassword(
+        of account: String, own: Subject?, by client: Client
+    ) async throws(SignInFailure) -> Int64? {
+        if let own, let wait = try await wait(.passwordPerAccount, of: own) {
+            throw refusal(.passwordPerAccount, wait, of: client)
+        }
+        do throws(SignInFailure) {
+            let wait = try await wait(.passwordPerAccount, of: .everybody(account))
+            if let wait, own == nil { throw refusal(.passwordPerAccount, wait, of: client) }
+            return wait
+        } catch {
+            await putBack(.passwordPerAccount, of: own)
+            throw error
+        }
+    }
+
+    private func drawNetworks(of client: Client) async throws(SignInFailure) {
+        try await draw(.guessPerNetwork, of: client.network, by: client)
+        do throws(SignInFailure) {
+            try await draw(.guessPerWideNetwork, of: client.wideNetwork, by: client)
+        } catch {
+            await putBack(.guessPerNetwork, of: client.network)
+            throw error
+        }
+    }
+
+    private func putBackNetworks(of client: Client) async {
+        await putBack(.guessPerWideNetwork, of: client.wideNetwork)
+        await putBack(.guessPerNetwork, of: client.network)
+    }
+
+    /// Counts and records a wrong guess. That all of them are too many refuses nothing, but makes codes longer.
+    private func noteWrong(_ kind: GuessKind, by client: Client) async throws(SignInFailure) {
+        wrongGuesses[kind]?.increment()
+        refusals.note(.guessRejected, reason: kind.rawValue, network: client.network, requestID: client.requestID)
+        if try await wait(.guessPerService, of: .service) != nil { noteUsedUp(.guessPerService) }
+    }
+
+    /// Whether there are so many wrong guesses that every address is taken for attacked.
+    func isServiceGuessedAt() async throws(SignInFailure) -> Bool {
+        try await isUsedUp(.guessPerService, of: .service)
+    }
+
+    /// Draws the allowance of a code for an address. One that its own requests have used up is refused to a network; what
+    /// others have used up is only refused where nothing is known of the network.
+    func drawCode(for address: EmailAddress, by client: Client) async throws(SignInFailure) -> EmailCodeAllowance {
+        if let network = client.network,
+            let wait = try await wait(.mailPerAddress, of: .one(network, of: address.text))
+        {
+            throw refusal(.mailPerAddress, wait, of: client)
+        }
+        guard let wait = try await wait(.mailPerAddress, of: .everybody(address.text)) else { return .full }
+        let refusal = refusal(.mailPerAddress, wait, of: client)
+        guard client.network != nil else { throw refusal }
+        return .onlyIfKnown
+    }
+}

@@ -1,0 +1,75 @@
+package import Accounts
+import OpenSSL
+
+/// Makes the rows of new sessions, and the tokens of open ones.
+struct SessionIssuer: Sendable {
+    let accessTokens: AccessTokens
+    let refreshTokens: RefreshTokens
+    let lifetimes: SessionLifetimes
+
+    func newSession(
+        authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],
+        client: Client, now: Timestamp
+    ) throws(SignInFailure) -> NewSession {
+        NewSession(
+            id: try .fresh(at: now), authenticatedAt: min(authenticatedAt, now),
+            providerAuthenticatedAt: providerTime.map { min($0, now) }, methods: methods, now: now,
+            expiresAt: lifetimes.end(ofSessionOpenedAt: now, refreshedAt: now), device: client.device,
+            address: client.address, requestID: client.requestID, network: client.network)
+    }
+
+    /// The tokens of a session as it stands.
+    func issue(_ session: Session, at now: Timestamp) throws(SignInFailure) -> IssuedSession {
+        do {
+            return IssuedSession(
+                id: session.id, accessToken: try accessTokens.token(for: session, at: now),
+                expiresIn: accessTokens.lifetime(for: session, at: now),
+                refreshToken: try refreshTokens.token(for: session.id, generation: session.generation),
+                refreshExpiresAt: session.expiresAt)
+        } catch let failure as SignInFailure {
+            throw failure
+        } catch {
+            throw .fault(operation: "issue session")
+        }
+    }
+
+    /// The answer to a sign-in that has opened `newSession`.
+    func signedIn(
+        _ account: Account, identityID: IdentityID?, newSession: NewSession
+    ) throws(SignInFailure) -> SignedIn {
+        let session = Session(
+            id: newSession.id, accountID: account.id, identityID: identityID,
+            authenticatedAt: newSession.authenticatedAt,
+            methods: newSession.methods, createdAt: newSession.now, expiresAt: newSession.expiresAt, generation: 1)
+        return SignedIn(
+            session: try issue(session, at: newSession.now), account: account,
+            identity: account.identities.first { $0.id == identityID })
+    }
+}
+
+/// The two tokens of a session, as the client receives them.
+package struct IssuedSession: Sendable {
+    package let id: SessionID
+    package let accessToken: String
+    /// Seconds.
+    package let expiresIn: Int64
+    package let refreshToken: String
+    package let refreshExpiresAt: Timestamp
+}
+
+package struct SignedIn: Sendable {
+    package let session: IssuedSession
+    package let account: Account
+    /// The identity that opened the session; `nil` for a password or a mailed code.
+    package let identity: Identity?
+}
+
+extension Identifier {
+    static func fresh(at now: Timestamp) throws(SignInFailure) -> Self {
+        do {
+            return Identifier(now: now, random: try SecureRandom.bytes(10))
+        } catch {
+            throw .fault(operation: "random")
+        }
+    }
+}

@@ -1,0 +1,264 @@
+import Accounts
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The degree of an account's address: what it is at first, what raises it, and what lowers it.
+@Suite struct EmailProofTests {
+    private static let address = "kim@icloud.com"
+
+    private func source(_ fixture: SignInFixture) async throws -> [String?] {
+        try await fixture.texts("SELECT email_proof_source FROM accounts")
+    }
+
+    private func link(_ fixture: SignInFixture, _ token: String, to signedIn: SignedIn) async throws {
+        let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
+        _ = try await fixture.service.linking.link(
+            .apple, credential, to: try await fixture.opened(signedIn), client: fixture.client)
+    }
+
+    // MARK: Create
+
+    enum Claim: String, CaseIterable, Sendable {
+        case absent, unverified, relay, stated, authoritative
+
+        var claims: [(String, TokenMint.Literal?)] {
+            switch self {
+            case .absent: []
+            case .unverified: SignInFixture.email(EmailProofTests.address, verified: false)
+            case .relay: SignInFixture.email("zdfu7jtuus@privaterelay.appleid.com") + SignInFixture.relay
+            case .stated: SignInFixture.email(EmailProofTests.address)
+            case .authoritative: SignInFixture.appleMail(EmailProofTests.address)
+            }
+        }
+
+        var proof: EmailProof? {
+            switch self {
+            case .absent, .unverified: nil
+            case .stated: .stated
+            case .relay, .authoritative: .proven
+            }
+        }
+
+        var source: EmailProof.Source? {
+            switch self {
+            case .absent, .unverified: nil
+            case .stated: .provider
+            case .relay, .authoritative: .authoritativeProvider
+            }
+        }
+    }
+
+    @Test(arguments: Claim.allCases)
+    func `a new account's address is as good as the claim, and is mailed`(claim: Claim) async throws {
+        try await SignInFixture.withMail { fixture in
+            let created = try await fixture.create(
+                try await fixture.ticket(.apple, try fixture.apple("a-1", claim.claims)))
+            #expect(created.account.emailProof == claim.proof)
+            #expect(created.account.isEmailVerified == (claim.proof != nil))
+            #expect(try await source(fixture) == [claim.source?.rawValue])
+            let mailed = created.account.email.map {
+                [QueuedMail(template: "account_created", recipient: $0.text, provider: "apple")]
+            }
+            #expect(try await fixture.mails() == mailed ?? [])
+        }
+    }
+
+    @Test func `registering only claims the address, and mails nothing`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let registered = try await fixture.register(Self.address)
+            #expect(registered.account.emailProof == .claimed)
+            #expect(try await source(fixture) == ["registration"])
+            #expect(try await fixture.mails() == [])
+        }
+    }
+
+    // MARK: Raised
+
+    @Test func `a sign-in by an identity of the account raises its degree`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let created = try await fixture.create(
+                try await fixture.ticket(.apple, try fixture.apple("a-1", SignInFixture.email(Self.address))))
+            #expect(created.account.emailProof == .stated)
+            // Nor does a claim of another address, or the same claim.
+            for claims in [SignInFixture.appleMail("other@icloud.com"), SignInFixture.email(Self.address)] {
+                let again = try await fixture.session(.apple, try fixture.apple("a-1", claims))
+                #expect(again.account.emailProof == .stated)
+            }
+            #expect(try await !fixture.recorded(of: created).contains("email_proven"))
+            let own = try fixture.apple("a-1", SignInFixture.appleMail(Self.address))
+            for _ in 0..<2 {
+                #expect(try await fixture.session(.apple, own).account.emailProof == .proven)
+                #expect(try await fixture.account(created).emailProof == .proven)
+            }
+            #expect(try await source(fixture) == ["authoritative_provider"])
+            #expect(try await fixture.recorded(of: created).count { $0 == "email_proven" } == 1)
+            // Nothing that says less takes it back.
+            let stated = try fixture.apple("a-1", SignInFixture.email(Self.address))
+            #expect(try await fixture.session(.apple, stated).account.emailProof == .proven)
+        }
+    }
+
+    enum Way: String, CaseIterable, Sendable {
+        case bindBySession, bindByPassword, link
+    }
+
+    @Test(arguments: Way.allCases)
+    func `an identity that is linked raises the degree by its claim, and nothing goes`(way: Way) async throws {
+        try await SignInFixture.withMail { fixture in
+            for claim in [Claim.unverified, .stated, .authoritative] {
+                let registered = try await fixture.register(Self.address)
+                let token = try fixture.apple("a-1", claim.claims)
+                switch way {
+                case .bindBySession:
+                    _ = try await fixture.bind(try await fixture.ticket(.apple, token), registered.session.credential)
+                case .bindByPassword:
+                    _ = try await fixture.bind(
+                        try await fixture.ticket(.apple, token),
+                        .password(email: Self.address, password: SignInFixture.password))
+                case .link: try await link(fixture, token, to: registered)
+                }
+                let account = try await fixture.account(registered)
+                #expect(account.emailProof == (claim.proof ?? .claimed))
+                #expect(account.hasPassword)
+                #expect(account.identities.count == 1)
+                #expect(try await fixture.isLive(registered))
+                let recorded = try await fixture.recorded(of: registered)
+                #expect(recorded.contains("email_stated") == (claim == .stated))
+                #expect(recorded.contains("email_proven") == (claim == .authoritative))
+                try await fixture.service.accounts.delete(
+                    accountOf: try await fixture.opened(registered), client: fixture.client)
+            }
+        }
+    }
+
+    @Test func `who types the code in a session of a stated account proves it, and nothing goes`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let former = try await fixture.formerReader()
+            let unproven = try await fixture.stores.accounts.unprovenEmail(
+                of: former.account.id, at: fixture.clock.now())
+            #expect(unproven?.text == StatedAddress.text)
+            try await fixture.verify(former)
+            let account = try await fixture.account(former)
+            #expect(account.emailProof == .proven)
+            #expect(account.hasPassword)
+            #expect(account.identities.count == 1)
+            #expect(try await fixture.isLive(former))
+            #expect(try await source(fixture) == ["mailed_code"])
+            #expect(try await fixture.recorded(of: former).contains("email_verified"))
+            // There is nothing left to prove.
+            #expect(
+                try await fixture.stores.accounts.unprovenEmail(of: former.account.id, at: fixture.clock.now()) == nil)
+        }
+    }
+
+    @Test func `a change to the address of a stated account takes it from there`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let former = try await fixture.formerReader()
+            let owner = try await fixture.member("owner@example.org")
+            try await fixture.service.accounts.requestEmail(
+                StatedAddress.text, of: try await fixture.opened(owner), client: fixture.client)
+            try await fixture.verify(owner)
+            #expect(try await fixture.account(owner).email?.text == StatedAddress.text)
+            #expect(try await fixture.account(owner).emailProof == .proven)
+            #expect(try await fixture.account(former).emailTakenAt == fixture.clock.now())
+            #expect(try await fixture.isLive(former))
+        }
+    }
+
+    @Test func `an account whose address was taken gets another, and has nothing taken any more`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let former = try await fixture.formerReader()
+            _ = try await fixture.create(try await fixture.ownersTicket())
+            #expect(try await fixture.account(former).emailTakenAt != nil)
+            try await fixture.service.accounts.requestEmail(
+                "former@example.org", of: try await fixture.opened(former), client: fixture.client)
+            try await fixture.verify(former, "former@example.org")
+            let account = try await fixture.account(former)
+            #expect(account.emailProof == .proven)
+            #expect(account.emailTakenAt == nil)
+            _ = try await fixture.signIn("former@example.org")
+        }
+    }
+
+    // MARK: Lowered
+
+    /// An account whose address Google has said to be its own.
+    private func hosted(_ fixture: SignInFixture) async throws -> SignedIn {
+        try await fixture.create(
+            try await fixture.ticket(.google, try fixture.google("first", SignInFixture.hosted(StatedAddress.text))))
+    }
+
+    @Test(arguments: VerifiedEmailPolicy.allCases)
+    func `a successor at the provider makes the account stated, and is shown who is in it`(
+        policy: VerifiedEmailPolicy
+    ) async throws {
+        try await SignInFixture.withMail(policy: policy) { fixture in
+            let first = try await hosted(fixture)
+            #expect(first.account.emailProof == .proven)
+            // The domain was sold: same address, same hosted domain, another subject.
+            let ticket = try await fixture.ownersTicket()
+            #expect(ticket.choices == [.bind, .create])
+            #expect(ticket.holder?.account.id == first.account.id)
+            #expect(ticket.holder?.showsIdentities == true)
+            #expect(try await fixture.account(first).emailProof == .stated)
+            #expect(try await source(fixture) == ["other_subject"])
+            #expect(try await fixture.recorded(of: first).count { $0 == "email_stated" } == 1)
+            #expect(try await fixture.isLive(first))
+            // Nor does a mailed code open it from now on.
+            #expect(try await fixture.ownersAnswer().ticket.holder?.account.id == first.account.id)
+
+            let owner = try await fixture.create(ticket)
+            #expect(owner.account.email?.text == StatedAddress.text)
+            #expect(owner.account.emailProof == .proven)
+            let account = try await fixture.account(first)
+            #expect(account.email == nil)
+            #expect(account.status == .active)
+            #expect(account.identities.map(\.key.subject.text) == ["first"])
+            #expect(try await fixture.isLive(first))
+        }
+    }
+
+    @Test func `the first person raises it again, and the ticket of the successor takes nothing over`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let first = try await hosted(fixture)
+            let ticket = try await fixture.ownersTicket()
+            let back = try await fixture.session(
+                .google, try fixture.google("first", SignInFixture.hosted(StatedAddress.text)))
+            #expect(back.account.emailProof == .proven)
+            try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket, replacing: true) }
+            #expect(try await fixture.isLive(first))
+        }
+    }
+
+    @Test func `nobody else lowers it`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let first = try await hosted(fixture)
+            let other = try await fixture.member("lee@icloud.com")
+            let arrivals: [(Provider, String)] = [
+                // Google states the address, and no longer runs the domain for them.
+                (.google, try fixture.google("second", SignInFixture.email(StatedAddress.text))),
+                (.google, try fixture.google("third", SignInFixture.email(StatedAddress.text, verified: false))),
+                (.apple, try fixture.apple("fourth", SignInFixture.email(StatedAddress.text))),
+                // Authoritative, but the account has no identity of Apple's.
+                (.apple, try fixture.apple("fifth", SignInFixture.appleMail("lee@icloud.com"))),
+            ]
+            for (provider, token) in arrivals { _ = try await fixture.ticket(provider, token) }
+            for account in [first, other] { #expect(try await fixture.account(account).emailProof == .proven) }
+            #expect(try await !fixture.recorded(of: first).contains("email_stated"))
+        }
+    }
+
+    @Test func `an account whose identity has another mailbox is no predecessor`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let member = try await fixture.member(StatedAddress.text)
+            _ = try await fixture.bind(
+                try await fixture.ticket(.google, try fixture.google("first", SignInFixture.email("kim@gmail.com"))),
+                member.session.credential)
+            #expect(try await fixture.ownersTicket().choices == [.bind])
+            #expect(try await fixture.account(member).emailProof == .proven)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Accounts
+import Providers
+import SignIn
+import TestSupport
+import Testing
+
+/// Codes of anybody's making: how many reach a provider, of those that no verified token vouches for.
+@Suite struct JunkCodeTests {
+    private static let network = "192.0.2.0/24"
+
+    private static func junk(_ provider: Provider, _ index: Int = 0) -> LifeCycleFixture.Consent {
+        LifeCycleFixture.Consent(provider: provider, token: "", code: "c0ffee.invented.\(index)")
+    }
+
+    private static func limited(_ count: Int) -> (inout SignInService.Configuration) -> Void {
+        { $0.limits = [.junkCodesPerNetwork: .limit(count: count, seconds: 900)] }
+    }
+
+    private static func sent(_ provider: Provider, in fixture: LifeCycleFixture) async throws -> Int {
+        try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(provider)).count
+    }
+
+    // MARK: By network
+
+    @Test(arguments: Provider.allCases, [LifeCycleFixture.Evidence.code, .both])
+    func `a network whose codes were refused as often as it may waits, and nothing more is sent`(
+        provider: Provider, evidence: LifeCycleFixture.Evidence
+    ) async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(3)) { fixture in
+            let reason = evidence == .code ? "code_rejected" : "malformed"
+            for index in 0..<3 {
+                try await expectFailure(reason) {
+                    try await fixture.signIn(Self.junk(provider, index), evidence, from: Self.network)
+                }
+            }
+            let good = try await fixture.consent(provider)
+            for posted in [Self.junk(provider, 3), good] {
+                await expectFailure(.rateLimited(.junkCodesPerNetwork, retryAfter: 300)) {
+                    try await fixture.signIn(posted, .code, from: Self.network)
+                }
+            }
+            #expect(try await Self.sent(provider, in: fixture) == 3)
+            try await fixture.service.refusals.flush()
+            #expect(try await fixture.audited(.rateLimited) == ["person junkCodesPerNetwork"])
+
+            // Neither other networks nor tokens wait, nor do codes beside tokens that verify.
+            _ = try await fixture.signIn(try await fixture.consent(provider), .code, from: "198.51.100.0/24")
+            _ = try await fixture.signIn(good, .token, from: Self.network)
+            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+            let stale = LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.stale")
+            for _ in 0..<5 { _ = try await fixture.signIn(stale, from: Self.network) }
+            #expect(try await Self.sent(provider, in: fixture) == 3 + 1 + 5)
+
+            try await fixture.advance(by: 300)
+            _ = try await fixture.signIn(try await fixture.consent(provider), .code, from: Self.network)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `a code that the provider has not refused is not counted`(provider: Provider) async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(1)) { fixture in
+            @Sendable func post(_ consent: LifeCycleFixture.Consent, nonce: String? = nil) async throws -> SignInAnswer
+            {
+                try await fixture.signIn(consent, .code, nonce: nonce, from: Self.network)
+            }
+            for _ in 0..<3 { _ = try await post(try await fixture.consent(provider)) }
+            // Faults of the provider, of its identity token, and of our key.
+            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(429))
+            for _ in 0..<3 { try await expectFailure("providerUnavailable") { try await post(Self.junk(provider)) } }
+            try await fixture.sandbox.clearFaults()
+            let other = try await fixture.consent(provider, nonce: "another")
+            try await expectFailure("nonce_mismatch") { try await post(other, nonce: "mine") }
+            try await fixture.refuseKey(of: provider)
+            for _ in 0..<3 { try await expectFailure("providerUnavailable") { try await post(Self.junk(provider)) } }
+            #expect(try await Self.sent(provider, in: fixture) == 10)
+        }
+    }
+
+    @Test func `a code that our key is refused beside counts if its redirectUri may be why`() async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(2)) { fixture in
+            try await fixture.refuseKey(of: .apple)
+            for index in 0..<2 {
+                try await expectFailure("providerUnavailable") {
+                    try await fixture.signIn(
+                        Self.junk(.apple, index), .code, redirectURI: LifeCycleFixture.redirectURI, from: Self.network)
+                }
+            }
+            try await expectFailure("rateLimited") {
+                try await fixture.signIn(Self.junk(.apple), .code, from: Self.network)
+            }
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `of codes that come at once no more are sent than may be refused`(provider: Provider) async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(3)) { fixture in
+            let outcomes = try await race(20) { index in
+                try await fixture.signIn(Self.junk(provider, index), .code, from: Self.network)
+            }
+            #expect(outcomes == ["code_rejected": 3, "rateLimited": 17])
+            #expect(try await Self.sent(provider, in: fixture) == 3)
+        }
+    }
+
+    @Test func `linking in a session counts with signing in`() async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(2)) { fixture in
+            let account = try await fixture.account(.google)
+            let session = try await fixture.opened(account)
+            @Sendable func link(_ index: Int) async throws -> Identity {
+                let junk = Self.junk(.apple, index)
+                let credential = ProviderCredential(
+                    token: nil, code: junk.code, nonce: nil, clientID: nil, fullName: nil)
+                return try await fixture.service.linking.link(
+                    .apple, credential, to: session, client: fixture.caller(from: Self.network))
+            }
+            try await expectFailure("code_rejected") { try await link(0) }
+            try await expectFailure("code_rejected") {
+                try await fixture.signIn(Self.junk(.apple, 1), .code, from: Self.network)
+            }
+            try await expectFailure("rateLimited") { try await link(2) }
+        }
+    }
+
+    // MARK: Under way
+
+    @Test(arguments: Provider.allCases)
+    func `so many codes wait for a provider, and one more is not sent`(provider: Provider) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let path = LifeCycleFixture.tokenPath(provider)
+            let consent = try await fixture.consent(provider)
+            let beside = try await fixture.consent(provider, "ada")
+            let elsewhere = try await fixture.consent(provider == .apple ? .google : .apple)
+            try await fixture.sandbox.fail(path, .hang, times: CodesUnderWay.limit)
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for index in 0..<CodesUnderWay.limit {
+                    group.addTask { try await failure { try await fixture.signIn(Self.junk(provider, index), .code) } }
+                }
+                let hanging = try await fixture.sandbox.history(path: path, count: CodesUnderWay.limit, wait: 60)
+                try #require(hanging.count == CodesUnderWay.limit)
+                await expectFailure(.overloaded(retryAfter: 1)) { try await fixture.signIn(consent, .code) }
+                #expect(try await fixture.tokenRequests(of: consent).isEmpty)
+                // What a token vouches for goes on, and so does the other provider.
+                _ = try await fixture.ticket(beside)
+                #expect(try await fixture.tokenRequests(of: beside).map(\.status) == [200])
+                _ = try await fixture.ticket(elsewhere, .code)
+                group.cancelAll()
+                for try await outcome in group { #expect(outcome == "providerUnavailable") }
+            }
+            // The code was not used up by the refusal.
+            _ = try await fixture.ticket(consent, .code)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+/// People whose addresses an administrator replaces, and the workers of two processes that carry it out.
+struct EmailReplacementFixture: Sendable {
+    static let old = "kim@example.com"
+    static let new = "kim@new.example"
+    /// The address of the Google identity.
+    static let work = "kim@work.example"
+    static let day: Int64 = 86_400
+
+    let people: SignInFixture
+    let admin: AdministrationFixture
+    let sweepers: [RetentionSweeper]
+
+    static func run(_ body: (EmailReplacementFixture) async throws -> Void) async throws {
+        try await SignInFixture.withMail { people in
+            try await body(EmailReplacementFixture(people: people, admin: try await people.administered()))
+        }
+    }
+
+    private init(people: SignInFixture, admin: AdministrationFixture) {
+        self.people = people
+        self.admin = admin
+        sweepers = (0..<2).map { _ in
+            RetentionSweeper(
+                stores: people.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
+                logger: SignInFixture.quiet)
+        }
+    }
+
+    /// A person whose account has a proven address, a password and a Google identity with another address. No mail
+    /// waits.
+    func member() async throws -> SignedIn {
+        let member = try await people.member(Self.old)
+        let ticket = try await people.ticket(.google, try people.google("g-1", SignInFixture.email(Self.work)))
+        _ = try await people.bind(ticket, member.session.credential)
+        try await people.forgetMails()
+        return member
+    }
+
+    @discardableResult
+    func request(_ email: String = new, for signedIn: SignedIn) async throws -> EmailReplacement {
+        try await request(email, for: signedIn.account.id)
+    }
+
+    @discardableResult
+    func request(_ email: String = new, for id: AccountID) async throws -> EmailReplacement {
+        try await admin.administration.replaceEmail(
+            of: id, by: try #require(EmailAddress(email)), reason: "case 17", by: admin.administrator)
+    }
+
+    /// Carries out what is due.
+    func sweep() async throws {
+        _ = try await sweepers[0].sweep()
+    }
+
+    /// Lets a day pass, and carries out what is due then.
+    func sweepInADay() async throws {
+        people.clock.advance(by: Self.day)
+        try await sweep()
+    }
+
+    /// The address of the account.
+    func address(_ signedIn: SignedIn) async throws -> String? {
+        try await people.account(signedIn).email?.text
+    }
+
+    func isPending() async throws -> Bool {
+        try await people.count("email_replacements") > 0
+    }
+
+    /// What was recorded of replacements of the account's address, sorted: type, actor, name of the key and reason.
+    func recorded(of signedIn: SignedIn) async throws -> [String?] {
+        try await people.texts(
+            """
+            SELECT concat_ws(' ', type, actor, actor_name, reason)
+            FROM audit_events
+            WHERE account_id = \(signedIn.account.id) AND starts_with(type, 'email_repla')
+            ORDER BY 1
+            """)
+    }
+
+    static let requested = "email_replacement_requested administrator kim@support case 17"
+}

@@ -47,6 +47,16 @@ struct ValueTests {
         #expect(networks == ["2001:db8:1:2::/64"])
     }
 
+    @Test func `the wide network of an address is its /16 or /48`() {
+        for (text, wide) in [
+            ("198.51.100.7", "198.51.0.0/16"), ("::ffff:198.51.255.255", "198.51.0.0/16"),
+            ("2001:db8:1:2::1", "2001:db8:1::/48"), ("2001:db8:1:ffff:ffff:ffff:ffff:ffff", "2001:db8:1::/48"),
+            ("2001:db8:2::", "2001:db8:2::/48"), ("0.0.0.1", "0.0.0.0/16"), ("::1", "::/48"),
+        ] {
+            #expect(ClientAddress(text)?.wideNetwork == wide, "\(text)")
+        }
+    }
+
     @Test func `the network of an IPv6 address is its first half`() throws {
         let address = try #require(ClientAddress("2001:DB8:1:2:3:4:5:6"))
         #expect(address.text == "2001:db8:1:2:3:4:5:6")

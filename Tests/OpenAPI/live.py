@@ -21,6 +21,10 @@ EMAIL = "kim@example.com"
 NEW_EMAIL = "kim@new.example"
 CODE = "204816"
 NONCE = "5b2Jq0cW1l"
+# The tickets of an unknown identity, of one that has been shown an account, and of a mailed code.
+TICKET = "79ufB6ZFgI34wPt4FHlSaehaPumDTXqDoj6RTmSPD1M"
+SHOWN_TICKET = "Wq7dXz2NcR0vKbTfJ5mYhLsEo8uGpA3iQ1yCtV9xSkM"
+MAILBOX_TICKET = "b2R3Vq8mTnWc0KyHs5LxJdPz7uFgAe1iYt9oXkC4GrM"
 EXAMPLE_IDS = {
     "accountId": "01a1fc41-9b43-7f32-8e73-0b16f91ee2fd",
     "sessionId": "01a1fc41-9b43-7a01-afff-a0f49219c796",
@@ -74,6 +78,14 @@ class Cast:
         return self.newcomer.ticket()
 
     @cached_property
+    def shown_ticket(self):
+        return Account(ADDRESSES).shown_ticket()
+
+    @cached_property
+    def mailbox_ticket(self):
+        return Account(ADDRESSES).mailbox_ticket()
+
+    @cached_property
     def code(self):
         if self.operation == "bindAccount":
             return self.account.mailed("bind", linkTicket=self.ticket)
@@ -97,6 +109,12 @@ class Staging:
     @classmethod
     def used_up(cls, operation):
         cls.casts = {key: cast for key, cast in cls.casts.items() if key[0] != operation}
+
+    @property
+    def is_proven(self):
+        """Whether the request proves an account without a session."""
+        return self.operation == "bindAccount" and (
+            "email" in self.body or self.body.get("linkTicket") == SHOWN_TICKET)
 
     @cached_property
     def apple(self):
@@ -125,8 +143,12 @@ class Staging:
                 return self.google["idToken"]
             case "serverAuthCode" if value.startswith("4/0A"):
                 return self.google["serverAuthCode"]
-            case "linkTicket" if value.startswith("79ufB6"):
+            case "linkTicket" if value == TICKET:
                 return self.cast.ticket
+            case "linkTicket" if value == SHOWN_TICKET:
+                return self.cast.shown_ticket
+            case "linkTicket" if value == MAILBOX_TICKET:
+                return self.cast.mailbox_ticket
             case "refreshToken" if value.startswith("AQRk"):
                 return self.cast.account.session["refreshToken"]
             case "payload" if value.startswith("eyJ"):
@@ -187,7 +209,7 @@ def before_call(context, case, kwargs):
         schemes = {name for each in case.operation.definition.raw.get("security", []) for name in each}
         if "adminKey" in schemes:
             case.headers["Authorization"] = f"Bearer {ADDRESSES['adminKey']}"
-        elif "session" in schemes and not (stage.operation == "bindAccount" and "email" in stage.body):
+        elif "session" in schemes and not stage.is_proven:
             case.headers["Authorization"] = f"Bearer {stage.cast.account.bearer}"
         else:
             del case.headers["Authorization"]

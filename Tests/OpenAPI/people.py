@@ -76,6 +76,17 @@ class Account(Person):
     def bind_google(self):
         self.call("POST", "/v1/links/bind", {"linkTicket": self.ticket()}, self.bearer)
 
+    def shown_ticket(self):
+        """A link ticket that proves the mailbox and shows this account, whose address Apple has but stated: Google says
+        that it hosts the domain."""
+        self.control("google/persons", name=self.name, hostedDomain="example.com")
+        return self.ticket()
+
+    def mailbox_ticket(self):
+        """The link ticket of a mailed code."""
+        code = self.mailed("signIn")
+        return self.call("POST", "/v1/sign-in/email-code", {"email": self.email, "code": code})["linkTicket"]
+
     def mailed(self, purpose, **members):
         """The code that is mailed to this person for a purpose."""
         self.call("POST", "/v1/email-codes", {"email": self.email, "purpose": purpose, **members})

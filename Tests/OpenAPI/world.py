@@ -118,8 +118,9 @@ def world(binaries, state):
             "GOOGLE_TOKEN_URL": f"{sandbox}/google/token", "GOOGLE_REVOKE_URL": f"{sandbox}/google/revoke",
             "MAIL_SMTP_URL": f"smtp://127.0.0.1:{int(line)}", "MAIL_FROM": "lamp@example.com",
             # The checks are about what is behind the limits.
-            "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0,
+            "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0, "LIMITS_GUESS_PER_WIDE_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
+            "LIMITS_JUNK_CODES_PER_NETWORK": 0,
         }
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}

@@ -45,6 +45,20 @@ extension AdminAPI {
                     try request.accountID, email: email, reason: reason, by: administrator)
                 return .empty()
             },
+            operation(.post, "/accounts/{accountId}/replace-email", .manage) { request, administrator in
+                let id = try request.accountID
+                let (email, reason) = try request.fields { fields in
+                    (try fields.value("email", as: EmailAddress.init), try fields.reason())
+                }
+                let replacement = try await administration.replaceEmail(
+                    of: id, by: email, reason: reason, by: administrator)
+                return .json(.accepted) { $0.members(of: replacement) }
+            },
+            operation(.delete, "/accounts/{accountId}/replace-email", .manage) { request, administrator in
+                try await administration.cancelEmailReplacement(
+                    of: try request.accountID, reason: try request.statedReason, by: administrator)
+                return .empty()
+            },
             operation(.post, "/accounts/{accountId}/sign-out", .manage) { request, administrator in
                 let reason = try request.fields { try $0.reason() }
                 try await administration.signOut(try request.accountID, reason: reason, by: administrator)

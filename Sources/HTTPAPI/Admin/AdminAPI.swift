@@ -54,6 +54,9 @@ extension AdministrationFailure: ProblemConvertible {
         case .emailRequired: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .required)])
         case .emailNotAllowed: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .notAllowed)])
         case .emailTaken: Problem(.emailTaken)
+        case .emailUnchanged: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .notAllowed)])
+        case .accountDisabled: Problem(.accountDisabled)
+        case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
         case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }

@@ -6,6 +6,19 @@ extension JSONWriter {
     mutating func members(of record: AccountRecord) {
         members(of: record.account)
         member("disabledReason", record.disabledReason)
+        if let replacement = record.emailReplacement {
+            name("emailReplacement")
+            beginObject()
+            members(of: replacement)
+            endObject()
+        }
+    }
+
+    mutating func members(of replacement: EmailReplacement) {
+        member("email", replacement.email.text)
+        member("requestedAt", replacement.requestedAt.rfc3339)
+        member("dueAt", replacement.dueAt.rfc3339)
+        member("requestedBy", replacement.requestedBy)
     }
 
     mutating func members(of revocation: Revocation) {

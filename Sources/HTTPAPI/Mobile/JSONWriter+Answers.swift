@@ -23,15 +23,50 @@ extension JSONWriter {
         member("expiresAt", linkRequired.expiresAt.rfc3339)
         name("identity")
         object { identity in
-            let email = linkRequired.identity.email
-            identity.member("provider", linkRequired.identity.key.provider.rawValue)
-            identity.member("email", email?.address.text)
-            identity.member("emailVerified", email?.isVerified ?? false)
-            identity.member("isPrivateEmail", email?.isPrivateRelay ?? false)
+            switch linkRequired.person {
+            case .identity(let person):
+                identity.member("provider", person.key.provider.rawValue)
+                identity.member("email", person.email?.address.text)
+                identity.member("emailVerified", person.email?.isVerified ?? false)
+                identity.member("isPrivateEmail", person.email?.isPrivateRelay ?? false)
+            case .mailbox(let email):
+                identity.member("provider", "email")
+                identity.member("email", email.text)
+                identity.member("emailVerified", true)
+                identity.member("isPrivateEmail", false)
+            }
         }
         name("choices")
         beginArray()
         for choice in linkRequired.choices { string(choice.rawValue) }
+        endArray()
+        if let holder = linkRequired.holder {
+            name("holder")
+            object { $0.members(of: holder) }
+        }
+    }
+
+    /// The account that has the address, with no more than its owner needs to recognise it.
+    private mutating func members(of holder: ShownHolder) {
+        name("providers")
+        beginArray()
+        // Apple may be linked for several teams.
+        for provider in Provider.allCases
+        where holder.account.identities.contains(where: { $0.key.provider == provider }) {
+            string(provider.rawValue)
+        }
+        endArray()
+        guard holder.showsIdentities else { return }
+        member("createdAt", holder.account.createdAt.rfc3339)
+        name("identities")
+        beginArray()
+        for identity in holder.account.identities {
+            object { writer in
+                writer.member("provider", identity.key.provider.rawValue)
+                writer.member("email", identity.email?.masked)
+                writer.member("linkedAt", identity.linkedAt.rfc3339)
+            }
+        }
         endArray()
     }
 
@@ -56,6 +91,7 @@ extension JSONWriter {
             }
         }
         member("ip", session.address)
+        member("lastUsedIp", session.lastUsedAddress)
         member("createdAt", session.createdAt.rfc3339)
         member("lastUsedAt", session.lastUsedAt.rfc3339)
         name("amr")
@@ -68,6 +104,8 @@ extension JSONWriter {
         member("accountId", account.id.description)
         member("email", account.email?.text)
         member("emailVerified", account.isEmailVerified)
+        member("emailProof", account.emailProof?.rawValue)
+        member("emailTakenAt", account.emailTakenAt?.rfc3339)
         member("displayName", account.displayName?.text)
         member("status", account.status.rawValue)
         member("createdAt", account.createdAt.rfc3339)

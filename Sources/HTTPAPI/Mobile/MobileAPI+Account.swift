@@ -12,22 +12,22 @@ extension MobileAPI {
                     (fields.string("email"), fields.string("password", maximumBytes: 32 * 1024), fields.displayName())
                 }
                 request.note(email: email)
-                let signedIn = try await service.register(
+                let signedIn = try await passwords.register(
                     email: email, password: password, displayName: displayName, client: request.caller(device: nil))
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.get, "/v1/account", priority: .reading) { request in
-                let account = try await service.account(of: try await session(of: request))
-                return .json { $0.members(of: account) }
+                let session = try await session(of: request)
+                return try await response(try await accounts.account(of: session), of: session)
             },
             Route(.patch, "/v1/account") { request in
                 let session = try await session(of: request)
                 let name = try request.fields { fields in
                     fields.optionalValue("displayName", as: DisplayName.init)
                 }
-                let account = try await service.rename(
+                let account = try await accounts.rename(
                     accountOf: session, to: name, client: request.caller(device: nil))
-                return .json { $0.members(of: account) }
+                return try await response(account, of: session)
             },
             Route(.put, "/v1/account/password", priority: .revoking) { request in
                 let session = try await session(of: request)
@@ -37,7 +37,7 @@ extension MobileAPI {
                         fields.string("newPassword", maximumBytes: 32 * 1024)
                     )
                 }
-                try await service.changePassword(
+                try await accounts.changePassword(
                     of: session, current: current, to: new, client: request.caller(device: nil))
                 return .empty()
             },
@@ -45,16 +45,16 @@ extension MobileAPI {
                 let session = try await session(of: request)
                 let email = try request.fields { $0.string("email") }
                 request.note(email: email)
-                try await service.requestEmail(email, of: session, client: request.caller(device: nil))
+                try await accounts.requestEmail(email, of: session, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
             Route(.delete, "/v1/account", priority: .revoking) { request in
-                try await service.deleteAccount(
-                    of: try await session(of: request), client: request.caller(device: nil))
+                try await accounts.delete(
+                    accountOf: try await session(of: request), client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
             Route(.get, "/v1/account/identities", priority: .reading) { request in
-                let account = try await service.account(of: try await session(of: request))
+                let account = try await accounts.account(of: try await session(of: request))
                 return .json { writer in
                     writer.name("items")
                     writer.members(of: account.identities)
@@ -64,7 +64,7 @@ extension MobileAPI {
                 let session = try await session(of: request)
                 let provider = try request.parameter("provider", as: Provider.init)
                 let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
-                let identity = try await service.link(
+                let identity = try await linking.link(
                     provider, credential, to: session, client: request.caller(device: device))
                 return .json(.created) { $0.members(of: identity) }
             },
@@ -72,7 +72,7 @@ extension MobileAPI {
                 // Authenticates before it reads the id, so that other callers learn nothing from its checks.
                 let session = try await session(of: request)
                 let identityID = try request.parameter("identityId", as: IdentityID.init)
-                try await service.unlink(identityID, of: session, client: request.caller(device: nil))
+                try await accounts.unlink(identityID, of: session, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
         ]

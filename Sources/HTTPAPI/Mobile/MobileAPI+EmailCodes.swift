@@ -13,14 +13,14 @@ extension MobileAPI {
                     return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
                 }
                 request.note(email: email)
-                try await service.mailCode(
+                try await emailCodes.mailCode(
                     to: email, for: purpose, linkTicket: linkTicket, client: request.caller(device: nil))
                 return .json(.accepted) { _ in }
             },
             Route(.post, "/v1/account/verify-email") { request in
                 let session = try await session(of: request)
                 let code = try request.fields { $0.string("code", maximumBytes: 64) }
-                try await service.verifyEmail(code: code, of: session, client: request.caller(device: nil))
+                try await emailCodes.verifyEmail(code: code, of: session, client: request.caller(device: nil))
                 return .empty()
             },
             Route(.post, "/v1/accounts/password-reset") { request in
@@ -31,7 +31,7 @@ extension MobileAPI {
                     )
                 }
                 request.note(email: email)
-                try await service.resetPassword(
+                try await emailCodes.resetPassword(
                     email: email, code: code, newPassword: password, client: request.caller(device: nil))
                 return .empty()
             },

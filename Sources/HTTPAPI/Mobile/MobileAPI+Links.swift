@@ -11,11 +11,15 @@ extension MobileAPI {
     var linkRoutes: [Route] {
         [
             Route(.post, "/v1/links/create") { request in
-                let (ticket, displayName) = try request.fields { fields in
-                    (fields.string("linkTicket"), fields.displayName())
+                let (ticket, displayName, password) = try request.fields { fields in
+                    (
+                        fields.string("linkTicket"), fields.displayName(),
+                        fields.optionalString("password", maximumBytes: 32 * 1024)
+                    )
                 }
-                let signedIn = try await service.create(
-                    linkTicket: ticket, displayName: displayName, client: request.caller(device: nil))
+                let signedIn = try await tickets.create(
+                    linkTicket: ticket, displayName: displayName, password: password,
+                    client: request.caller(device: nil))
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.post, "/v1/links/bind") { request in
@@ -26,20 +30,21 @@ extension MobileAPI {
                     )
                 }
                 guard let credential else { throw Problem(.invalidSession) }
-                let signedIn = try await service.bind(
+                let answer = try await tickets.bind(
                     linkTicket: ticket, credential: credential, replacing: resolution == .replace,
                     client: request.caller(device: nil))
-                return .json { $0.members(of: signedIn) }
+                return response(to: request, answer)
             },
             Route(.post, "/v1/links/cancel", priority: .revoking) { request in
                 let ticket = try request.fields { $0.string("linkTicket") }
-                try await service.cancel(linkTicket: ticket, client: request.caller(device: nil))
+                try await tickets.cancel(linkTicket: ticket, client: request.caller(device: nil))
                 return .empty()
             },
         ]
     }
 
-    /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body.
+    /// The one proof of the account: a session in the header, or an email with a password or a mailed code in the body;
+    /// with none of these the ticket has to be one.
     ///
     /// - Returns: `nil` for a header without a token, and after an error recorded in `fields`.
     private func proof(of request: Request, _ fields: inout RequestFields) throws -> BindCredential? {
@@ -47,10 +52,15 @@ extension MobileAPI {
         case .token(let token): return .session(token)
         case .malformed: return nil
         case .absent:
-            let email = fields.string("email")
-            request.note(email: email)
+            let address = fields.optionalString("email")
             let code = fields.optionalString("emailCode", maximumBytes: 64)
             let password = fields.optionalString("password", maximumBytes: 4096)
+            guard address != nil || code != nil || password != nil else { return .ticket }
+            guard let email = address else {
+                fields.reject("email", .required)
+                return nil
+            }
+            request.note(email: email)
             switch (password, code) {
             case (let password?, nil): return .password(email: email, password: password)
             case (nil, let code?): return .emailCode(email: email, code: code)

@@ -12,7 +12,7 @@ extension MobileAPI {
                     (fields.string("email"), fields.string("password", maximumBytes: 4096), try fields.device())
                 }
                 request.note(email: email)
-                let signedIn = try await service.signIn(
+                let signedIn = try await passwords.signIn(
                     email: email, password: password, client: request.caller(device: device))
                 return .json { $0.members(of: signedIn) }
             },
@@ -21,21 +21,26 @@ extension MobileAPI {
                     (fields.string("email"), fields.string("code", maximumBytes: 64), try fields.device())
                 }
                 request.note(email: email)
-                let signedIn = try await service.signIn(
+                let answer = try await emailCodes.signIn(
                     email: email, code: code, client: request.caller(device: device))
-                return .json { $0.members(of: signedIn) }
+                return response(to: request, answer)
             },
         ]
     }
 
     private func signIn(_ request: Request, with provider: Provider) async throws -> Response {
         let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
-        switch try await service.signIn(with: provider, credential, client: request.caller(device: device)) {
+        let answer = try await providers.signIn(with: provider, credential, client: request.caller(device: device))
+        return response(to: request, answer)
+    }
+
+    func response(to request: Request, _ answer: SignInAnswer) -> Response {
+        switch answer {
         case .signedIn(let signedIn):
             request.note(email: signedIn.account.email?.text)
             return .json { $0.members(of: signedIn) }
         case .linkRequired(let linkRequired):
-            request.note(email: linkRequired.identity.email?.address.text)
+            request.note(email: linkRequired.person.email?.text)
             return .json { $0.members(of: linkRequired) }
         }
     }

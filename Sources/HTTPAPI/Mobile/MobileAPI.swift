@@ -4,30 +4,52 @@ package import SignIn
 
 /// The API for apps, and the documents for verifiers of our tokens.
 package struct MobileAPI: Sendable {
-    let service: SignInService
+    let providers: ProviderSignIn
+    let nonces: SignInNonces
+    let tickets: TicketLinking
+    let linking: IdentityLinking
+    let passwords: PasswordSignIn
+    let emailCodes: EmailCodeSignIn
+    let sessions: Sessions
+    let accounts: AccountSettings
+    let accessTokens: AccessTokens
     /// The URL of the public listener, without a final slash.
     let publicURL: String
 
-    package init(service: SignInService, publicURL: String) {
-        self.service = service
+    package init(
+        providers: ProviderSignIn, nonces: SignInNonces, tickets: TicketLinking, linking: IdentityLinking,
+        passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, sessions: Sessions, accounts: AccountSettings,
+        accessTokens: AccessTokens, publicURL: String
+    ) {
+        self.providers = providers
+        self.nonces = nonces
+        self.tickets = tickets
+        self.linking = linking
+        self.passwords = passwords
+        self.emailCodes = emailCodes
+        self.sessions = sessions
+        self.accounts = accounts
+        self.accessTokens = accessTokens
         self.publicURL = publicURL
     }
 
     package var routes: [Route] {
-        signInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes + sessionRoutes + discoveryRoutes
+        signInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes + emailReplacementRoutes
+            + sessionRoutes + discoveryRoutes
     }
 
     /// The session of the access token that the request bears.
     func session(of request: Request) async throws -> Session {
         guard case .token(let token) = request.bearer else { throw Problem(.invalidSession) }
-        return try await service.session(of: token)
+        return try await sessions.session(of: token)
     }
 }
 
 extension Request {
     func caller(device: Device?) -> Client {
         Client(
-            requestID: id, address: client.text, network: client.network, device: device,
+            requestID: id, address: client.text, network: client.network, wideNetwork: client.wideNetwork,
+            device: device,
             languages: AcceptLanguage.tags(header("Accept-Language")))
     }
 }

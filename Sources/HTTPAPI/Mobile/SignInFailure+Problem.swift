@@ -15,6 +15,8 @@ extension SignInFailure: ProblemConvertible {
             Problem(.notFound, detail: "This provider is not enabled here.")
         case .missingCredential(let member):
             Problem(.invalidRequest, errors: [FieldError(field: member, reason: .required)])
+        case .memberNotAllowed(let member):
+            Problem(.invalidRequest, errors: [FieldError(field: member, reason: .notAllowed)])
         case .clientIDRequired:
             Problem(.invalidRequest, errors: [FieldError(field: "clientId", reason: .required)])
         case .redirectURIRefused:
@@ -24,7 +26,7 @@ extension SignInFailure: ProblemConvertible {
         case .emailRequired:
             Problem(.invalidRequest, detail: "The account has no email address; set one first.")
         case .weakPassword: Problem(.weakPassword)
-        case .invalidCredentials, .proofNoLongerValid: Problem(.invalidCredentials)
+        case .invalidCredentials, .proofNoLongerValid, .holderNotShown: Problem(.invalidCredentials)
         case .invalidSession: Problem(.invalidSession)
         case .invalidRefreshToken: Problem(.invalidRefreshToken)
         case .refreshTokenReused: Problem(.refreshTokenReused)

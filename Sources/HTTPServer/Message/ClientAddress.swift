@@ -29,10 +29,14 @@ package struct ClientAddress: Hashable, Sendable {
     var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
     /// The network that is usually assigned to one party: `198.51.100.0/24`, `2001:db8:1:2::/64`.
-    package var network: String {
-        let hostBits = isIPv4 ? 8 : 64
-        let prefix = ClientAddress(bits: (bits >> hostBits) << hostBits)
-        return "\(prefix)/\(isIPv4 ? 24 : 64)"
+    package var network: String { isIPv4 ? prefix(of: 24) : prefix(of: 64) }
+
+    /// The network that one party can have all of: `198.51.0.0/16`, `2001:db8:1::/48`.
+    package var wideNetwork: String { isIPv4 ? prefix(of: 16) : prefix(of: 48) }
+
+    private func prefix(of length: Int) -> String {
+        let hostBits = (isIPv4 ? 32 : 128) - length
+        return "\(ClientAddress(bits: (bits >> hostBits) << hostBits))/\(length)"
     }
 }
 

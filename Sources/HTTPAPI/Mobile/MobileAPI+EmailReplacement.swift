@@ -1,0 +1,32 @@
+import Accounts
+import HTTPServer
+import JSON
+import SignIn
+
+extension MobileAPI {
+    var emailReplacementRoutes: [Route] {
+        [
+            Route(.delete, "/v1/account/email-replacement", priority: .revoking) { request in
+                try await accounts.cancelEmailReplacement(
+                    of: try await session(of: request), client: request.caller(device: nil))
+                return .empty()
+            }
+        ]
+    }
+
+    /// The account of the session, with the replacement of its address that an administrator has requested, if any. The
+    /// requested address is masked: the person who has lost the mailbox recognises it, and somebody else who is in the
+    /// account by now doesn't learn it.
+    func response(_ account: Account, of session: Session) async throws -> Response {
+        let replacement = try await accounts.emailReplacement(of: session)
+        return .json { writer in
+            writer.members(of: account)
+            guard let replacement else { return }
+            writer.name("emailReplacement")
+            writer.beginObject()
+            writer.member("email", replacement.email.masked)
+            writer.member("dueAt", replacement.dueAt.rfc3339)
+            writer.endObject()
+        }
+    }
+}

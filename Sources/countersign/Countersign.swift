@@ -17,8 +17,8 @@ struct Countersign: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self, TokenCommand.self,
-            IdentityCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self, AuditCommand.self,
-            AdminKeyCommand.self, KeysCommand.self, KeyRingCommand.self,
+            AccountCommand.self, IdentityCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self,
+            AuditCommand.self, AdminKeyCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])
 
     static func main() async {

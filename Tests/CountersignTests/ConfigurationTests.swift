@@ -81,12 +81,15 @@ import Testing
         #expect(configuration.reloadable.events.accountDeleted == .unlink)
         #expect(configuration.reloadable.limits.passwordPerAccount == .limit(count: 10, seconds: 900))
         #expect(configuration.reloadable.limits.guessPerNetwork == .limit(count: 100, seconds: 900))
+        #expect(configuration.reloadable.limits.junkCodesPerNetwork == .limit(count: 100, seconds: 900))
         #expect(configuration.reloadable.limits.registrationPerNetwork == .limit(count: 30, seconds: 3600))
-        #expect(configuration.reloadable.limits.mailPerAddress == .limit(count: 5, seconds: 3600))
+        #expect(configuration.reloadable.limits.mailPerAddress == .limit(count: 6, seconds: 3600))
+        #expect(configuration.reloadable.limits.guessPerWideNetwork == .limit(count: 2000, seconds: 900))
+        #expect(configuration.reloadable.limits.guessPerService == .limit(count: 20_000, seconds: 900))
         #expect(configuration.tokens.issuer == "http://127.0.0.1:8080")
         #expect(configuration.tokens.audience == "http://127.0.0.1:8080")
         #expect(configuration.tokens.accessLifetime == 900)
-        #expect(configuration.tokens.refreshLifetime == 5_184_000)
+        #expect(configuration.tokens.refreshLifetime == 5_184_000 && configuration.tokens.sessionLifetime == nil)
         #expect(configuration.mail == nil)
         #expect(configuration.reloadable.logLevel == .info)
         #expect(configuration.log.format == .json)
@@ -109,6 +112,7 @@ import Testing
                   authorizedParties: one.example, two.example
                 log.level: warning
                 limits.mailPerAddress: 0
+                tokens.sessionLifetime: 7776000
                 linking: {verifiedEmail: automatic}
                 """)
         #expect(configuration.server.port == 9001)
@@ -118,6 +122,7 @@ import Testing
         #expect(configuration.reloadable.google?.authorizedParties == ["one.example", "two.example"])
         #expect(configuration.reloadable.logLevel == .warning)
         #expect(configuration.reloadable.limits.mailPerAddress == .none)
+        #expect(configuration.tokens.sessionLifetime == 7_776_000)
         #expect(configuration.reloadable.verifiedEmail == .automatic)
     }
 
@@ -142,7 +147,8 @@ import Testing
             ("limits.passwordPerAccount", "10"), ("limits.guessPerNetwork", "10/fortnight"),
             ("limits.registrationPerNetwork", "-1/h"), ("limits.mailPerAddress", "5/0h"),
             ("tokens.issuer", ""), ("tokens.accessLifetime", "0"), ("tokens.accessLifetime", "15min"),
-            ("tokens.refreshLifetime", "59"), ("keyring.path", ""), ("keyring.path", "/nowhere/keyring"),
+            ("tokens.refreshLifetime", "59"), ("tokens.sessionLifetime", "59"), ("tokens.sessionLifetime", ""),
+            ("tokens.sessionLifetime", "315360001"), ("keyring.path", ""), ("keyring.path", "/nowhere/keyring"),
             ("mail.smtpUrl", "https://mail.example"), ("mail.smtpUrl", "smtp://u:p%0Aq@mail.example"),
             ("mail.smtpUrl", "smtp://mail.example/?secret"), ("mail.from", "nobody"),
             ("mail.from", "a@b.example\r\nBcc: c@d.example"),

@@ -138,6 +138,13 @@ import Testing
                 """,
             digest: "SELECT string_agg(concat_ws('|', transfer_subject, identity_id), E'\\n') FROM identity_transfers"),
         OldRows(
+            version: 9,
+            insert: "UPDATE identities SET not_before = '2026-01-05Z' WHERE subject = '001.a'",
+            digest: """
+                SELECT string_agg(concat_ws('|', subject, not_before AT TIME ZONE 'UTC'), E'\\n' ORDER BY subject)
+                FROM identities
+                """),
+        OldRows(
             version: 10,
             insert: """
                 INSERT INTO outbox (message_id, kind, status, template, recipient, language, provider, code_id, expires_at,
@@ -256,6 +263,89 @@ import Testing
                 WHERE signs_from = '2026-01-01Z' AND token_lifetime = 86400
                     AND (SELECT written_at FROM keyring_lines WHERE key_id = 'k0') = '2026-11-01Z'
                     AND (SELECT written_at FROM keyring_lines WHERE key_id = 'k1') > '2026-11-01Z'
+                """),
+        // Nothing proves the old account's address, which a provider has verified.
+        OldRows(
+            version: 19,
+            insert: """
+                WITH ticket AS (
+                    UPDATE link_tickets
+                    SET shown_account_id = '01890000-0000-7000-8000-000000000001',
+                        shown_identity_ids = '{01890000-0000-7000-8000-000000000003}'
+                    WHERE subject = '43'
+                ), identity AS (
+                    UPDATE identities SET notify_sign_in = true WHERE subject = '001.a'
+                ), taken AS (
+                    UPDATE accounts SET email_taken_at = '2026-01-04Z' WHERE status = 'disabled'
+                )
+                INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, device_name,
+                    auth_time, created_at, expires_at)
+                VALUES (decode(repeat('0f', 32), 'hex'), 'kim@example.com', '01890000-0000-7000-8000-000000000001', '{}',
+                    'phone', '2026-01-01Z', '2026-01-01Z', '2026-01-01T00:10Z')
+                """,
+            digest: """
+                SELECT concat_ws('|', a.email_proof, a.email_proof_source, o.email_taken_at AT TIME ZONE 'UTC',
+                    t.shown_account_id, t.shown_identity_ids, i.notify_sign_in, m.email, m.shown_account_id,
+                    m.shown_identity_ids, m.device_name)
+                FROM accounts a, accounts o, link_tickets t, identities i, mailbox_tickets m
+                WHERE a.email_proof = 'stated' AND a.email = 'kim@example.com' AND o.status = 'disabled'
+                    AND t.subject = '43' AND i.subject = '001.a'
+                """),
+        // What was refused by the time of the authentication still is.
+        OldRows(
+            version: 20,
+            insert: """
+                WITH code AS (
+                    INSERT INTO mailed_codes (code_id, email, purpose, ticket_hash, key_id, digits, address_key, tries, mails,
+                        mailed_at, created_at, expires_at)
+                    VALUES ('01890000-0000-7000-8000-000000000020', 'kim@example.com', 'bind',
+                        decode(repeat('01', 32), 'hex'), 'k1', 10, decode(repeat('0f', 32), 'hex'), 3, 2, '2026-01-01Z',
+                        '2026-01-01Z', '2026-01-01T00:10Z')
+                ), network AS (
+                    INSERT INTO mailed_code_networks (code_id, network, asked, tries, mails, created_at)
+                    VALUES ('01890000-0000-7000-8000-000000000020', '192.0.2.0/24', true, 3, 2, '2026-01-01Z')
+                ), mail AS (UPDATE outbox SET known_network = '192.0.2.0/24' WHERE code_id IS NOT NULL)
+                INSERT INTO guessed_addresses (address_key, latest_wrong, wrong_since_success, attacked_at, short_full_at,
+                    long_full_at, forget_at, created_at)
+                VALUES (decode(repeat('0f', 32), 'hex'), '{2026-01-01Z,2026-01-02Z}', 101, '2026-01-02Z', '2026-06-01Z',
+                    '2026-01-03Z', '2027-01-02Z', '2026-01-01Z')
+                """,
+            digest: """
+                SELECT concat_ws('|', c.email, c.purpose, c.ticket_hash, c.digits, c.tries, c.mails, n.network, n.tries,
+                    n.mails, g.wrong_since_success, g.attacked_at AT TIME ZONE 'UTC', o.known_network)
+                FROM mailed_codes c
+                JOIN mailed_code_networks n ON n.code_id = c.code_id
+                JOIN guessed_addresses g ON g.address_key = c.address_key
+                JOIN outbox o ON o.known_network IS NOT NULL
+                """),
+        OldRows(
+            version: 21,
+            insert: """
+                WITH ticket AS (
+                    UPDATE link_tickets SET issued_at = '2026-01-02Z' WHERE subject = '43'
+                )
+                UPDATE sessions
+                SET rotation_network = '192.0.2.0/24', same_network_replacements = 1, last_used_ip = '192.0.2.2'
+                WHERE ended_at IS NULL
+                """,
+            digest: """
+                SELECT string_agg(concat_ws('|', s.rotation_parent, s.rotation_network,
+                    s.same_network_replacements, s.other_network_replacements, s.last_used_ip,
+                    t.issued_at AT TIME ZONE 'UTC', i.auth_not_before AT TIME ZONE 'UTC'), E'\\n' ORDER BY session_id)
+                FROM sessions s, link_tickets t, identities i
+                WHERE t.subject = '43' AND i.subject = '001.a' AND i.auth_not_before = '2026-01-05Z'
+                """),
+        OldRows(
+            version: 22,
+            insert: """
+                INSERT INTO email_replacements (account_id, email, requested_by, request_id, language, due_at, created_at)
+                VALUES ('01890000-0000-7000-8000-000000000001', 'kim@third.example', 'kim', 'r1', 'en', '2026-01-02Z',
+                    '2026-01-01Z')
+                """,
+            digest: """
+                SELECT concat_ws('|', account_id, email, requested_by, request_id, language, due_at AT TIME ZONE 'UTC',
+                    created_at AT TIME ZONE 'UTC')
+                FROM email_replacements
                 """),
     ]
 

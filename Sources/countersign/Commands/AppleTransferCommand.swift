@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import Postgres
 import Providers
 import SignIn
 import Storage
@@ -80,9 +81,12 @@ private func withTransfers(
     try await withAppleEndpoint(options) { endpoint in
         let realm = try endpoint.realm(ofTeamWith: clientID)
         try await withDatabase(options) { database in
-            try await body(
-                AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()),
-                realm)
+            // Pages of a long list: the server has to see where one begins.
+            try await Database.planningEachTime {
+                try await body(
+                    AppleTransfers(store: TransferStore(database: database), endpoint: endpoint, clock: SystemClock()),
+                    realm)
+            }
         }
     }
 }

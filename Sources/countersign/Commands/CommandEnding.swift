@@ -38,6 +38,8 @@ struct CommandEnding {
             "The database can't be reached\(reason)."
         case .connectionLost:
             "The connection to the database was lost\(reason): run the command again."
+        case .outcomeUnknown:
+            "Nobody knows whether it took effect\(reason): see, and run the command again if it did not."
         case .serverEncoding(let encoding):
             "The database's encoding is \(encoding): create it with ENCODING 'UTF8'."
         case .server(let state):

@@ -15,6 +15,9 @@ struct EventsConfiguration: Sendable {
 struct LimitsConfiguration: Sendable {
     let passwordPerAccount: RateLimit
     let guessPerNetwork: RateLimit
+    let guessPerWideNetwork: RateLimit
+    let guessPerService: RateLimit
+    let junkCodesPerNetwork: RateLimit
     let registrationPerNetwork: RateLimit
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
@@ -22,6 +25,9 @@ struct LimitsConfiguration: Sendable {
     init(from reader: inout ConfigurationReader) {
         passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
         guessPerNetwork = reader.value(Settings.Limits.guessPerNetwork)
+        guessPerWideNetwork = reader.value(Settings.Limits.guessPerWideNetwork)
+        guessPerService = reader.value(Settings.Limits.guessPerService)
+        junkCodesPerNetwork = reader.value(Settings.Limits.junkCodesPerNetwork)
         registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
@@ -36,12 +42,15 @@ struct TokensConfiguration: Sendable {
     let accessLifetime: Int
     /// Seconds.
     let refreshLifetime: Int
+    /// Seconds; `nil` when sessions have no absolute end.
+    let sessionLifetime: Int?
 
     init(from reader: inout ConfigurationReader, server: ServerConfiguration) {
         issuer = reader.optional(Settings.Tokens.issuer) ?? server.publicURL
         audience = reader.optional(Settings.Tokens.audience) ?? server.publicURL
         accessLifetime = reader.value(Settings.Tokens.accessLifetime)
         refreshLifetime = reader.value(Settings.Tokens.refreshLifetime)
+        sessionLifetime = reader.optional(Settings.Tokens.sessionLifetime)
     }
 }
 

@@ -52,7 +52,9 @@ enum Settings {
             from `postgres.url`, that one must name a user, who is granted what the service needs, on the tables that \
             migrations made and no others. No role is made or dropped
             """)
-        static let poolSize = Setting("postgres.poolSize", .integer(1...64), default: "8", "Connections of one process")
+        static let poolSize = Setting(
+            "postgres.poolSize", .integer(1...64), default: "8",
+            "Connections of one process; readiness has one more for itself")
         static let preparedStatements = Setting(
             "postgres.preparedStatements", .boolean, default: "true",
             "`false` behind a pooler that shares connections between transactions")
@@ -224,18 +226,37 @@ enum Settings {
     enum Limits {
         static let passwordPerAccount = Setting(
             "limits.passwordPerAccount", .rate, default: "10/15min", reloads: true,
-            "Wrong passwords for one address, known or not, in whatever spelling. Right ones are not counted")
+            """
+            Wrong passwords for one address, known or not, in whatever spelling; and as many from each network that its \
+            account [is used from](linking.md#networks-that-an-account-is-used-from). Right ones are not counted
+            """)
         static let guessPerNetwork = Setting(
             "limits.guessPerNetwork", .rate, default: "100/15min", reloads: true,
             "Wrong passwords and mailed codes from one network")
+        static let guessPerWideNetwork = Setting(
+            "limits.guessPerWideNetwork", .rate, default: "2000/15min", reloads: true,
+            "The same from one IPv4 /16 or IPv6 /48, which a provider of networks can give to one customer")
+        static let guessPerService = Setting(
+            "limits.guessPerService", .rate, default: "20000/15min", reloads: true,
+            """
+            The same from everywhere. Beyond it nothing is refused, but every new code has ten digits, and \
+            [an alert](operations/runbook.md#alert-countersignguessingeverywhere) fires
+            """)
+        static let junkCodesPerNetwork = Setting(
+            "limits.junkCodesPerNetwork", .rate, default: "100/15min", reloads: true,
+            """
+            Authorization codes from one network that Apple or Google refused. Those beside a token that verifies are not \
+            counted: [why there is a limit](provider-life-cycle.md#codes-of-anybodys-making)
+            """)
         static let registrationPerNetwork = Setting(
             "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true,
             "Registrations with a password from one network, those of an address that is taken included")
         static let mailPerAddress = Setting(
-            "limits.mailPerAddress", .rate, default: "5/h", reloads: true,
+            "limits.mailPerAddress", .rate, default: "6/h", reloads: true,
             """
-            Codes mailed to one address, however it is spelled, and changes of address that one account asks for. It \
-            is also what bounds guessing at codes: each has five tries
+            New codes for one address, however it is spelled; and as many from each network that its account [is used \
+            from](linking.md#networks-that-an-account-is-used-from). A code that is mailed again is not counted. Also the \
+            changes of address that one account asks for
             """)
         static let mailPerNetwork = Setting(
             "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
@@ -255,6 +276,13 @@ enum Settings {
         static let refreshLifetime = Setting(
             "tokens.refreshLifetime", .integer(60...315_360_000, unit: "seconds"), default: "5184000",
             "How long a session lives without a refresh")
+        static let sessionLifetime = Setting(
+            "tokens.sessionLifetime", .integer(60...315_360_000, unit: "seconds"),
+            """
+            How long a session lives from the sign-in that opened it, however often it is refreshed; then the person \
+            signs in again. Without it a session that is used has no end. It holds for the sessions that are open when \
+            it is set, too
+            """)
     }
 
     static let keyringPath = Setting("keyring.path", .text, fallbackDescription: "required", "The key ring")
@@ -307,9 +335,10 @@ enum Settings {
         ]
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
-            Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.registrationPerNetwork,
-            Limits.mailPerAddress, Limits.mailPerNetwork,
-            Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime, keyringPath,
+            Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
+            Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
+            Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
+            Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]

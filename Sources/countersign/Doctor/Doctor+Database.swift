@@ -93,7 +93,8 @@ extension Doctor {
     }
 
     private func connections(_ server: DatabaseServer) -> Finding {
-        let (pool, free) = (configuration.database.poolSize, Int(server.connectionLimit))
+        // One more than the pool's: the one of the readiness checks.
+        let (pool, free) = (configuration.database.poolSize + 1, Int(server.connectionLimit))
         let detail = "a process takes \(pool) connections, the server allows this role \(free)"
         guard pool <= free else {
             return .failure(.connections, detail, advice: "raise max_connections, or lower postgres.poolSize")

@@ -2,6 +2,8 @@
 /// has a row for each, with what to do about it.
 enum HelpTexts {
     static let all: [String: String] = [
+        "countersign_addresses_under_attack":
+            "Addresses at whose mailed codes somebody guessed within a day, so often that they are long.",
         "countersign_apple_client_secret_age_seconds":
             "Age of the oldest client_secret in use, by team.",
         "countersign_apple_key_file_age_seconds":
@@ -39,7 +41,7 @@ enum HelpTexts {
         "countersign_key_set_keys":
             "Keys of the provider that are trusted.",
         "countersign_limit_refusals_total":
-            "Requests that a limit refused, by limit.",
+            "Requests that were beyond a limit, by limit.",
         "countersign_links_total":
             "Attempts to link an identity to an account, by action, outcome and reason.",
         "countersign_mail_send_seconds":
@@ -82,6 +84,8 @@ enum HelpTexts {
             "Time for which the current key has signed access tokens.",
         "countersign_token_verify_seconds":
             "Duration of verifying a provider's token, by provider.",
+        "countersign_wrong_guesses_total":
+            "Wrong passwords and mailed codes, by kind.",
         "process_cpu_seconds_total":
             "CPU time used by the process, in user and in system mode.",
         "process_max_fds":

@@ -16,6 +16,17 @@ extension Database.Configuration {
             url: configuration.url, poolSize: configuration.poolSize,
             preparedStatements: configuration.preparedStatements)
     }
+
+    /// The one connection of the readiness checks, whose answers must not depend on what the requests' connections wait
+    /// for. Its limits are those of a check, `Health`'s second, or little above.
+    static func health(_ configuration: DatabaseConfiguration) -> Self {
+        var health = Self(configuration)
+        health.poolSize = 1
+        health.acquireTimeout = .seconds(1)
+        health.statementTimeout = .seconds(2)
+        health.applicationName = "countersign health"
+        return health
+    }
 }
 
 extension AppleProvider.Configuration {
@@ -69,17 +80,28 @@ extension GoogleTokenEndpoint {
     }
 }
 
+extension SessionLifetimes {
+    init(_ configuration: TokensConfiguration) {
+        self.init(
+            unused: Int64(configuration.refreshLifetime), absolute: configuration.sessionLifetime.map(Int64.init))
+    }
+}
+
 extension SignInService.Configuration {
     init(_ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
         self.init(
             verifiedEmailPolicy: configuration.verifiedEmail,
             refreshLifetime: Int64(fixed.tokens.refreshLifetime),
             redirectURIs: configuration.apple?.redirectURIs ?? [])
+        sessionLifetime = fixed.tokens.sessionLifetime.map(Int64.init)
         strayAccountPolicy = configuration.strayAccount
         noncePolicy = configuration.noncePolicy
         limits = [
             .passwordPerAccount: configuration.limits.passwordPerAccount,
             .guessPerNetwork: configuration.limits.guessPerNetwork,
+            .guessPerWideNetwork: configuration.limits.guessPerWideNetwork,
+            .guessPerService: configuration.limits.guessPerService,
+            .junkCodesPerNetwork: configuration.limits.junkCodesPerNetwork,
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,

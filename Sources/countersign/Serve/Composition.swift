@@ -25,6 +25,7 @@ enum Composition {
         MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
         let database = Database(configuration: .init(configuration.database), logger: logger)
+        let healthDatabase = Database(configuration: .health(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
         do {
             try await database.requireUTF8()
@@ -32,7 +33,8 @@ enum Composition {
             let migrator = Migrator(database: database, logger: logger)
             try await migrator.requireServableSchema()
             for gap in durability.warnings { logger.warning("\(gap)") }
-            let schema = ServedSchema(migrator: migrator, logger: logger)
+            let schema = ServedSchema(migrator: Migrator(database: healthDatabase, logger: logger), logger: logger)
+            let inspection = DatabaseInspection(database: healthDatabase)
 
             let stores = Stores(database: database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
@@ -56,7 +58,7 @@ enum Composition {
             let health = Health {
                 do {
                     try await schema.require()
-                    try await stores.requireWritable()
+                    try await inspection.requireWritable()
                     return Health.Readiness(isReady: true, keySets: keySets)
                 } catch {
                     return Health.Readiness(isReady: false, keySets: keySets)
@@ -71,7 +73,10 @@ enum Composition {
             }
             let listeners = Listeners(
                 configuration, routes: publicRoutes.routes,
-                administration: AdminAPI(administration: Administration(stores: stores, clock: clock)).routes,
+                administration: AdminAPI(
+                    administration: Administration(
+                        stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? [])
+                ).routes,
                 health: health, metrics: page, logger: logger)
             let mailWorker = MailWorker(
                 configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
@@ -91,7 +96,7 @@ enum Composition {
                         [listeners.publicListener]
                             + RecurringWork.shared(
                                 useCases, stores: stores,
-                                refreshLifetime: Int64(configuration.tokens.refreshLifetime),
+                                lifetimes: SessionLifetimes(configuration.tokens),
                                 mailWorker: mailWorker, clock: clock, logger: logger)),
                     ShutdownLimit(
                         limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),
@@ -100,15 +105,15 @@ enum Composition {
                 services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             try await ServiceGroup(configuration: group).run()
         } catch {
-            await close(database, fetcher)
+            await close([database, healthDatabase], fetcher)
             throw error
         }
-        await close(database, fetcher)
+        await close([database, healthDatabase], fetcher)
     }
 
-    private static func close(_ database: Database, _ fetcher: CurlFetcher) async {
+    private static func close(_ databases: [Database], _ fetcher: CurlFetcher) async {
         await fetcher.shutdown()
-        await database.shutdown()
+        for database in databases { await database.shutdown() }
     }
 }
 

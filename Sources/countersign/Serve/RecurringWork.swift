@@ -2,6 +2,7 @@ import Accounts
 import HTTPAPI
 import HTTPServer
 import Logging
+import Postgres
 import ServiceLifecycle
 import SignIn
 import Storage
@@ -55,11 +56,12 @@ extension RecurringWork {
     /// one of them left undone. A round lasts seconds: the longest waits for a mail server,
     /// `SMTPTransport.Configuration.timeout`.
     static func shared(
-        _ useCases: Reloadable<UseCases>, stores: Stores, refreshLifetime: Int64, mailWorker: MailWorker?,
+        _ useCases: Reloadable<UseCases>, stores: Stores, lifetimes: SessionLifetimes, mailWorker: MailWorker?,
         clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let sealer = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
-        let sweeper = RetentionSweeper(stores: stores, refreshLifetime: refreshLifetime, clock: clock, logger: logger)
+        let guesses = GuessGauges(store: stores.emailCodes, clock: clock)
+        let sweeper = RetentionSweeper(stores: stores, lifetimes: lifetimes, clock: clock, logger: logger)
         // A revocation is first tried within a second of the commit that put it into the outbox.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
@@ -74,26 +76,38 @@ extension RecurringWork {
                 try await mailWorker.sendNext()
             }
         }
-        return revoking + [sending].compactMap(\.self) + [
-            // A provider's event takes effect within a second.
-            RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
-                try await useCases.value.events.processPending() > 0
-            },
-            // Always pauses: a backlog of checks goes to the provider in rounds, a second apart.
-            RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
-                _ = try await useCases.value.grantChecks.checkDue()
-                return false
-            },
+        let claiming =
+            revoking + [sending].compactMap(\.self) + [
+                // A provider's event takes effect within a second.
+                RecurringWork(name: "provider events", pause: .milliseconds(500), logger: logger) {
+                    try await useCases.value.events.processPending() > 0
+                },
+                // Always pauses: a backlog of checks goes to the provider in rounds, a second apart.
+                RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
+                    _ = try await useCases.value.grantChecks.checkDue()
+                    return false
+                },
+                RecurringWork(name: "retention", pause: .seconds(10), logger: logger) {
+                    try await useCases.value.revocations.report()
+                    try await mailWorker?.report()
+                    try await guesses.report()
+                    return try await sweeper.round()
+                },
+            ]
+        return claiming.map(\.planningEachTime) + [
             // A later change to the trail is detected.
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
                 try await sealer.round()
-            },
-            RecurringWork(name: "retention", pause: .seconds(10), logger: logger) {
-                try await useCases.value.revocations.report()
-                try await mailWorker?.report()
-                return try await sweeper.round()
-            },
+            }
         ]
+    }
+
+    /// The same work, with its statements planned for their values. They take batches of the rows that are due: without
+    /// the limit's value the server expects a tenth of the table, and may read the whole of it.
+    private var planningEachTime: RecurringWork {
+        RecurringWork(
+            name: name, pause: pause, logger: logger, concurrency: concurrency,
+            round: { try await Database.planningEachTime { try await round() } }, ending: ending)
     }
 
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused

@@ -16,6 +16,7 @@ struct ServiceResources: Sendable {
     let passwordHasher: PasswordHasher
     let refusals: RefusalAggregator
     let metrics = SignInMetrics()
+    let codesUnderWay = CodesUnderWay()
     let eventBackoff = EventBackoff()
     /// One for each provider that was on at the start.
     let keySets: [KeySetCache]
@@ -52,7 +53,7 @@ struct UseCases: Sendable {
             apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
             passwordHasher: resources.passwordHasher, refusals: resources.refusals,
-            metrics: resources.metrics, clock: clock, logger: logger)
+            metrics: resources.metrics, codesUnderWay: resources.codesUnderWay, clock: clock, logger: logger)
         events = ProviderEvents(
             apple: apple, google: google,
             policy: .init(
@@ -69,6 +70,10 @@ struct UseCases: Sendable {
 
     /// The routes of the public listener.
     func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
-        MobileAPI(service: signIn, publicURL: configuration.server.publicURL).routes + EventsAPI(events: events).routes
+        let mobile = MobileAPI(
+            providers: signIn.providers, nonces: signIn.nonces, tickets: signIn.tickets, linking: signIn.linking,
+            passwords: signIn.passwords, emailCodes: signIn.emailCodes, sessions: signIn.sessions,
+            accounts: signIn.accounts, accessTokens: signIn.accessTokens, publicURL: configuration.server.publicURL)
+        return mobile.routes + EventsAPI(events: events).routes
     }
 }

@@ -6,7 +6,6 @@ import Testing
 
 /// Authorization of the admin API: each operation with each kind of credential, over the wire.
 @Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct AdminCredentialTests {
-    private static let body = #"{"reason":"a test"}"#
     /// An id of nothing.
     private static let unknownID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
 
@@ -48,7 +47,7 @@ import Testing
             for (kind, authorization) in refused {
                 let answer = try await world.service.exchange(
                     world.service.privatePort, operation.route.method.rawValue, path, authorization: authorization,
-                    body: Self.body)
+                    body: World.adminBody(operation.route.template))
                 #expect(answer.status == 401, "\(kind): \(name(operation))")
                 #expect(answer.code == "invalid_credentials", "\(kind): \(name(operation))")
                 #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(name(operation))")
@@ -73,7 +72,7 @@ import Testing
             let template = operation.route.template
             let answer = try await world.service.administer(
                 operation.route.method.rawValue, template.replacing(/\{\w+\}/, with: Self.unknownID), bearer: key,
-                body: Self.body)
+                body: World.adminBody(template))
             if held.contains(operation.scope) {
                 // The audit trail of a deleted account can be read, so any id has one, which may be empty.
                 let isList = !template.contains("{") || template.hasSuffix("/audit-events")
@@ -95,7 +94,7 @@ import Testing
             let otherPort = operation.isPrivate ? world.service.port : world.service.privatePort
             let answer = try await world.service.exchange(
                 otherPort, operation.method, operation.path(Self.unknownID), authorization: "Bearer \(key)",
-                body: operation.hasBody ? Self.body : nil)
+                body: operation.hasBody ? World.adminBody(operation.template) : nil)
             #expect(answer.status == 404, "\(operation)")
             #expect(answer.code == "not_found", "\(operation)")
         }

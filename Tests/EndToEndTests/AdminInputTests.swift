@@ -74,7 +74,8 @@ import Testing
         ]
         let templates = [
             ("GET", "/accounts/ID"), ("GET", "/accounts/ID/sessions"), ("GET", "/accounts/ID/audit-events"),
-            ("DELETE", "/accounts/ID"), ("DELETE", "/sessions/ID"), ("GET", "/identities/ID"),
+            ("DELETE", "/accounts/ID"), ("POST", "/accounts/ID/replace-email"),
+            ("DELETE", "/accounts/ID/replace-email"), ("DELETE", "/sessions/ID"), ("GET", "/identities/ID"),
             ("DELETE", "/identities/ID"), ("GET", "/revocations/ID"), ("POST", "/revocations/ID/retry"),
             ("POST", "/provider-events/ID/replay"),
         ]

@@ -31,7 +31,8 @@ import Testing
         ]
         try await expect(
             404, "not_found", of: try APIDocument.read().administration.filter { $0.template.contains("{") },
-            targets: { operation in ids.map(operation.path) }, body: { $0.hasBody ? #"{"reason":"a test"}"# : nil })
+            targets: { operation in ids.map(operation.path) },
+            body: { $0.hasBody ? World.adminBody($0.template) : nil })
     }
 
     @Test func `a list takes a limit of 1 to 200, a cursor of ours and what it knows, each once`() async throws {

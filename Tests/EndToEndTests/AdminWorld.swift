@@ -29,13 +29,20 @@ extension World {
         return key
     }
 
+    /// A body that is complete for the operation of this template, if that takes one.
+    static func adminBody(_ template: String) -> String {
+        template.hasSuffix("/replace-email")
+            ? #"{"email":"admin-body@new.example","reason":"a test"}"# : #"{"reason":"a test"}"#
+    }
+
     /// The table of operations that the running service uses, made from the same source.
     func administration() async throws -> [AdminAPI.Operation] {
         let keyRing = try KeyRing(
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
         return try await scratch.withPool { database in
             let stores = Stores(database: database, keyRing: keyRing)
-            return AdminAPI(administration: Administration(stores: stores, clock: ManualClock(at: 0))).operations
+            let administration = Administration(stores: stores, clock: ManualClock(at: 0), mailLanguages: [])
+            return AdminAPI(administration: administration).operations
         }
     }
 }

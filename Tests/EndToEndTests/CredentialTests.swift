@@ -87,8 +87,11 @@ import Testing
     /// The signature is Apple's; the address does not identify the person (the flaw of Sign in with Apple in 2020).
     @Test func `somebody else's address in a sound token signs nobody in`() async throws {
         let world = try World.shared
-        let victim = try await world.newAccount("victim")
-        try await world.newPerson("mallory", email: "victim@example.com")
+        // Google runs the victim's mailbox, so the address is proven.
+        try await world.newPerson("victim", email: "victim@gmail.com")
+        let victim = try await world.create(
+            of: try await world.service.signInWithGoogle(try await world.googleToken("victim")))
+        try await world.newPerson("mallory", email: "victim@gmail.com")
         for token in [
             try await world.appleToken("mallory"),
             try await world.appleToken("mallory", .init(claims: #"{"email_verified":"true"}"#)),

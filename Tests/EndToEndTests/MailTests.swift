@@ -9,18 +9,20 @@ struct MailTests {
     private static let password = "canary horse battery"
     private static let smtpPassword = "canary-smtp-password"
 
-    private static func run(_ body: (World, MailServer) async throws -> Void) async throws {
+    private static func run(
+        _ settings: Countersign.Settings = [:], _ body: (World, MailServer) async throws -> Void
+    ) async throws {
         try await MailServer.run(login: "lamp:\(smtpPassword)") { peer in
-            let settings = [
+            let mail: Countersign.Settings = [
                 "mail.smtpUrl": "smtp://lamp:\(smtpPassword)@127.0.0.1:\(peer.port)", "mail.from": "lamp@example.com",
                 "mail.serviceName": "Lamp", "log.level": "trace",
             ]
-            try await World.run(settings) { world in try await body(world, peer) }
+            try await World.run(mail.merging(settings) { _, own in own }) { world in try await body(world, peer) }
         }
     }
 
     private static func code(in message: MailServer.Message) throws -> String {
-        let match = try #require(message.text?.firstMatch(of: /(?m)^    (\d{6})$/), "\(message.text ?? "")")
+        let match = try #require(message.text?.firstMatch(of: /(?m)^    (\d{6}|\d{10})$/), "\(message.text ?? "")")
         return String(match.1)
     }
 
@@ -87,6 +89,39 @@ struct MailTests {
             let notice = try #require(await peer.messages(2).last)
             #expect(notice.header("Subject") == "The password of your Lamp account was changed")
             #expect(notice.recipients == ["kim@example.com"])
+        }
+    }
+
+    @Test func `an address that is guessed at is mailed ten digits, and its owner gets in at home`() async throws {
+        try await Self.run(["server.trustedProxies": "127.0.0.1"]) { world, peer in
+            func post(_ path: String, _ members: TokenMint.Members, from address: String) async throws -> Answer {
+                try await world.service.post(path, members, headers: [("X-Forwarded-For", address)])
+            }
+            let (home, elsewhere) = ("203.0.113.7", "2001:db8:1:2::3")
+            let email: TokenMint.Members = ["email": "kim@example.com"]
+            let registered = try await post(
+                "/v1/accounts", email.with("password", .string(Self.password)), from: home)
+            #expect(registered.status == 201)
+            let asked = try await post("/v1/email-codes", email.with("purpose", "signIn"), from: elsewhere)
+            #expect(asked.status == 202)
+            let code = try Self.code(in: try #require(await peer.messages(1).first))
+            #expect(code.utf8.count == 6)
+            for number in 0..<20 {
+                let wrong = try await post(
+                    "/v1/sign-in/email-code", email.with("code", "x23456"), from: "10.\(number / 5).0.\(number)")
+                #expect(wrong.code == "invalid_credentials")
+            }
+            let reset = try await post("/v1/email-codes", email.with("purpose", "resetPassword"), from: elsewhere)
+            #expect(reset.withoutRequestID == asked.withoutRequestID)
+            #expect(try Self.code(in: try #require(await peer.messages(2).last)).utf8.count == 10)
+            // The others have used up the code, but not for the network that the account was made in.
+            for (address, status) in [(elsewhere, 401), (home, 200)] {
+                let answer = try await post("/v1/sign-in/email-code", email.with("code", .string(code)), from: address)
+                #expect(answer.status == status)
+            }
+            try await eventually("its count") {
+                try await world.service.metric("countersign_wrong_guesses_total", #"kind="email_code""#) == 21
+            }
         }
     }
 

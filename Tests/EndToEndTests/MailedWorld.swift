@@ -39,13 +39,23 @@ extension World {
         return try mailbox(email)[number - 1]
     }
 
-    /// Asks for a code, and reads it in the mail.
+    /// Asks for a code, and reads it in the mail, which may come among notices.
     func mailedCode(_ purpose: String, to email: String, ticket: String? = nil) async throws -> String {
-        let before = try mailbox(email).count
+        let before = try codes(mailedTo: email).count
         let answer = try await askForCode(purpose, email, ticket: ticket)
         #expect(answer.status == 202)
         #expect(answer.text == "{}")
-        return try Self.code(in: try await mail(before + 1, to: email))
+        return try await code(before + 1, mailedTo: email)
+    }
+
+    /// Waits for the code of this number, from 1, to an address.
+    func code(_ number: Int, mailedTo email: String) async throws -> String {
+        try await eventually("code \(number) to \(email)") { try codes(mailedTo: email).count >= number }
+        return try codes(mailedTo: email)[number - 1]
+    }
+
+    private func codes(mailedTo email: String) throws -> [String] {
+        try mailbox(email).compactMap(Self.codeIfAny)
     }
 
     func askForCode(_ purpose: String, _ email: String, ticket: String? = nil) async throws -> Answer {
@@ -54,8 +64,11 @@ extension World {
     }
 
     static func code(in message: MailServer.Message) throws -> String {
-        let match = try #require(message.text?.firstMatch(of: /(?m)^    (\d{6})$/), "\(message.text ?? "")")
-        return String(match.1)
+        try #require(codeIfAny(message), "\(message.text ?? "")")
+    }
+
+    private static func codeIfAny(_ message: MailServer.Message) -> String? {
+        message.text?.firstMatch(of: /(?m)^    (\d{6})$/).map { String($0.1) }
     }
 
     /// The link ticket of a new person.

@@ -102,7 +102,8 @@ import Testing
             ["idToken": .string(try await world.googleToken(owner.name))]
         }
         switch operation.description {
-        case "GET /v1/account", "DELETE /v1/account", "GET /v1/account/identities", "GET /v1/sessions":
+        case "GET /v1/account", "DELETE /v1/account", "DELETE /v1/account/email-replacement",
+            "GET /v1/account/identities", "GET /v1/sessions":
             return ("", nil)
         case "PATCH /v1/account": return ("", ["displayName": "Kim"])
         case "POST /v1/account/verify-email":

@@ -21,14 +21,15 @@ import Testing
         let items = try #require(list.json?["items"]?.elements)
         #expect(
             items.map { $0["sessionId"]?.string } == [
-                try second.text("session.sessionId"), try first.text("session.sessionId"),
+                try first.text("session.sessionId"), try second.text("session.sessionId"),
             ])
-        #expect(items.map { $0["current"]?.bool } == [false, true])
-        #expect(items[0]["device"]?["name"]?.string == "Kim's tablet")
-        #expect(items[0]["device"]?["platform"]?.string == "android")
-        #expect(items[1]["device"] == nil)
+        #expect(items.map { $0["current"]?.bool } == [true, false])
+        #expect(items[0]["device"] == nil)
+        #expect(items[1]["device"]?["name"]?.string == "Kim's tablet")
+        #expect(items[1]["device"]?["platform"]?.string == "android")
         for item in items {
             #expect(item["ip"]?.string == "127.0.0.1")
+            #expect(item["lastUsedIp"]?.string == "127.0.0.1")
             #expect(item["amr"]?.elements?.map(\.string) == ["apple"])
             #expect(item["createdAt"]?.string?.hasSuffix("Z") == true)
             #expect(item["lastUsedAt"]?.string == item["createdAt"]?.string)

@@ -11,6 +11,7 @@ import Testing
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
         "/v1/accounts/password-reset", "/v1/account/password", "/v1/account/email", "/v1/account/identities",
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
+        "/v1/account/email-replacement",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
     ]
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
@@ -49,6 +50,7 @@ import Testing
                 switch path {
                 case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
                 case "/v1/account/password", "/v1/account/email": ["PUT"]
+                case "/v1/account/email-replacement": ["DELETE"]
                 case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
                     "/v1/account/identities":
                     ["GET", "HEAD"]

@@ -118,14 +118,16 @@ import Testing
         let rejected = ("countersign_code_exchanges_total", "provider=\"\(provider)\"", "outcome=\"client_rejected\"")
         let before = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         try await world.newPerson("\(provider)-person")
-        for members in [\World.Credential.both, \.codeAlone] {
-            let credential = try await world.authorize("\(provider)-person", provider)
-            let answer = try await world.service.signIn(provider, credential[keyPath: members])
-            #expect(answer.status == 503, "\(answer.text)", sourceLocation: location)
-            #expect(answer.code == "provider_unavailable", sourceLocation: location)
-            #expect((answer.retryAfter ?? 0) >= 1, sourceLocation: location)
-            #expect(!answer.text.contains(key), sourceLocation: location)
-        }
+        // The code says nothing about the token beside it, and the person gets no authorization.
+        let both = try await world.authorize("\(provider)-person", provider).both
+        let beside = try await world.create(of: try await world.service.signIn(provider, both))
+        #expect(try beside.text("identity.authorization") == "none", sourceLocation: location)
+        let code = try await world.authorize("\(provider)-person", provider).codeAlone
+        let alone = try await world.service.signIn(provider, code)
+        #expect(alone.status == 503, "\(alone.text)", sourceLocation: location)
+        #expect(alone.code == "provider_unavailable", sourceLocation: location)
+        #expect((alone.retryAfter ?? 0) >= 1, sourceLocation: location)
+        for answer in [beside, alone] { #expect(!answer.text.contains(key), sourceLocation: location) }
         let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         #expect(after - before == 2, sourceLocation: location)
         var errors: [JSONValue] = []
@@ -137,12 +139,9 @@ import Testing
         }
         #expect(errors.count == 2, sourceLocation: location)
         #expect(errors.allSatisfy { $0["key"]?.string == key }, sourceLocation: location)
-        // A token alone does not need the key.
-        let token = try await world.authorize("\(provider)-person", provider).tokenAlone
-        #expect(try await world.service.signIn(provider, token).status == 200, sourceLocation: location)
     }
 
-    @Test func `a key that the provider refuses is our fault: sign-ins with a code get 503, and the log says why`()
+    @Test func `a key that the provider refuses stops no token and any code alone, and the log says why`()
         async throws
     {
         try await World.run { world in

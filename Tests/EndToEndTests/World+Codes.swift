@@ -57,16 +57,18 @@ extension World {
         private var codeName: String { provider == .apple ? "authorizationCode" : "serverAuthCode" }
     }
 
-    func authorize(_ person: String, _ provider: Sandbox.Provider = .apple) async throws -> Credential {
+    func authorize(
+        _ person: String, _ provider: Sandbox.Provider = .apple, token: Sandbox.TokenChanges = .init()
+    ) async throws -> Credential {
         switch provider {
         case .apple:
             let credential = try await sandbox.authorizeApple(
-                person, clientID: Countersign.appleClient, repeatEmail: true)
+                person, clientID: Countersign.appleClient, repeatEmail: true, token: token)
             return Credential(
                 provider: provider, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
-                person, clientID: Countersign.googleClient, forceConsent: true)
+                person, clientID: Countersign.googleClient, token: token, forceConsent: true)
             return Credential(provider: provider, token: credential.idToken, code: credential.serverAuthCode)
         }
     }

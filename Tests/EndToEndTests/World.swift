@@ -99,7 +99,7 @@ struct World: Sendable {
                     UNION ALL SELECT row_to_json(i)::text FROM identities i
                     UNION ALL SELECT row_to_json(s)::text FROM sessions s
                     UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
-                    UNION ALL SELECT row_to_json(c)::text FROM email_codes c
+                    UNION ALL SELECT row_to_json(c)::text FROM mailed_codes c
                 ) AS contents
                 ORDER BY content
                 """

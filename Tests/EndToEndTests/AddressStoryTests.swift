@@ -1,0 +1,377 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What becomes of people who come back by another button, lose a way in, or get an address that somebody else had, as
+/// they see it. The rules are those of docs/linking.md, "Who has an address".
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+struct AddressStoryTests {
+    private static let password = "correct horse battery"
+
+    // MARK: The same person by two buttons
+
+    @Test
+    func `with a Gmail address, Apple first and Google later takes one question and no further proof`() async throws {
+        let world = try World.shared
+        let email = "robin.two.buttons@gmail.com"
+        try await world.openAppleAccount("robin", email: email)
+        try await world.openGoogleAccount("robin", email: email)
+
+        // Apple has seen the address once; it does not run Gmail.
+        let phone = try await world.newAccount("robin", with: .apple)
+        #expect(phone.account.email == email)
+        #expect(phone.account.emailProof == "stated")
+
+        // Google runs the mailbox, so Robin is shown the account and says that it is theirs.
+        let question = try Question(try await world.signIn("robin", with: .google))
+        #expect(question.choices == ["bind", "create"])
+        #expect(
+            question.holder
+                == .init(
+                    providers: ["apple"], createdAt: phone.account.createdAt, identities: ["apple r***@gmail.com"]))
+        let laptop = try SignedInDevice(try await world.bind(for: question))
+        #expect(laptop.account.id == phone.account.id)
+        #expect(laptop.account.email == email)
+        #expect(laptop.account.emailProof == "proven")
+        #expect(laptop.account.providers == ["apple", "google"])
+        #expect(laptop.provider == "google")
+
+        // The phone was signed in before anybody had proven the mailbox. One tap, and it is back.
+        #expect(try await world.service.get("/v1/account", bearer: phone.bearer).code == "invalid_session")
+        for provider in Sandbox.Provider.allCases {
+            let device = try SignedInDevice(try await world.signIn("robin", with: provider))
+            #expect(device.account.id == phone.account.id)
+        }
+        #expect(try await world.countAccounts(with: email) == 1)
+    }
+
+    @Test
+    func `with a company's address, Apple first and Google Workspace later takes one question and no further proof`()
+        async throws
+    {
+        let world = try World.shared
+        let email = "alex@company.example"
+        try await world.openAppleAccount("alex", email: email)
+        try await world.openGoogleAccount("alex", email: email, workspace: "company.example")
+
+        let phone = try await world.newAccount("alex", with: .apple)
+        #expect(phone.account.emailProof == "stated")
+        let question = try Question(try await world.signIn("alex", with: .google))
+        #expect(question.choices == ["bind", "create"])
+        #expect(question.holder?.identities == ["apple a***@company.example"])
+        let laptop = try SignedInDevice(try await world.bind(for: question))
+        #expect(laptop.account.id == phone.account.id)
+        #expect(laptop.account.emailProof == "proven")
+        #expect(laptop.account.providers == ["apple", "google"])
+        #expect(try await world.countAccounts(with: email) == 1)
+    }
+
+    @Test
+    func `with a company's address and a Google account of one's own, a code from the mailbox makes it one account`()
+        async throws
+    {
+        let world = try World.shared
+        let email = "sam@company.example"
+        try await world.openAppleAccount("sam", email: email)
+        try await world.openGoogleAccount("sam", email: email)
+
+        // Google does not run this mailbox either: Sam is shown by what button the account is entered, and no more.
+        let phone = try await world.newAccount("sam", with: .apple)
+        let question = try Question(try await world.signIn("sam", with: .google))
+        #expect(question.choices == ["bind", "create"])
+        #expect(question.holder == .init(providers: ["apple"]))
+        let unproven = try await world.bind(for: question)
+        #expect(unproven.status == 400)
+        #expect(unproven.code == "invalid_request")
+
+        // The code proves the mailbox: now Sam sees who is in the account, and the same call again is the answer.
+        let code = try await world.mailedCode("bind", to: email, ticket: question.ticket)
+        let proof: TokenMint.Members = ["email": .string(email), "emailCode": .string(code)]
+        let shown = try Question(try await world.bind(for: question, proof: proof))
+        #expect(shown.ticket == question.ticket)
+        #expect(shown.method == "google")
+        #expect(shown.choices == ["bind", "create"])
+        #expect(
+            shown.holder
+                == .init(
+                    providers: ["apple"], createdAt: phone.account.createdAt, identities: ["apple s***@company.example"]
+                ))
+        #expect(try await world.account(on: phone).providers == ["apple"])
+        let laptop = try SignedInDevice(try await world.bind(for: question, proof: proof))
+        #expect(laptop.account.id == phone.account.id)
+        #expect(laptop.account.emailProof == "proven")
+        #expect(laptop.account.providers == ["apple", "google"])
+        #expect(try await world.countAccounts(with: email) == 1)
+    }
+
+    // MARK: A hidden address
+
+    @Test
+    func `who hides their email from Apple is not recognised by Google's button, and may keep two accounts`()
+        async throws
+    {
+        let world = try World.shared
+        let email = "nika.hidden@gmail.com"
+        try await world.openAppleAccount("nika", email: email, hidesEmail: true)
+        try await world.openGoogleAccount("nika", email: email)
+
+        let phone = try await world.newAccount("nika", with: .apple)
+        #expect(phone.account.email?.hasSuffix("@privaterelay.appleid.com") == true)
+        #expect(phone.account.emailProof == "proven")
+
+        let question = try Question(try await world.signIn("nika", with: .google))
+        #expect(question.choices == ["create", "bind"])
+        #expect(question.holder == nil)
+        let laptop = try SignedInDevice(try await world.create(for: question), status: 201)
+        #expect(laptop.account.id != phone.account.id)
+        #expect(laptop.account.email == email)
+        #expect(laptop.account.emailProof == "proven")
+        #expect(try await world.account(on: phone).email == phone.account.email)
+        #expect(
+            try SignedInDevice(try await world.signIn("nika", with: .apple)).account.id == phone.account.id)
+    }
+
+    @Test
+    func `who hides their email from Apple adds Google on the phone that is signed in`() async throws {
+        let world = try World.shared
+        let email = "toni.hidden@gmail.com"
+        try await world.openAppleAccount("toni", email: email, hidesEmail: true)
+        try await world.openGoogleAccount("toni", email: email)
+
+        let phone = try await world.newAccount("toni", with: .apple)
+        let question = try Question(try await world.signIn("toni", with: .google))
+        let bound = try SignedInDevice(try await world.bind(for: question, on: phone))
+        #expect(bound.account.id == phone.account.id)
+        #expect(bound.account.providers == ["apple", "google"])
+        // The account goes on under the address that Apple forwards, and the phone stays signed in.
+        #expect(bound.account.email == phone.account.email)
+        #expect(try await world.account(on: phone).providers == ["apple", "google"])
+        #expect(
+            try SignedInDevice(try await world.signIn("toni", with: .google)).account.id == phone.account.id)
+    }
+
+    // MARK: An address that was only typed
+
+    @Test
+    func `who registered and never typed the code keeps the address when Apple brings it, and types the code later`()
+        async throws
+    {
+        let world = try World.shared
+        let email = "charlie.typed@gmail.com"
+        let registered = try await retryWhileUnavailable {
+            try await world.service.post(
+                "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
+        }
+        let laptop = try SignedInDevice(registered, status: 201)
+        #expect(laptop.account.emailProof == "claimed")
+
+        // Anybody may type an address: Apple's button neither finds the account nor takes the address from it.
+        try await world.openAppleAccount("charlie", email: email)
+        let question = try Question(try await world.signIn("charlie", with: .apple))
+        #expect(question.choices == ["create", "bind"])
+        #expect(question.holder == nil)
+        let phone = try SignedInDevice(try await world.create(for: question), status: 201)
+        #expect(phone.account.id != laptop.account.id)
+        #expect(phone.account.email == nil)
+        #expect(phone.account.emailProof == nil)
+        #expect(try await world.account(on: laptop).email == email)
+        #expect(try await world.account(on: laptop).emailProof == "claimed")
+
+        // Charlie is in the account while typing the code, so nothing of it goes.
+        let code = try await world.mailedCode("verifyEmail", to: email)
+        let verified = try await world.service.post(
+            "/v1/account/verify-email", ["code": .string(code)], bearer: laptop.bearer)
+        #expect(verified.status == 204)
+        let proven = try await world.account(on: laptop)
+        #expect(proven.emailProof == "proven")
+        #expect(proven.hasPassword)
+        #expect(
+            try SignedInDevice(try await world.signIn(email, password: Self.password)).account.id == proven.id)
+        #expect(
+            try SignedInDevice(try await world.signIn("charlie", with: .apple)).account.id == phone.account.id)
+
+        // From now on the address is Charlie's: Google's button asks for the account, and makes no second one of it.
+        try await world.openGoogleAccount("charlie", email: email)
+        let asked = try Question(try await world.signIn("charlie", with: .google))
+        #expect(asked.choices == ["bind"])
+        #expect(asked.holder == nil)
+        #expect(try await world.create(for: asked).code == "email_taken")
+        let bound = try await world.bind(
+            for: asked, proof: ["email": .string(email), "password": .string(Self.password)])
+        #expect(try SignedInDevice(bound).account.id == proven.id)
+    }
+
+    // MARK: A mailbox that changes hands
+
+    @Test
+    func `a successor at work gets the address, and the predecessor keeps the account`() async throws {
+        let world = try World.shared
+        let email = "desk@office.example"
+        for person in ["predecessor", "successor"] {
+            try await world.openGoogleAccount(person, email: email, workspace: "office.example")
+        }
+        let predecessor = try await world.newAccount("predecessor", with: .google)
+        #expect(predecessor.account.emailProof == "proven")
+
+        let question = try Question(try await world.signIn("successor", with: .google))
+        #expect(question.choices == ["bind", "create"])
+        #expect(
+            question.holder
+                == .init(
+                    providers: ["google"], createdAt: predecessor.account.createdAt,
+                    identities: ["google d***@office.example"]))
+        // Two people read it one after the other: nobody's account is opened by the address alone any more.
+        #expect(try await world.account(on: predecessor).emailProof == "stated")
+        let successor = try SignedInDevice(try await world.create(for: question), status: 201)
+        #expect(successor.account.id != predecessor.account.id)
+        #expect(successor.account.email == email)
+        #expect(successor.account.emailProof == "proven")
+
+        // The predecessor is still signed in, still gets in, and sees what has happened.
+        let again = try SignedInDevice(try await world.signIn("predecessor", with: .google))
+        #expect(again.account.id == predecessor.account.id)
+        for device in [predecessor, again] {
+            let left = try await world.account(on: device)
+            #expect(left.email == nil)
+            #expect(left.emailProof == nil)
+            #expect(left.emailTakenAt?.hasSuffix("Z") == true)
+        }
+        #expect(try await world.account(on: successor).emailTakenAt == nil)
+    }
+
+    @Test
+    func `who buys a domain begins with an account of their own, and the former owner is mailed elsewhere`()
+        async throws
+    {
+        let world = try World.shared
+        let (email, elsewhere) = ("me@sold.example", "former.owner@gmail.com")
+        try await world.openAppleAccount("former-owner", email: email)
+        try await world.openGoogleAccount("former-owner", email: elsewhere)
+        let phone = try await world.newAccount("former-owner", with: .apple)
+        let added = try Question(try await world.signIn("former-owner", with: .google))
+        let laptop = try SignedInDevice(try await world.bind(for: added, on: phone))
+        #expect(laptop.account.email == email)
+
+        try await world.openGoogleAccount("buyer", email: email, workspace: "sold.example")
+        let question = try Question(try await world.signIn("buyer", with: .google))
+        #expect(question.choices == ["bind", "create"])
+        #expect(question.holder?.identities == ["apple m***@sold.example", "google f***@gmail.com"])
+        let buyer = try SignedInDevice(try await world.create(for: question), status: 201)
+        #expect(buyer.account.id != phone.account.id)
+        #expect(buyer.account.email == email)
+        #expect(buyer.account.providers == ["google"])
+
+        // The former owner hears of it where the buyer does not read along, and has lost nothing but the address.
+        _ = try await world.mail(about: "has no email address any more", to: elsewhere)
+        let subjects = try await world.subjects(mailedTo: email)
+        #expect(subjects.contains { $0.contains("Your address is now used") })
+        #expect(!subjects.contains { $0.contains("has no email address any more") })
+        let kept = try await world.account(on: phone)
+        #expect(kept.id == phone.account.id)
+        #expect(kept.email == nil)
+        #expect(kept.emailTakenAt != nil)
+        for provider in Sandbox.Provider.allCases {
+            let device = try SignedInDevice(try await world.signIn("former-owner", with: provider))
+            #expect(device.account.id == phone.account.id)
+        }
+    }
+
+    // MARK: A way in that is gone
+
+    @Test
+    func `who has lost their Apple ID is in their account again by a code from the mailbox`() async throws {
+        let world = try World.shared
+        let email = "mika@lost-apple.example"
+        try await world.openAppleAccount("mika", email: email)
+        let phone = try await world.newAccount("mika", with: .apple)
+        #expect(phone.account.emailProof == "stated")
+
+        let question = try Question(try await world.signIn(byCodeTo: email))
+        #expect(question.method == "email")
+        #expect(question.email == email)
+        #expect(question.choices == ["bind", "create"])
+        #expect(
+            question.holder
+                == .init(
+                    providers: ["apple"], createdAt: phone.account.createdAt,
+                    identities: ["apple m***@lost-apple.example"]))
+        let laptop = try SignedInDevice(try await world.bind(for: question))
+        #expect(laptop.account.id == phone.account.id)
+        #expect(laptop.account.emailProof == "proven")
+        #expect(laptop.provider == nil)
+
+        // Mika chooses a password, and the next code asks nothing.
+        let changed = try await world.service.send(
+            "PUT", "/v1/account/password", ["newPassword": .string(Self.password)], bearer: laptop.bearer)
+        #expect(changed.status == 204)
+        for answer in [
+            try await world.signIn(email, password: Self.password), try await world.signIn(byCodeTo: email),
+        ] {
+            #expect(try SignedInDevice(answer).account.id == phone.account.id)
+        }
+    }
+
+    @Test
+    func `who reads the mailbox and doesn't know the account begins with one of their own, with a password`()
+        async throws
+    {
+        let world = try World.shared
+        let email = "lou@passed-on.example"
+        try await world.openAppleAccount("lou", email: email)
+        let phone = try await world.newAccount("lou", with: .apple)
+
+        let question = try Question(try await world.signIn(byCodeTo: email))
+        #expect(question.holder?.identities == ["apple l***@passed-on.example"])
+        let weak = try await world.create(for: question, password: "short")
+        #expect(weak.status == 400)
+        #expect(weak.code == "weak_password")
+        let reader = try SignedInDevice(try await world.create(for: question, password: Self.password), status: 201)
+        #expect(reader.account.id != phone.account.id)
+        #expect(reader.account.email == email)
+        #expect(reader.account.emailProof == "proven")
+        #expect(reader.account.hasPassword)
+        #expect(reader.account.providers.isEmpty)
+        #expect(
+            try SignedInDevice(try await world.signIn(email, password: Self.password)).account.id
+                == reader.account.id)
+
+        // Whose Apple ID it is keeps what they had, but for the address.
+        let back = try SignedInDevice(try await world.signIn("lou", with: .apple))
+        #expect(back.account.id == phone.account.id)
+        #expect(back.account.email == nil)
+        #expect(back.account.emailTakenAt != nil)
+    }
+
+    // MARK: After the mailbox was proven
+
+    @Test
+    func `what was in the account before its mailbox was proven is mailed when it signs in next, once`() async throws {
+        let world = try World.shared
+        let email = "quinn.before@gmail.com"
+        try await world.openAppleAccount("quinn", email: email)
+        try await world.openGoogleAccount("quinn", email: email)
+        // A token of a minute ago, which somebody has kept.
+        let minuteAgo = Int64(Date.now.timeIntervalSince1970) - 60
+        let kept = try await world.appleToken(
+            "quinn",
+            .init(claims: #"{"iat":\#(minuteAgo),"auth_time":\#(minuteAgo),"exp":\#(minuteAgo + 3600)}"#))
+        let asked = try Question(try await world.service.signInWithApple(kept))
+        let phone = try SignedInDevice(try await world.create(for: asked), status: 201)
+        let question = try Question(try await world.signIn("quinn", with: .google))
+        let laptop = try SignedInDevice(try await world.bind(for: question))
+        #expect(laptop.account.id == phone.account.id)
+
+        let refused = try await world.service.signInWithApple(kept)
+        #expect(refused.status == 401)
+        #expect(refused.code == "invalid_token")
+        for _ in 1...2 {
+            let device = try SignedInDevice(try await world.signIn("quinn", with: .apple))
+            #expect(device.account.id == phone.account.id)
+            // The mailbox's owner came with Google, and needs no mail about that.
+            _ = try SignedInDevice(try await world.signIn("quinn", with: .google))
+        }
+        let subjects = try await world.subjects(mailedTo: email)
+        #expect(subjects.filter { $0.contains("has opened your") }.count == 1)
+        #expect(subjects.contains { $0.hasPrefix("Apple has opened your") })
+    }
+}

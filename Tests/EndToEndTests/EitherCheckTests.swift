@@ -1,0 +1,97 @@
+import JSON
+import SignIn
+import TestSupport
+import Testing
+
+/// Tokens and codes that come together, and codes of anybody's making, as a real process answers them.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EitherCheckTests {
+    private static let junk: TokenMint.Members = ["authorizationCode": "c0ffee.invented"]
+
+    @Test func `a good code signs in beside a token that does not verify, and the log says what was wrong with that`()
+        async throws
+    {
+        try await World.run { world in
+            for provider in Sandbox.Provider.allCases {
+                let created = try await world.newGrantedAccount("kim-\(provider)", provider)
+                let late = try await world.authorize("kim-\(provider)", provider, token: .init(expired: true))
+                let answer = try await world.service.signIn(provider, late.both)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(try answer.text("account.accountId") == created.text("account.accountId"))
+                var lines: [JSONValue] = []
+                try await eventually("the line about the token") {
+                    lines = try world.service.logLines().filter {
+                        $0["message"]?.string == "token refused, code tried instead"
+                            && $0["provider"]?.string == provider.rawValue
+                    }
+                    return !lines.isEmpty
+                }
+                #expect(lines.map { $0["reason"]?.string } == ["expired"])
+                #expect(lines.first?["requestId"]?.string == answer.header("X-Request-Id"))
+                // The code is spent, and two refusals look like one.
+                let again = try await world.service.signIn(provider, late.both)
+                let alone = try await world.service.signIn(provider, late.tokenAlone)
+                #expect(again.status == 401)
+                #expect(again.code == "invalid_token")
+                #expect(again.withoutRequestID == alone.withoutRequestID)
+            }
+        }
+    }
+
+    @Test func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
+        let settings = ["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]
+        try await World.run(settings) { world in
+            func post(_ members: TokenMint.Members, from address: String = "192.0.2.7") async throws -> Answer {
+                try await world.service.post(
+                    "/v1/sign-in/apple", members, headers: [("X-Forwarded-For", address)])
+            }
+            for _ in 0..<2 { #expect(try await post(Self.junk).code == "invalid_token") }
+            let refused = try await post(Self.junk, from: "192.0.2.200")
+            #expect(refused.status == 429)
+            #expect(refused.code == "rate_limited")
+            #expect((1...450).contains(refused.retryAfter ?? 0))
+            #expect(try await world.exchanges().values.reduce(0, +) == 2)
+            let refusals = try await world.service.metric(
+                "countersign_limit_refusals_total", #"limit="junkCodesPerNetwork""#)
+            #expect(refusals == 1)
+            let signIns = try await world.service.metric(
+                "countersign_sign_ins_total", #"provider="apple""#, #"reason="junkCodesPerNetwork""#)
+            #expect(signIns == 1)
+
+            #expect(try await post(Self.junk, from: "198.51.100.7").status == 401)
+            try await world.newPerson("kim")
+            let kim = try await world.authorize("kim")
+            #expect(try await post(kim.tokenAlone).status == 200)
+            #expect(try await post(kim.both).status == 200)
+        }
+    }
+
+    @Test func `codes beyond those that wait for the provider are not sent, and may come again`() async throws {
+        try await World.run(["limits.junkCodesPerNetwork": "0"]) { world in
+            try await world.newPerson("kim")
+            let kim = try await world.authorize("kim")
+            try await world.sandbox.fail("/apple/auth/token", .hang, times: CodesUnderWay.limit)
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<CodesUnderWay.limit {
+                    group.addTask { try await world.service.post("/v1/sign-in/apple", Self.junk).status }
+                }
+                let hanging = try await world.sandbox.history(
+                    path: "/apple/auth/token", count: CodesUnderWay.limit, wait: 60)
+                try #require(hanging.count == CodesUnderWay.limit)
+                let refused = try await world.service.signIn(.apple, kim.codeAlone)
+                #expect(refused.status == 503)
+                #expect(refused.code == "temporarily_unavailable")
+                #expect(refused.retryAfter == 1)
+                let notSent = try await world.service.metric(
+                    "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="not_sent""#)
+                #expect(notSent == 1)
+                // Their ten seconds are not over.
+                group.addTask { 0 }
+                #expect(try await group.next() == 0, "the calls that hang ended before those that don't")
+                let statuses = try await group.reduce(into: [Int]()) { $0.append($1) }
+                #expect(statuses == Array(repeating: 503, count: hanging.count))
+            }
+            let signedIn = try await world.service.signIn(.apple, kim.codeAlone)
+            #expect(signedIn.status == 200, "\(signedIn.text)")
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import HTTPServer
+import JOSE
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The way of a person who has lost their mailbox, over the admin API, the command line, the mails and the API for apps.
+@Suite(.limitedConcurrency, .mailedWorld(["limits.mailPerAddress": "0"]), .timeLimit(.minutes(5)))
+struct EmailReplacementAPITests {
+    private static let password = "correct horse battery"
+
+    /// The account of a person who has proven `name@example.com`.
+    private struct Member {
+        let id: String
+        let bearer: String
+
+        /// - Parameter name: one that is not taken yet.
+        init(_ name: String, in world: World) async throws {
+            let email = "\(name)@example.com"
+            let registered = try await world.service.post(
+                "/v1/accounts", ["email": .string(email), "password": .string(EmailReplacementAPITests.password)])
+            id = try registered.text("account.accountId")
+            bearer = try registered.text("session.accessToken")
+            let verified = try await world.service.post(
+                "/v1/account/verify-email",
+                ["code": .string(try await world.mailedCode("verifyEmail", to: email))], bearer: bearer)
+            #expect(verified.status == 204)
+        }
+
+        var path: String { "/admin/v1/accounts/\(id)" }
+    }
+
+    private func request(
+        _ email: String, for member: Member, key: String, in world: World
+    ) async throws -> RawAnswer {
+        let body: TokenMint.Members = ["email": .string(email), "reason": "case 17"]
+        return try await world.service.administer(
+            "POST", "\(member.path)/replace-email", bearer: key, body: String(decoding: body.bytes, as: UTF8.self))
+    }
+
+    @Test func `the request is answered and mailed, shown masked in a session, and takes effect when it is due`()
+        async throws
+    {
+        let world = try World.shared
+        let service = world.service
+        let key = try await world.adminKey("read,manage")
+        let member = try await Member("lost", in: world)
+        let before = try world.mailbox("lost@example.com").count
+        let answer = try await request("Lost@New.Example", for: member, key: key, in: world)
+        #expect(answer.status == 202, "\(answer.body)")
+        #expect(answer.json?.members?.map(\.name) == ["email", "requestedAt", "dueAt", "requestedBy"])
+        #expect(answer.json?["email"]?.string == "lost@new.example")
+        #expect(answer.json?["requestedBy"]?.string == "kim@support")
+        let dueAt = try #require(answer.json?["dueAt"]?.string)
+        let notice = try await world.mail(before + 1, to: "lost@example.com")
+        #expect(notice.header("Subject")?.contains("is about to change your email address") == true)
+
+        let seen = try await service.get("/v1/account", bearer: member.bearer)
+        #expect(try seen.text("emailReplacement.email") == "l***@new.example")
+        #expect(try seen.text("emailReplacement.dueAt") == dueAt)
+        let renamed = try await service.send("PATCH", "/v1/account", ["displayName": "Lo"], bearer: member.bearer)
+        #expect(renamed.json?["emailReplacement"]?["dueAt"]?.string == dueAt)
+        let record = try await service.administer("GET", member.path, bearer: key)
+        #expect(record.json?["emailReplacement"]?["email"]?.string == "lost@new.example")
+
+        // The day passes.
+        try await world.scratch.execute(
+            "UPDATE email_replacements SET due_at = now() - interval '1 second' WHERE account_id = \(member.id)::uuid")
+        try await eventually("the new address") {
+            let record = try await service.administer("GET", member.path, bearer: key)
+            return record.json?["email"]?.string == "lost@new.example"
+        }
+        #expect(try await service.get("/v1/account", bearer: member.bearer).code == "invalid_session")
+        let password = try await service.post(
+            "/v1/sign-in/password", ["email": "lost@new.example", "password": .string(Self.password)])
+        #expect(password.code == "invalid_credentials")
+        let changed = try await world.mail(before + 2, to: "lost@example.com")
+        #expect(changed.header("Subject")?.contains("was changed") == true)
+
+        let code = try await world.mailedCode("signIn", to: "lost@new.example")
+        let entered = try await service.post(
+            "/v1/sign-in/email-code", ["email": "lost@new.example", "code": .string(code)])
+        #expect(try entered.text("account.accountId") == member.id)
+        #expect(entered.json?["account"]?["hasPassword"]?.bool == false)
+        let account = try await service.get("/v1/account", bearer: try entered.text("session.accessToken"))
+        #expect(try account.text("emailProof") == "proven")
+        #expect(account.json?["emailReplacement"] == nil)
+    }
+
+    @Test func `a session stops it, and so does an administrator, and neither minds that there is none`() async throws {
+        let world = try World.shared
+        let service = world.service
+        let key = try await world.adminKey("read,manage")
+        let member = try await Member("kept", in: world)
+        let isPending = {
+            try await world.count("SELECT count(*) FROM email_replacements WHERE account_id = \(member.id)::uuid") == 1
+        }
+        func stop() async throws -> Int {
+            try await service.delete("/v1/account/email-replacement", bearer: member.bearer).status
+        }
+        func stopAsAdministrator() async throws -> Int {
+            try await service.administer("DELETE", "\(member.path)/replace-email?reason=case%2018", bearer: key).status
+        }
+        for stopping in [stop, stopAsAdministrator] {
+            #expect(try await request("kept@new.example", for: member, key: key, in: world).status == 202)
+            #expect(try await isPending())
+            for _ in 0..<2 { #expect(try await stopping() == 204) }
+            #expect(try await !isPending())
+        }
+        let seen = try await service.get("/v1/account", bearer: member.bearer)
+        #expect(try seen.text("email") == "kept@example.com")
+        #expect(seen.json?["emailReplacement"] == nil)
+    }
+
+    @Test func `each refusal has its code`() async throws {
+        let world = try World.shared
+        let key = try await world.adminKey("manage")
+        let member = try await Member("refused", in: world)
+        _ = try await Member("holder", in: world)
+        func code(_ email: String) async throws -> String? {
+            let answer = try await request(email, for: member, key: key, in: world)
+            return "\(answer.status) \(answer.code ?? "")"
+        }
+        #expect(try await code("HOLDER@example.com") == "409 email_taken")
+        #expect(try await code("refused@example.com") == "400 invalid_request")
+        #expect(try await code("nobody") == "400 invalid_request")
+        let disabled = try await world.service.administer(
+            "POST", "\(member.path)/disable", bearer: key, body: #"{"reason":"case 19"}"#)
+        #expect(disabled.status == 204)
+        #expect(try await code("refused@new.example") == "403 account_disabled")
+        #expect(try await world.count("SELECT count(*) FROM email_replacements WHERE email LIKE 'refused@%'") == 0)
+    }
+
+    // MARK: countersign account
+
+    private func run(
+        _ command: String, _ id: String, _ more: String..., mailed: Bool = true, in world: World
+    ) async throws -> Countersign.Ending {
+        var settings: Countersign.Settings = ["postgres.url": world.scratch.url]
+        if mailed {
+            settings["mail.smtpUrl"] = "smtp://127.0.0.1:\(try #require(MailedWorld.server).port)"
+            settings["mail.from"] = "lamp@example.com"
+        }
+        return try await Countersign.run(["account", command, id, "--reason", "case 20"] + more, settings)
+    }
+
+    @Test func `account replace-email prints when it takes effect, and account cancel-replace-email stops it`()
+        async throws
+    {
+        let world = try World.shared
+        let member = try await Member("command", in: world)
+        let before = try world.mailbox("command@example.com").count
+        let done = try await run("replace-email", member.id, "--email", "Command@New.Example", in: world)
+        #expect(done.status == 0, "\(done.error)")
+        #expect(done.output.wholeMatch(of: /command@new\.example \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n/) != nil)
+        _ = try await world.mail(before + 1, to: "command@example.com")
+        let seen = try await world.service.get("/v1/account", bearer: member.bearer)
+        #expect(done.output.contains(try seen.text("emailReplacement.dueAt")))
+        for _ in 0..<2 { #expect(try await run("cancel-replace-email", member.id, in: world).status == 0) }
+        let recorded = try await world.count(
+            """
+            SELECT count(*) FROM audit_events
+            WHERE account_id = \(member.id)::uuid AND actor = 'operator' AND reason = 'case 20'
+                AND type IN ('email_replacement_requested', 'email_replacement_cancelled')
+            """)
+        #expect(recorded == 2)
+        #expect(
+            try await world.service.get("/v1/account", bearer: member.bearer).json?["emailReplacement"] == nil)
+    }
+
+    @Test func `account replace-email says in a sentence what it can't do`() async throws {
+        let world = try World.shared
+        let member = try await Member("speechless", in: world)
+        let nobody = "01926a3e-0000-7000-8000-000000000000"
+        let email = ["--email", "speechless@new.example"]
+        func sentence(_ ending: Countersign.Ending) -> String {
+            #expect(ending.status == 1, "\(ending.error)")
+            return ending.error
+        }
+        #expect(
+            sentence(try await run("replace-email", nobody, email[0], email[1], in: world))
+                == "countersign: There is no account \(nobody).\n")
+        #expect(
+            sentence(try await run("cancel-replace-email", nobody, in: world))
+                == "countersign: There is no account \(nobody).\n")
+        #expect(
+            sentence(try await run("replace-email", member.id, "--email", "speechless@example.com", in: world))
+                == "countersign: The account has this address already.\n")
+        #expect(
+            sentence(try await run("replace-email", member.id, email[0], email[1], mailed: false, in: world))
+                .contains("No mail is configured"))
+        _ = try await Member("speaker", in: world)
+        #expect(
+            sentence(try await run("replace-email", member.id, "--email", "speaker@example.com", in: world))
+                == "countersign: The address belongs to another account.\n")
+        try await world.scratch.execute(
+            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(member.id)::uuid")
+        #expect(
+            sentence(try await run("replace-email", member.id, email[0], email[1], in: world))
+                == "countersign: The account is disabled: enable it first.\n")
+        for arguments in [
+            ["replace-email", "kim", "--reason", "a"] + email, ["replace-email", member.id, "--reason", "a"],
+            ["replace-email", member.id] + email, ["replace-email", member.id, "--reason", ""] + email,
+            ["replace-email", member.id, "--reason", "two\nlines"] + email,
+            ["replace-email", member.id, "--reason", "a", "--email", "nobody"],
+            ["cancel-replace-email", member.id.uppercased(), "--reason", "a"],
+        ] {
+            let ending = try await Countersign.run(["account"] + arguments, ["postgres.url": world.scratch.url])
+            #expect(ending.status == 2, "\(arguments)")
+            #expect(ending.error.hasPrefix("countersign: "), "\(ending.error)")
+        }
+    }
+}

@@ -39,7 +39,7 @@ def prepare(world, mail, count):
     world.service.configure(
         COUNTERSIGN_MAIL_SMTP_URL=f"smtp://127.0.0.1:{mail.port}", COUNTERSIGN_MAIL_FROM="bench@example.com",
         COUNTERSIGN_LIMITS_MAIL_PER_ADDRESS="0", COUNTERSIGN_LIMITS_MAIL_PER_NETWORK="0",
-        COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0",
+        COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0", COUNTERSIGN_LIMITS_GUESS_PER_WIDE_NETWORK="0",
         COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_REGISTRATION_PER_NETWORK="0")
     world.service.start()
     world.register("template@example.com", "correct horse battery")

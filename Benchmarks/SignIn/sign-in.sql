@@ -8,7 +8,8 @@ WITH stated (email, email_verified, is_private_email) AS (
     VALUES ('person' || :subject || '@example.com', true, false)
 ), found AS (
     SELECT a.account_id, a.email, a.email_verified, a.display_name, a.created_at, a.password_hash,
-        CASE WHEN now() < date_trunc('second', i.not_before) THEN 'outdated'
+        CASE WHEN (now() < date_trunc('second', i.not_before)
+                OR now() < date_trunc('second', i.auth_not_before)) THEN 'outdated'
             WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END AS status,
         i.identity_id,
         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= now() - interval '1 hour'

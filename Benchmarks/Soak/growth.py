@@ -22,7 +22,7 @@ REFRESH_LIFETIME_DAYS = 1
 # Ended rows are kept for seven days. From then on as many are deleted as are added.
 FULL_AFTER = (7 + REFRESH_LIFETIME_DAYS) * DAY
 PEOPLE = 200
-TABLES = ["sessions", "nonces", "rate_limits", "link_tickets", "email_codes", "outbox"]
+TABLES = ["sessions", "nonces", "rate_limits", "link_tickets", "mailed_codes", "guessed_addresses", "outbox"]
 CLIENTS = 4
 
 

@@ -133,7 +133,9 @@ class World:
     def lift_limits(self):
         """Switches the limits off, for loads on what is behind them."""
         self.service.stop()
-        self.service.configure(COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0")
+        self.service.configure(
+            COUNTERSIGN_LIMITS_PASSWORD_PER_ACCOUNT="0", COUNTERSIGN_LIMITS_GUESS_PER_NETWORK="0",
+            COUNTERSIGN_LIMITS_GUESS_PER_WIDE_NETWORK="0")
         self.service.start()
 
     def control(self, path, body=None):

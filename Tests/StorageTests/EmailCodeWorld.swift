@@ -83,14 +83,14 @@ struct EmailCodeWorld: Sendable {
 
     // MARK: Accounts
 
-    /// An account that has the address, and signed in from a network as many seconds ago.
+    /// An account that has proven the address, and signed in from a network as many seconds ago.
     @discardableResult
     func addAccount(_ email: String = address, from network: String? = nil, ago: Int64 = 0) async throws -> AccountID {
         let id = AccountID(now: Self.start)
         try await database.execute(
             """
-            INSERT INTO accounts (account_id, email, email_verified, created_at) VALUES (\(id), \(email), true,
-                \(Self.start))
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, created_at)
+            VALUES (\(id), \(email), true, 'proven', \(Self.start))
             """)
         if let network { try await record("signed_in", of: id, from: network, ago: ago) }
         return id

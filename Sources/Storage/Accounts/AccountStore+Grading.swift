@@ -3,7 +3,8 @@ import Postgres
 
 /// The degree of an account's address, and what is mailed by it.
 extension AccountStore {
-    /// Raises the degree of an account's address by the claim of an identity of it.
+    /// Raises the degree of an account's address by the claim of an identity of it. What a successor at the provider has
+    /// lowered stays: the former reader's token may be older than the succession.
     ///
     /// - Returns: whether it is still the account's address, and had a lower degree.
     @discardableResult
@@ -16,6 +17,7 @@ extension AccountStore {
             UPDATE accounts a
             SET \(grading(email.proof, email.source))
             WHERE a.account_id = \(id) AND a.email = \(email.address.text)
+                AND a.email_proof_source IS DISTINCT FROM \(EmailProof.Source.otherSubject.rawValue)
                 AND (\(AccountRow.proof)) = ANY (\(EmailProof.allCases.filter { $0 < email.proof }.map(\.rawValue)))
             """)
         guard raised == 1 else { return false }

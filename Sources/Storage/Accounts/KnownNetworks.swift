@@ -21,11 +21,15 @@ package struct KnownNetworks: Sendable {
         try await found("SELECT \(account)", network, at: now)
     }
 
-    /// The same of the account that has the address. Takes part of the time if there is no address.
+    /// The same of the account that has proven the address: who only typed somebody's address could make any network known
+    /// to an account of their own. Takes part of the time if there is no address.
     func isKnown(
         _ network: String, toHolderOf email: EmailAddress?, at now: Timestamp
     ) async throws(PostgresError) -> Bool {
-        try await found("SELECT account_id FROM accounts WHERE email = \(email?.text)", network, at: now)
+        let proven = EmailProof.proven.rawValue
+        return try await found(
+            "SELECT a.account_id FROM accounts a WHERE a.email = \(email?.text) AND (\(AccountRow.proof)) = \(proven)",
+            network, at: now)
     }
 
     private func found(_ account: SQL, _ network: String, at now: Timestamp) async throws(PostgresError) -> Bool {

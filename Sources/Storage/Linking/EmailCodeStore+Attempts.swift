@@ -80,20 +80,17 @@ extension EmailCodeStore {
         return .wrong
     }
 
-    /// A try that counts only if the account is used from the network. Every one of them asks about that, the wrong ones of
-    /// nobody, so that its time doesn't show which digits are right.
+    /// A try that counts only if the account that has proven the address is used from the network. Every one of them asks
+    /// about that, the wrong ones of nobody, so that its time doesn't show which digits are right. A code of a session is
+    /// for an address that its account has yet to prove: no network is known to such.
     private func attemptIfKnown(
         _ attempt: EmailCodeAttempt, at code: EmailCode, at now: Timestamp, isRight: @Sendable (EmailCode) -> Bool
     ) async throws(PostgresError) -> EmailCode? {
         guard let network = attempt.network else { return nil }
         guard try await database.execute(EmailCodeStore.countingTry(attempt, at: code, now)) == 1 else { return nil }
         let isRight = isRight(code)
-        let isKnown =
-            if let account = attempt.account {
-                try await knownNetworks.isKnown(network, to: account, at: now)
-            } else {
-                try await knownNetworks.isKnown(network, toHolderOf: isRight ? attempt.email : nil, at: now)
-            }
+        let asked = isRight && attempt.account == nil ? attempt.email : nil
+        let isKnown = try await knownNetworks.isKnown(network, toHolderOf: asked, at: now)
         return isRight && isKnown ? code : nil
     }
 

@@ -108,7 +108,8 @@ package struct MailboxTicketStore: Sendable {
                 guard shown.covers(account) else { throw Refusal.holderChanged }
                 try await AccountStore.takeOver(
                     account, by: .mailedCode, at: newSession.now, from: origin, in: transaction)
-            case .enter: break
+            case .enter:
+                guard shown.covers(account) else { throw Refusal.holderChanged }
             default: throw Refusal.holderChanged
             }
             try await newSession.open(for: account.id, in: transaction)

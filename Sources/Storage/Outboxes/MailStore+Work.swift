@@ -62,7 +62,8 @@ extension MailStore {
                 SELECT \(AccountRow.proof) AS proof
                 FROM accounts a
                 WHERE a.email = c.recipient AND (c.known_network IS NULL
-                    OR \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", at: now)))
+                    OR (\(AccountRow.proof)) = \(EmailProof.proven.rawValue)
+                        AND \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", at: now)))
             ) h ON true
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }

@@ -53,10 +53,11 @@ extension RateLimiter {
     ///
     /// - Parameters:
     ///   - guesser: `nil` if nothing is known of it.
-    ///   - isKnown: whether the account that is proven knows the guesser.
+    ///   - isKnown: whether the account that is proven knows the guesser; for a wrong password, the same question about
+    ///     no account.
     func guessingPassword<Proven: Sendable>(
         of account: String, guesser: PasswordGuesser?, by client: Client,
-        isKnown: (Proven) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
+        isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
         try await drawNetworks(of: client)
         let own = guesser.map { Subject.one($0.key, of: account) }
@@ -80,11 +81,18 @@ extension RateLimiter {
                 throw error
             }
         }
-        if proven == nil { try await noteWrong(.password, by: client) }
         if let used {
-            guard let proven, try await isKnown(proven) else { throw refusal(.passwordPerAccount, used, of: client) }
+            // Right or wrong, the same is asked and written.
+            let isKnown = try await isKnown(proven)
+            guard proven != nil, isKnown else {
+                try await noteWrong(.password, by: client)
+                throw refusal(.passwordPerAccount, used, of: client)
+            }
         }
-        guard let proven else { throw .invalidCredentials }
+        guard let proven else {
+            try await noteWrong(.password, by: client)
+            throw .invalidCredentials
+        }
         if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
         await putBack(.passwordPerAccount, of: own)
         await putBackNetworks(of: client)

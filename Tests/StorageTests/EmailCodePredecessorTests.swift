@@ -77,6 +77,12 @@ import Testing
             let code = try #require(try await world.attempt(isRight: true))
             try await world.database.execute("DELETE FROM email_codes")
             #expect(try await !world.consume(code))
+            #expect(try await world.attempt(isRight: true) == nil)
+            // And so another one is made for who asks.
+            #expect(try await world.ask(at: 1) == .issue(onlyIfKnown: false))
+            let next = try #require(try await world.attempt(isRight: true, at: 1))
+            #expect(next.id != code.id)
+            #expect(try await world.consume(next, at: 1))
         }
     }
 

@@ -64,7 +64,7 @@ package struct PasswordSignIn: Sendable {
         let proven = try await limits.guessingPassword(
             of: address?.text ?? email, guesser: client.network.map(PasswordGuesser.network), by: client
         ) { proven throws(SignInFailure) in
-            try await isUsed(proven.accountID, from: client)
+            try await isUsed(proven?.accountID, from: client)
         } _: { () throws(SignInFailure) in
             try await check(password, of: address)
         }
@@ -72,8 +72,8 @@ package struct PasswordSignIn: Sendable {
         return proven
     }
 
-    /// Whether the account is used from the client's network.
-    private func isUsed(_ account: AccountID, from client: Client) async throws(SignInFailure) -> Bool {
+    /// Whether the account is used from the client's network; no account is.
+    private func isUsed(_ account: AccountID?, from client: Client) async throws(SignInFailure) -> Bool {
         guard let network = client.network else { return false }
         return try await stored { try await limits.knownNetworks.isKnown(network, to: account, at: clock.now()) }
     }

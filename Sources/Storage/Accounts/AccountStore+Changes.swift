@@ -162,21 +162,18 @@ extension AccountStore {
     package func verifyEmail(
         by code: EmailCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> EmailVerification {
-        var remainingTries = 2
-        while true {
+        for _ in 0..<AccountStore.triesForAddress {
             do {
                 return try await database.transaction(retries: 2) { transaction in
                     try await AccountStore.verifyEmail(by: code, in: session, at: now, from: origin, in: transaction)
                 }
             } catch let refusal as EmailRefusal {
                 return refusal.outcome
-            } catch let error as PostgresError
-                where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
-            {
+            } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
                 // The address was taken after it was looked up; the next attempt finds its holder.
-                remainingTries -= 1
             }
         }
+        return .emailTaken
     }
 
     /// A refusal, which rolls back and so leaves the code valid.

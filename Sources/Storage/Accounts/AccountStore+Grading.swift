@@ -3,6 +3,9 @@ import Postgres
 
 /// The degree of an account's address, and what is mailed by it.
 extension AccountStore {
+    /// The number of times that an address is taken which somebody else takes at the same moment.
+    static let triesForAddress = 3
+
     /// Raises the degree of an account's address by the claim of an identity of it. What a successor at the provider has
     /// lowered stays: the former reader's token may be older than the succession.
     ///
@@ -58,9 +61,11 @@ extension AccountStore {
     }
 
     /// Mails the account's owner that an identity has signed in, which was in the account before they took it over; once.
+    /// While mail is switched off, that waits for another sign-in.
     package func notifySignIn(
         by identity: Identity, of account: Account, at now: Timestamp, from origin: ChangeOrigin
     ) async throws {
+        guard origin.mailLanguage != nil else { return }
         try await database.transaction(retries: 2) { transaction in
             let isDue = try await transaction.execute(
                 """

@@ -14,11 +14,13 @@ package struct KnownNetworks: Sendable {
         self.database = database
     }
 
-    /// - Parameter network: an IPv4 /24 or IPv6 /64, as the audit trail has it.
-    package func isKnown(_ network: String, to account: AccountID, at now: Timestamp) async throws(PostgresError)
+    /// - Parameters:
+    ///   - network: an IPv4 /24 or IPv6 /64, as the audit trail has it.
+    ///   - account: `nil` knows no network.
+    package func isKnown(_ network: String, to account: AccountID?, at now: Timestamp) async throws(PostgresError)
         -> Bool
     {
-        try await found("SELECT \(account)", network, at: now)
+        try await found("SELECT a.account_id FROM accounts a WHERE a.account_id = \(account)", network, at: now)
     }
 
     /// The same of the account that has proven the address: who only typed somebody's address could make any network known

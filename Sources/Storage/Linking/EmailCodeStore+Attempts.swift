@@ -128,7 +128,7 @@ extension EmailCodeStore {
             FROM mailed_codes c
             LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(attempt.network ?? "")
             LEFT JOIN guessed_addresses g ON g.address_key = c.address_key
-            WHERE \(slot.condition) AND c.expires_at > \(now)
+            WHERE \(slot.condition) AND c.expires_at > \(now) AND \(isUnusedByPredecessors)
             """
         ) { row throws(PostgresError) in
             let isRemembered = try Bool(from: row[columnCount + 1])

@@ -28,15 +28,20 @@ package struct LinkStore: Sendable {
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
         newSession: NewSession, from origin: ChangeOrigin
     ) async throws -> CreateOutcome {
-        try await create(
-            hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
-            from: origin, remainingTries: 2)
+        for _ in 0..<AccountStore.triesForAddress {
+            let outcome = try await createOnce(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+                from: origin)
+            if let outcome { return outcome }
+        }
+        return try await conflict(over: hash, at: newSession.now)
     }
 
-    private func create(
+    /// - Returns: `nil` when the address was taken after it was looked up; the next attempt finds its holder.
+    private func createOnce(
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
-        newSession: NewSession, from origin: ChangeOrigin, remainingTries: Int
-    ) async throws -> CreateOutcome {
+        newSession: NewSession, from origin: ChangeOrigin
+    ) async throws -> CreateOutcome? {
         let now = newSession.now
         do {
             return try await database.transaction(retries: 2) { transaction in
@@ -82,21 +87,14 @@ package struct LinkStore: Sendable {
             return .ticketExpired
         } catch Refusal.identityAlreadyLinked {
             return .identityAlreadyLinked
-        } catch Refusal.holderChanged where remainingTries > 0 {
-            return try await create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
-                from: origin, remainingTries: remainingTries - 1)
+        } catch Refusal.holderChanged {
+            return nil
         } catch Refusal.emailTaken {
             return try await conflict(over: hash, at: now)
         } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
             return .identityAlreadyLinked
-        } catch let error as PostgresError
-            where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
-        {
-            // The address was taken after it was looked up; the next attempt finds its holder.
-            return try await create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
-                from: origin, remainingTries: remainingTries - 1)
+        } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
+            return nil
         }
     }
 

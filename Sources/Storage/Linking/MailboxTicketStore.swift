@@ -50,15 +50,14 @@ package struct MailboxTicketStore: Sendable {
         _ hash: [UInt8], accountID: AccountID, passwordHash: String?, displayName: DisplayName?, newSession: NewSession,
         from origin: ChangeOrigin
     ) async throws -> MailboxTicketOutcome {
-        var remainingTries = 2
-        while true {
+        for _ in 0..<AccountStore.triesForAddress {
             let outcome = try await createOnce(
                 hash, accountID: accountID, passwordHash: passwordHash, displayName: displayName,
                 newSession: newSession, from: origin)
-            guard case .holderChanged = outcome, remainingTries > 0 else { return outcome }
             // The address was taken after it was looked up; the next attempt finds its holder.
-            remainingTries -= 1
+            guard case .holderChanged = outcome else { return outcome }
         }
+        return .emailTaken
     }
 
     private func createOnce(

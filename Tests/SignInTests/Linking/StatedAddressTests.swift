@@ -189,6 +189,25 @@ import Testing
         }
     }
 
+    @Test func `while mail is switched off the notice of that sign-in waits for another one`() async throws {
+        try await SignInFixture.withMail { fixture in
+            _ = try await fixture.formerReader()
+            _ = try await fixture.bind(try await fixture.ownersTicket(), .ticket)
+            fixture.clock.advance(by: 1)
+            try await fixture.forgetMails()
+            let silent = try fixture.service { $0.mailLanguages = [] }
+            let credential = ProviderCredential(
+                token: try fixture.apple("former"), code: nil, nonce: nil, clientID: nil, fullName: nil)
+            _ = try await silent.providers.signIn(with: .apple, credential, client: fixture.client)
+            #expect(try await fixture.mails().isEmpty)
+            _ = try await fixture.session(.apple, try fixture.apple("former"))
+            #expect(
+                try await fixture.mails() == [
+                    QueuedMail(template: "signed_in", recipient: Self.address, provider: "apple")
+                ])
+        }
+    }
+
     @Test func `a take-over asks before it replaces an identity, and is none if it is refused`() async throws {
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.create(

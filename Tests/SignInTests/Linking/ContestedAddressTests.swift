@@ -1,0 +1,67 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+/// An address that somebody else takes each time that it is looked up: a trigger stands in for them.
+@Suite struct ContestedAddressTests {
+    /// Has each statement that takes an address end as if somebody had taken it a moment before.
+    private static func contest(_ fixture: SignInFixture) async throws {
+        try await fixture.database.execute(
+            """
+            CREATE FUNCTION contest() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF NEW.email IS NOT NULL AND (TG_OP = 'INSERT' OR NEW.email IS DISTINCT FROM OLD.email) THEN
+                    RAISE unique_violation USING CONSTRAINT = 'accounts_email_key';
+                END IF;
+                RETURN NEW;
+            END
+            $$
+            """)
+        try await fixture.database.execute(
+            "CREATE TRIGGER contest BEFORE INSERT OR UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION contest()")
+    }
+
+    private static func settle(_ fixture: SignInFixture) async throws {
+        try await fixture.database.execute("DROP TRIGGER contest ON accounts")
+    }
+
+    @Test func `a create with an identity is refused, and its ticket stays good`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let ticket = try await fixture.ownersTicket()
+            try await Self.contest(fixture)
+            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+            try await Self.settle(fixture)
+            #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
+        }
+    }
+
+    @Test func `a create with a mailbox is refused, and its ticket stays good`() async throws {
+        try await SignInFixture.withMail { fixture in
+            _ = try await fixture.formerReader()
+            let ticket = try await fixture.ownersAnswer().ticket
+            try await Self.contest(fixture)
+            try await expectFailure("emailTaken") { try await fixture.create(ticket) }
+            try await Self.settle(fixture)
+            #expect(try await fixture.create(ticket).account.email?.text == StatedAddress.text)
+        }
+    }
+
+    @Test func `a change of address is refused, and its code stays good`() async throws {
+        try await SignInFixture.withMail { fixture in
+            let member = try await fixture.member("kim@example.com")
+            try await fixture.service.accounts.requestEmail(
+                "kim@new.example", of: try await fixture.opened(member), client: fixture.client)
+            let code = try await fixture.digits(.verifyEmail, of: "kim@new.example")
+            let session = try await fixture.opened(member)
+            try await Self.contest(fixture)
+            try await expectFailure("emailTaken") {
+                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+            }
+            try await Self.settle(fixture)
+            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+            #expect(try await fixture.account(member).email?.text == "kim@new.example")
+        }
+    }
+}

@@ -22,16 +22,23 @@ package final class RSAPrivateKey: Sendable {
     }
 
     /// From one unencrypted PKCS#8 block.
+    ///
+    /// A signature shows that its halves belong together: it is what the key is for, and takes a millisecond. OpenSSL's own
+    /// check also proves that both factors are prime, which takes a hundred.
     package convenience init(pem: [UInt8]) throws(OpenSSLError) {
         var der = try PEM.decode(pem, label: PEM.privateKey)
         defer { cleanse(&der) }
         try self.init(AsymmetricKey(privateDER: der))
+        let probe = Array("countersign".utf8)
+        let signature = try unsafe sign(probe.span.bytes)
+        guard unsafe publicKey.verifies(signature.span.bytes, of: probe.span.bytes) else {
+            throw OpenSSLError("RSA key", refused: "private half of another key")
+        }
     }
 
     private init(_ key: consuming AsymmetricKey) throws(OpenSSLError) {
         defer { ERR_clear_error() }
         try key.requireRSA()
-        try key.requirePair()
         modulus = try key.number("n")
         exponent = try key.number("e")
         publicKey = try PublicKey(rsaModulus: modulus, exponent: exponent)

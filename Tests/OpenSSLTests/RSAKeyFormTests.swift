@@ -71,4 +71,14 @@ import Testing
             #expect(throws: OpenSSLError.self) { try RSAPrivateKey(pem: pem) }
         }
     }
+
+    @Test func `a block whose halves are of two keys is refused`() throws {
+        let lines = Self.pem.split(separator: "\n").dropFirst().dropLast()
+        let der = [UInt8](try #require(Data(base64Encoded: lines.joined())))
+        let modulus = try RSAPrivateKey(pem: Array(Self.pem.utf8)).modulus
+        let start = try #require(der.firstRange(of: modulus)?.lowerBound)
+        var other = der
+        other.replaceSubrange(start..<start + modulus.count, with: try RSAPrivateKey(bits: 2_048).modulus)
+        #expect(throws: OpenSSLError.self) { try RSAPrivateKey(pem: armour(other, "PRIVATE KEY")) }
+    }
 }

@@ -19,11 +19,11 @@ HERE = pathlib.Path(__file__).parent
 
 
 class Bench:
-    def __init__(self, options, directory):
-        self.seconds = options.seconds
-        self.database = Database(options.cluster, "signin_bench")
-        self.sandbox = Sandbox(options.bin, directory)
-        self.service = Service(options.bin, directory, self.database.url, self.sandbox)
+    def __init__(self, bin, cluster, seconds, directory, name="signin_bench"):
+        self.seconds = seconds
+        self.database = Database(cluster, name)
+        self.sandbox = Sandbox(bin, directory)
+        self.service = Service(bin, directory, self.database.url, self.sandbox)
         self.tokens = f"{directory}/tokens"
 
     def stop(self):
@@ -58,9 +58,9 @@ class Bench:
         self.database.reset()
         return self.database.pgbench(HERE / "sign-in.sql", clients, self.seconds)
 
-    def peak(self):
+    def peak(self, connections=CONNECTIONS):
         before = self.cpu_seconds()
-        result = self.measure()
+        result = self.measure(connections)
         for name, start, end in zip(("service", "PostgreSQL", "wrk"), before, self.cpu_seconds()):
             result[name] = (end - start) * 1e6 / result["requests"]
         return result
@@ -141,11 +141,12 @@ def main():
         parser.add_argument(f"--{name}", type=kind, required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        bench = Bench(options, directory)
+        bench = Bench(options.bin, options.cluster, options.seconds, directory)
         try:
             run(bench, options)
         finally:
             bench.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

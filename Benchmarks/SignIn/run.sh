@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR]
+# Full sign-ins over HTTP, compared with pgbench on the same PostgreSQL.  [--rounds 5] [--seconds 8] [--bin DIR] [--against DIR]
 #
+# --against compares with the executables of another build instead, in turns, at 1 and at 32 connections.
 # The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-rounds=5 seconds=8 bin=
+rounds=5 seconds=8 bin= against=
 while [ $# -gt 0 ]; do
     case $1 in
     --rounds) rounds=$2 ;;
     --seconds) seconds=$2 ;;
     --bin) bin=$2 ;; # executables that have been built already
-    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR]" >&2; exit 2 ;;
+    --against) against=$2 ;;
+    *) echo "usage: Scripts/bench sign-in [--rounds N] [--seconds N] [--bin DIR] [--against DIR]" >&2; exit 2 ;;
     esac
     shift 2
 done
@@ -24,5 +26,10 @@ ulimit -n 4096
 cluster=.local/bench/postgres
 trap 'Scripts/postgres stop "$cluster"' EXIT
 Scripts/postgres start "$cluster" >/dev/null
-PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/SignIn/measure.py --bin "$bin" \
-    --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds"
+export PYTHONDONTWRITEBYTECODE=1
+options=(--bin "$bin" --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds")
+if [ -n "$against" ]; then
+    python3 Benchmarks/SignIn/compare.py "${options[@]}" --against "$against"
+else
+    python3 Benchmarks/SignIn/measure.py "${options[@]}"
+fi

@@ -22,6 +22,8 @@ struct Sandbox: Sendable {
     let googleKeys: ProviderKeys
     let googleAccounts: GoogleAccounts
     let googleStream = GoogleEventStream()
+    let appleBrowser = BrowserPlan()
+    let googleBrowser = BrowserPlan()
 
     init(_ configuration: Configuration) {
         let seed = Seed(text: configuration.seed)
@@ -54,6 +56,8 @@ struct Sandbox: Sendable {
         googleKeys.reset()
         googleAccounts.reset()
         googleStream.reset()
+        appleBrowser.reset()
+        googleBrowser.reset()
     }
 
     var router: Router<SandboxContext> {
@@ -65,6 +69,9 @@ struct Sandbox: Sendable {
         AppleRoutes(keys: appleKeys, issuer: configuration.appleIssuer).add(to: apple)
         AppleEndpoints(accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
             .add(to: apple)
+        AppleBrowser(
+            accounts: appleAccounts, authorizer: appleAuthorizer, plan: appleBrowser, faults: faults, history: history
+        ).add(to: apple)
         let google = router.group("google")
         GoogleRoutes(keys: googleKeys, issuer: configuration.googleIssuer).add(to: google)
         GoogleEndpoints(accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
@@ -72,12 +79,24 @@ struct Sandbox: Sendable {
         GoogleStreamEndpoints(
             stream: googleStream, accounts: googleAccounts, notifier: googleNotifier, clock: clock
         ).add(to: google.group("v1beta"))
+        GoogleBrowser(
+            accounts: googleAccounts, authorizer: googleAuthorizer, plan: googleBrowser, faults: faults,
+            history: history
+        ).add(to: google)
         addControls(to: router.group("control"))
         return router
     }
 
     private var appleMint: TokenMint { TokenMint(keys: appleKeys, type: nil, store: configuration.keyStore) }
     private var googleMint: TokenMint { TokenMint(keys: googleKeys, type: "JWT", store: configuration.keyStore) }
+
+    private var appleAuthorizer: AppleAuthorizer {
+        AppleAuthorizer(accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
+    }
+
+    private var googleAuthorizer: GoogleAuthorizer {
+        GoogleAuthorizer(accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
+    }
 
     private var googleNotifier: GoogleNotifier {
         GoogleNotifier(
@@ -97,18 +116,19 @@ struct Sandbox: Sendable {
 
         let apple = control.group("apple")
         KeyControl(keys: appleKeys).add(to: apple)
-        let appleAuthorizer = AppleAuthorizer(
-            accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
         AppleControl(accounts: appleAccounts, authorizer: appleAuthorizer, clock: clock).add(to: apple)
-
+        BrowserControl(provider: .apple, plan: appleBrowser) { name throws(ControlRefusal) in
+            _ = try appleAccounts.person(name)
+        }.add(to: apple)
         AppleNotifier(accounts: appleAccounts, mint: appleMint, issuer: configuration.appleIssuer, clock: clock)
             .add(to: apple)
 
         let google = control.group("google")
         KeyControl(keys: googleKeys).add(to: google)
-        let googleAuthorizer = GoogleAuthorizer(
-            accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
         GoogleControl(accounts: googleAccounts, authorizer: googleAuthorizer, clock: clock).add(to: google)
+        BrowserControl(provider: .google, plan: googleBrowser) { name throws(ControlRefusal) in
+            _ = try googleAccounts.person(name)
+        }.add(to: google)
         googleNotifier.add(to: google)
         GoogleStreamControl(stream: googleStream).add(to: google)
     }

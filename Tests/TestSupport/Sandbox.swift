@@ -32,7 +32,9 @@ package final class Sandbox: Sendable {
     package var googleKeysURL: String { url + "/google/oauth2/v3/certs" }
     package var appleTokenURL: String { url + "/apple/auth/token" }
     package var appleRevokeURL: String { url + "/apple/auth/revoke" }
+    package var appleAuthorizeURL: String { url + "/apple/auth/authorize" }
     package var appleUserMigrationURL: String { url + "/apple/auth/usermigrationinfo" }
+    package var googleAuthorizeURL: String { url + "/google/o/oauth2/v2/auth" }
     package var googleTokenURL: String { url + "/google/token" }
     package var googleRevokeURL: String { url + "/google/revoke" }
 

@@ -25,10 +25,14 @@ extension AppleAccounts {
     /// Records the consent of a person who taps "Continue" in this client.
     func authorize(_ request: AppleAuthorization, at now: Int64) throws(ControlRefusal) -> Authorization {
         try state.withLock { state throws(ControlRefusal) in
-            guard let person = state.persons[request.person] else { throw Self.personNotFound(request.person) }
+            guard var person = state.persons[request.person] else { throw Self.personNotFound(request.person) }
             let pair = Ledger.Pair(person: person.name, clientID: request.clientID)
             let subject = state.subject(of: person, in: request.clientID, seed: seed, at: now)
             let isFirst = !state.ledger.isConsented(pair)
+            if isFirst, let hides = request.hidesEmail {
+                person.choose(toHide: hides, from: subject.team)
+                state.persons[person.name] = person
+            }
             let includesEmail = request.scopes.contains(.email) && (isFirst || request.repeatsEmail)
             let identity = AppleIdentity(
                 person: person, clientID: request.clientID, nonce: request.nonce, redirectURI: request.redirectURI,
@@ -39,6 +43,10 @@ extension AppleAccounts {
             state.ledger.authorize(pair, identity, code: code, at: now)
             return Authorization(identity: identity, subject: subject, code: code)
         }
+    }
+
+    func isConsented(_ name: String, clientID: String) -> Bool {
+        state.withLock { $0.ledger.isConsented(Ledger.Pair(person: name, clientID: clientID)) }
     }
 
     /// Ends the consent of a person who taps "Stop using Apple ID" for this client: the next authorization is a first

@@ -3,14 +3,31 @@ import Synchronization
 
 /// Teams, their keys, and the transfers of apps between them.
 extension AppleAccounts {
-    var clients: [(clientID: String, team: String)] {
+    /// A client that a control request has named.
+    struct Client: Sendable {
+        let id: String
+        let team: String
+        /// Those of a Services ID; none for a native app.
+        let redirectURIs: [String]
+    }
+
+    var clients: [Client] {
         state.withLock { state in
-            state.clientTeams.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+            state.clientTeams.keys.sorted().map { state.client($0) }
         }
     }
 
-    func assign(_ clientID: String, to team: String) {
-        state.withLock { $0.clientTeams[clientID] = team }
+    func redirectURIs(of clientID: String) -> [String] {
+        state.withLock { $0.redirectURIs[clientID] ?? [] }
+    }
+
+    /// Changes what is not nil.
+    func assign(_ clientID: String, to team: String?, redirectURIs: [String]?) -> Client {
+        state.withLock { state in
+            state.clientTeams[clientID] = team ?? state.team(of: clientID)
+            if let redirectURIs { state.redirectURIs[clientID] = redirectURIs }
+            return state.client(clientID)
+        }
     }
 
     var teams: [AppleTeam] {
@@ -106,13 +123,17 @@ extension AppleAccounts {
             guard let person else { throw .apple(.invalidRequest, "transfer_sub is nobody's") }
             return (
                 person.subject(team: recipient, seed: seed),
-                person.hidesEmail ? person.address(team: recipient, seed: seed) : nil
+                person.hidesEmail(from: recipient) ? person.address(team: recipient, seed: seed) : nil
             )
         }
     }
 }
 
 extension AppleAccounts.State {
+    fileprivate func client(_ id: String) -> AppleAccounts.Client {
+        AppleAccounts.Client(id: id, team: team(of: id), redirectURIs: redirectURIs[id] ?? [])
+    }
+
     fileprivate func knows(team: String) -> Bool {
         team == AppleAccounts.defaultTeam || teams[team] != nil || clientTeams.values.contains(team)
             || transfers.values.contains { $0.fromTeam == team }

@@ -11,6 +11,7 @@ final class AppleAccounts: Sendable {
         var persons: [String: ApplePerson] = [:]
         var teams: [String: AppleTeam] = [:]
         var clientTeams: [String: String] = [:]
+        var redirectURIs: [String: [String]] = [:]
         var transfers: [String: AppleTransfer] = [:]
         var ledger = Ledger()
         var migrationTokens: [String: MigrationToken] = [:]

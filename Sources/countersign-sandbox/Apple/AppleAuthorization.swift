@@ -1,4 +1,3 @@
-import Foundation
 import JSON
 
 /// An app's authorization request: the body of `POST /control/apple/authorize`.
@@ -18,12 +17,29 @@ struct AppleAuthorization: Sendable {
     var repeatsEmail = false
     /// The redirect URI of a browser's request; nil for a native app's.
     var redirectURI: String?
+    /// The choice on Apple's page at a first consent; nil where there was none.
+    var hidesEmail: Bool?
     var overrides = TokenOverrides.none
     var exchange = ExchangePlan.none
 
     static let memberNames = [
         "person", "clientId", "nonce", "audience", "scopes", "repeatEmail", "redirectUri", "token", "exchange",
     ]
+
+    /// A person's click on Apple's page.
+    init(
+        person: String, clientID: String, nonce: String?, scopes: Set<Scope>, redirectURI: String, hidesEmail: Bool?,
+        overrides: TokenOverrides, exchange: ExchangePlan
+    ) {
+        self.person = person
+        self.clientID = clientID
+        self.nonce = nonce
+        self.scopes = scopes
+        self.redirectURI = redirectURI
+        self.hidesEmail = hidesEmail
+        self.overrides = overrides
+        self.exchange = exchange
+    }
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         person = try members.text("person")
@@ -36,21 +52,13 @@ struct AppleAuthorization: Sendable {
             overrides = try TokenOverrides(token)
         }
         redirectURI = try members.optionalText("redirectUri")
-        if let redirectURI, !Self.isRegistrable(redirectURI) {
+        if let redirectURI, !RedirectURI.isPublic(redirectURI) {
             throw .invalid(
                 "redirectUri must be https with a domain name and without a fragment, as Apple registers it.")
         }
         if let plan = try members.object("exchange", allowed: ExchangePlan.memberNames) {
             exchange = try ExchangePlan(plan)
         }
-    }
-
-    /// Whether Apple would register this URI: neither an IP address nor localhost can be registered.
-    private static func isRegistrable(_ text: String) -> Bool {
-        guard let uri = URLComponents(string: text), uri.scheme == "https", uri.fragment == nil,
-            let host = uri.host?.lowercased(), host.contains("."), !host.hasPrefix("["), host != "localhost"
-        else { return false }
-        return host.split(separator: ".").last?.contains { $0.isLetter } == true
     }
 }
 
@@ -69,6 +77,7 @@ struct AppleAuthorizer: Sendable {
         let user: String
         let identityToken: String
         let authorizationCode: String
+        let isFirst: Bool
         /// This and the following members come with the first authorization only, as in the SDK.
         let email: String?
         let givenName: String?
@@ -94,10 +103,10 @@ struct AppleAuthorizer: Sendable {
         return Credential(
             user: granted.subject.text,
             identityToken: try await mint.mint(claims, overrides: request.overrides),
-            authorizationCode: granted.code,
+            authorizationCode: granted.code, isFirst: identity.isFirst,
             email: identity.isFirst ? identity.email : nil,
             givenName: named ? person.givenName : nil,
             familyName: named ? person.familyName : nil,
-            realUserStatus: identity.isFirst ? person.realUserStatus : nil)
+            realUserStatus: identity.hasRealUserStatus ? person.realUserStatus : nil)
     }
 }

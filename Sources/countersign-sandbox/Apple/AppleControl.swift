@@ -23,11 +23,13 @@ struct AppleControl: Sendable {
             return Response.json { write(person, &$0) }
         }
         group.post("clients") { request, _ in
-            let members = try await request.members(["clientId", "teamId"])
-            let clientID = try members.clientID()
-            let team = try members.identifier("teamId")
-            accounts.assign(clientID, to: team)
-            return Response.json { write((clientID, team), &$0) }
+            let members = try await request.members(["clientId", "teamId", "redirectUris"])
+            let redirectURIs = try members.redirectURIs()
+            let needsTeam = redirectURIs == nil || members.raw("teamId") != nil
+            let client = accounts.assign(
+                try members.clientID(), to: needsTeam ? try members.identifier("teamId") : nil,
+                redirectURIs: redirectURIs)
+            return Response.json { write(client, &$0) }
         }
         group.get("clients") { _, _ in
             Response.items(accounts.clients) { write($0, &$1) }
@@ -129,10 +131,11 @@ struct AppleControl: Sendable {
         writer.endObject()
     }
 
-    private func write(_ client: (clientID: String, team: String), _ writer: inout JSONWriter) {
+    private func write(_ client: AppleAccounts.Client, _ writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("clientId", client.clientID)
+        writer.member("clientId", client.id)
         writer.member("teamId", client.team)
+        writer.member("redirectUris", client.redirectURIs)
         writer.endObject()
     }
 

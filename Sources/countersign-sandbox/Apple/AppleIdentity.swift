@@ -9,10 +9,13 @@ struct AppleIdentity: Sendable {
     let redirectURI: String?
     /// The address, if this authorization's tokens have one.
     let email: String?
-    /// Whether it is the person's first authorization of the client; only its tokens have `real_user_status`.
+    /// Whether it is the person's first authorization of the client.
     let isFirst: Bool
     let authorizedAt: Int64
     let exchange: ExchangePlan
+
+    /// Apple assesses the person on a device, at the first authorization of a native app.
+    var hasRealUserStatus: Bool { isFirst && redirectURI == nil }
 
     /// The claims common to the app's token and the exchange's, in Apple's order.
     func claims(
@@ -30,11 +33,11 @@ struct AppleIdentity: Sendable {
         if let email {
             claims.set("email", email)
             claims.set("email_verified", .bool(person.emailVerified))
-            claims.set("is_private_email", .bool(person.hidesEmail))
+            claims.set("is_private_email", .bool(person.hidesEmail(from: subject.team)))
         }
         claims.set("auth_time", .integer(authenticatedAt))
         claims.set("nonce_supported", .bool(true))
-        if isFirst { claims.set("real_user_status", .integer(person.realUserStatus)) }
+        if hasRealUserStatus { claims.set("real_user_status", .integer(person.realUserStatus)) }
         if person.isManaged { claims.set("org_id", "org." + seed.hexadecimal(16, for: "apple.org", subject.team)) }
         claims.set("transfer_sub", subject.transfer)
         return claims

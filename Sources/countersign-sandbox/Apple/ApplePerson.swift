@@ -7,6 +7,8 @@ struct ApplePerson: Sendable {
     var email: String?
     /// Whether the person chose "Hide My Email": every team sees a relay address of its own.
     var hidesEmail = false
+    /// The choices made on Apple's page, by team; `hidesEmail` holds for the others.
+    private var choicesToHide: [String: Bool] = [:]
     var emailVerified = true
     /// Whether a school or company manages the account.
     var isManaged = false
@@ -29,7 +31,10 @@ struct ApplePerson: Sendable {
     /// Applies the members that are present; the others stay unchanged.
     mutating func update(_ members: ControlMembers) throws(ControlRefusal) {
         try members.change(&email, "email")
-        hidesEmail = try members.flag("hidesEmail", else: hidesEmail)
+        if let hides = try members.optionalFlag("hidesEmail") {
+            hidesEmail = hides
+            choicesToHide = [:]
+        }
         emailVerified = try members.flag("emailVerified", else: emailVerified)
         isManaged = try members.flag("managed", else: isManaged)
         try members.change(&givenName, "givenName")
@@ -46,9 +51,18 @@ struct ApplePerson: Sendable {
             + seed.digits(4, for: "apple.sub.tail", name)
     }
 
+    var displayName: String? {
+        let parts = [givenName, familyName].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    func hidesEmail(from team: String) -> Bool { choicesToHide[team] ?? hidesEmail }
+
+    mutating func choose(toHide hides: Bool, from team: String) { choicesToHide[team] = hides }
+
     /// The address that this team sees: the relay's, the real one or none.
     func address(team: String, seed: Seed) -> String? {
-        guard hidesEmail else { return email }
+        guard hidesEmail(from: team) else { return email }
         return seed.lowercase(10, for: "apple.relay", name, team) + "@privaterelay.appleid.com"
     }
 }

@@ -21,6 +21,8 @@ struct Fault: Sendable {
         case hang
         /// The connection is reset.
         case reset
+        /// A browser's authorization is answered otherwise; the authorization page applies it.
+        case altered(BrowserAlteration)
     }
 
     /// The wire names of the effects.
@@ -37,6 +39,7 @@ struct Fault: Sendable {
         case reset
         /// A reset after the request was processed; it has its own name because retries must survive this case.
         case lost
+        case altered
     }
 
     let name: Name
@@ -68,19 +71,23 @@ struct Fault: Sendable {
         delay = .milliseconds(try members.integer("delayMilliseconds", in: 0...600_000) ?? 0)
         remaining = try members.integer("times", in: 1...1_000_000).map(Int.init)
         comesAfterwards = name == .lost ? true : try members.flag("afterwards")
-        effect = try Self.effect(name, members)
+        effect = try Self.effect(name, members, path: path)
     }
 
     /// The members that every fault may have.
     private static let common: Set = ["effect", "path", "method", "delayMilliseconds", "times"]
 
-    static let memberNames = [
-        "effect", "path", "method", "times", "delayMilliseconds", "afterwards", "status", "headers", "body", "location",
-        "bytes", "bytesPerSecond",
-    ]
+    static let memberNames =
+        [
+            "effect", "path", "method", "times", "delayMilliseconds", "afterwards", "status", "headers", "body",
+            "location", "bytes", "bytesPerSecond",
+        ] + BrowserAlteration.memberNames
 
-    private static func effect(_ name: Name, _ members: ControlMembers) throws(ControlRefusal) -> Effect {
-        func allowOnly(_ own: String...) throws(ControlRefusal) {
+    private static func effect(
+        _ name: Name, _ members: ControlMembers, path: String
+    ) throws(ControlRefusal) -> Effect {
+        func allowOnly(_ own: String...) throws(ControlRefusal) { try allowOnly(own) }
+        func allowOnly(_ own: [String]) throws(ControlRefusal) {
             for member in members.names where !common.contains(member) && !own.contains(member) {
                 throw .invalid("\(member) has no meaning for the effect \(name.rawValue).")
             }
@@ -127,6 +134,9 @@ struct Fault: Sendable {
         case .lost:
             try allowOnly()
             return .reset
+        case .altered:
+            try allowOnly(BrowserAlteration.memberNames)
+            return .altered(try BrowserAlteration(members, path: path))
         }
     }
 

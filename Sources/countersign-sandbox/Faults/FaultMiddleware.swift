@@ -19,7 +19,7 @@ struct FaultMiddleware: RouterMiddleware {
         let done = fault.comesAfterwards ? try await next(request, context) : nil
         if fault.delay > .zero { try await Task.sleep(for: fault.delay) }
         switch fault.effect {
-        case .none:
+        case .none, .altered:
             if let done { return done }
             return try await next(request, context)
         case .answer(let status, let headers, let body):

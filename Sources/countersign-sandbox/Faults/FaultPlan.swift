@@ -29,10 +29,17 @@ final class FaultPlan: Sendable {
 
     /// The fault that this request meets, counted as a hit.
     func nextFault(method: String, path: String) -> Fault? {
+        next { $0.name != .altered && $0.matches(method: method, path: path) }
+    }
+
+    /// The alteration that an authorization meets whose answer this request makes, counted as a hit.
+    func nextAlteration(method: String, path: String) -> Fault? {
+        next { $0.name == .altered && $0.matches(method: method, path: path) }
+    }
+
+    private func next(where matches: (Fault) -> Bool) -> Fault? {
         state.withLock { state in
-            guard let index = state.entries.firstIndex(where: { $0.fault.matches(method: method, path: path) }) else {
-                return nil
-            }
+            guard let index = state.entries.firstIndex(where: { matches($0.fault) }) else { return nil }
             state.entries[index].hits += 1
             let fault = state.entries[index].fault
             if let remaining = fault.remaining {

@@ -32,7 +32,7 @@ extension GoogleAccounts {
             let pair = Ledger.Pair(person: person.name, clientID: request.serverClientID)
             let identity = GoogleIdentity(
                 person: person, serverClientID: request.serverClientID, nonce: request.nonce, scopes: request.scopes,
-                forcesConsent: request.forcesConsent, exchange: request.exchange)
+                forcesConsent: request.forcesConsent, webRequest: request.webRequest, exchange: request.exchange)
             state.authorizations += 1
             let number = String(state.authorizations)
             let code = "4/0A" + seed.alphanumeric(69, for: "google.code", number)
@@ -41,6 +41,10 @@ extension GoogleAccounts {
             state.ledger.issue(accessToken: accessToken, to: pair, until: now + Self.accessLifetime)
             return Authorization(identity: identity, code: code, accessToken: accessToken)
         }
+    }
+
+    func isConsented(_ name: String, clientID: String) -> Bool {
+        state.withLock { $0.ledger.isConsented(Ledger.Pair(person: name, clientID: clientID)) }
     }
 
     /// Ends the consent of a person who removes this client from the account: the next exchange brings a refresh token
@@ -55,9 +59,11 @@ extension GoogleAccounts {
 
     /// Redeems a code. A refused code is unchanged.
     ///
-    /// - Parameter redirectURI: nil when absent. The codes of native apps require an empty one.
+    /// - Parameters:
+    ///   - redirectURI: nil when absent. The codes of native apps require an empty one.
+    ///   - verifier: the `code_verifier`; nil when absent.
     func exchange(
-        _ code: String, clientID: String, redirectURI: String?, at now: Int64
+        _ code: String, clientID: String, redirectURI: String?, verifier: String?, at now: Int64
     ) throws(EndpointRefusal) -> Exchanged {
         try state.withLock { state throws(EndpointRefusal) in
             let found: (pair: Ledger.Pair, identity: GoogleIdentity)
@@ -70,15 +76,34 @@ extension GoogleAccounts {
                 case .spent, .ended, .expired: throw .google(.invalidGrant, "Bad Request", "code: \(error)")
                 }
             }
-            guard redirectURI == "" else {
-                throw .google(.redirectURIMismatch, "Bad Request", "redirect_uri must be there and empty")
-            }
+            try Self.check(redirectURI: redirectURI, verifier: verifier, against: found.identity.webRequest)
             state.ledger.spend(code)
             let accessToken = accessToken(code)
             state.ledger.issue(accessToken: accessToken, to: found.pair, until: now + Self.accessLifetime)
             return Exchanged(
                 identity: found.identity, accessToken: accessToken,
                 refreshToken: state.newRefreshToken(for: code, of: found.pair, found.identity, seed: seed, at: now))
+        }
+    }
+
+    private static func check(
+        redirectURI: String?, verifier: String?, against request: GoogleIdentity.WebRequest?
+    ) throws(EndpointRefusal) {
+        if let request {
+            guard let redirectURI, redirectURI.utf8.elementsEqual(request.redirectURI.utf8) else {
+                throw .google(.redirectURIMismatch, "Bad Request", "redirect_uri is not that of the request")
+            }
+        } else {
+            guard redirectURI == "" else {
+                throw .google(.redirectURIMismatch, "Bad Request", "redirect_uri must be there and empty")
+            }
+        }
+        switch (request?.challenge, verifier) {
+        case (nil, nil): break
+        case (nil, .some): throw .google(.invalidRequest, "code_verifier is not needed.")
+        case (.some, nil): throw .google(.invalidGrant, "Missing code verifier.")
+        case (.some(let challenge), .some(let verifier)):
+            guard challenge.isMet(by: verifier) else { throw .google(.invalidGrant, "Invalid code verifier.") }
         }
     }
 
@@ -133,10 +158,12 @@ extension GoogleAccounts {
 
 extension GoogleAccounts.State {
     /// A refresh token comes with the first exchange after a consent: the person's first, the first after everything
-    /// was revoked, and each with forced consent. A token that ended by limit or disuse is not replaced.
+    /// was revoked, and each with forced consent. A token that ended by limit or disuse is not replaced. A browser's
+    /// request must have asked for one.
     fileprivate mutating func newRefreshToken(
         for code: String, of pair: GoogleAccounts.Ledger.Pair, _ identity: GoogleIdentity, seed: Seed, at now: Int64
     ) -> String? {
+        guard identity.webRequest?.isOffline ?? true else { return nil }
         endDisused(pair, at: now)
         let grants = ledger.records[pair]?.grants ?? []
         let isHeld = grants.contains { $0.endedBy != .revoke && $0.endedBy != .withdraw }

@@ -7,7 +7,11 @@ final class GoogleAccounts: Sendable {
     /// A client that has a secret.
     struct Client: Sendable {
         let id: String
-        let secret: String
+        var secret: String
+        /// Those of a web client.
+        var redirectURIs: [String] = []
+        /// The Workspace domain whose persons alone may use it.
+        var internalTo: String?
         var isDeleted = false
     }
 
@@ -60,11 +64,26 @@ final class GoogleAccounts: Sendable {
         state.withLock { state in state.clients.values.sorted { $0.id < $1.id } }
     }
 
-    /// A client that is registered again has the new secret.
-    func register(_ clientID: String, secret: String) -> Client {
-        let client = Client(id: clientID, secret: secret)
-        state.withLock { $0.clients[clientID] = client }
-        return client
+    func client(_ id: String) -> Client? {
+        state.withLock { $0.clients[id] }
+    }
+
+    /// Makes a client or changes the members that the request names. A client with a new secret is no longer deleted.
+    func register(_ members: ControlMembers) throws(ControlRefusal) -> Client {
+        let id = try members.clientID()
+        let known = client(id)
+        let needsSecret = known == nil || members.names == ["clientId"]
+        let secret = needsSecret ? try members.text("clientSecret") : try members.optionalText("clientSecret")
+        var client = known ?? Client(id: id, secret: "")
+        if let secret {
+            client.secret = secret
+            client.isDeleted = false
+        }
+        client.redirectURIs = try members.redirectURIs() ?? client.redirectURIs
+        try members.change(&client.internalTo, "internalTo")
+        let registered = client
+        state.withLock { $0.clients[id] = registered }
+        return registered
     }
 
     func delete(_ clientID: String) throws(ControlRefusal) -> Client {

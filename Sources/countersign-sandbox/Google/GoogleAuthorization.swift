@@ -20,6 +20,8 @@ struct GoogleAuthorization: Sendable {
     var scopes: Set<Scope> = Set(Scope.allCases)
     /// Whether consent is asked for again, so that the exchange brings a refresh token although there is one.
     var forcesConsent = false
+    /// The browser's request; nil for a native app's.
+    var webRequest: GoogleIdentity.WebRequest?
     var overrides = TokenOverrides.none
     var exchange = ExchangePlan.none
 
@@ -27,6 +29,22 @@ struct GoogleAuthorization: Sendable {
         "person", "clientId", "serverClientId", "azp", "nonce", "audience", "scopes", "forceConsent", "token",
         "exchange",
     ]
+
+    /// A person's click on Google's page.
+    init(
+        person: String, clientID: String, nonce: String?, scopes: Set<Scope>, forcesConsent: Bool,
+        webRequest: GoogleIdentity.WebRequest, exchange: ExchangePlan
+    ) {
+        self.person = person
+        self.clientID = clientID
+        serverClientID = clientID
+        authorizedParty = clientID
+        self.nonce = nonce
+        self.scopes = scopes
+        self.forcesConsent = forcesConsent
+        self.webRequest = webRequest
+        self.exchange = exchange
+    }
 
     init(_ members: ControlMembers) throws(ControlRefusal) {
         person = try members.text("person")

@@ -43,16 +43,17 @@ struct GoogleControl: Sendable {
             AuthorizationListing.response(accounts.authorizations(at: clock.now))
         }
         group.post("clients") { request, _ in
-            let members = try await request.members(["clientId", "clientSecret", "deleted"])
-            let clientID = try members.clientID()
+            let members = try await request.members([
+                "clientId", "clientSecret", "redirectUris", "internalTo", "deleted",
+            ])
             if try members.flag("deleted") {
-                guard members.raw("clientSecret") == nil else {
-                    throw ControlRefusal.invalid("clientSecret and deleted exclude each other.")
+                for name in members.names where name != "clientId" && name != "deleted" {
+                    throw ControlRefusal.invalid("\(name) and deleted exclude each other.")
                 }
-                let client = try accounts.delete(clientID)
+                let client = try accounts.delete(try members.clientID())
                 return Response.json { write(client, &$0) }
             }
-            let client = accounts.register(clientID, secret: try members.text("clientSecret"))
+            let client = try accounts.register(members)
             return Response.json { write(client, &$0) }
         }
         group.get("clients") { _, _ in
@@ -64,6 +65,8 @@ struct GoogleControl: Sendable {
     private func write(_ client: GoogleAccounts.Client, _ writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("clientId", client.id)
+        writer.member("redirectUris", client.redirectURIs)
+        writer.member("internalTo", client.internalTo)
         writer.member("deleted", client.isDeleted)
         writer.endObject()
     }

@@ -24,11 +24,8 @@ struct GoogleEndpoints: Sendable {
         case "authorization_code":
             let clientID = try client(form, request.headers[.authorization])
             let code = try required("code", form)
-            guard form["code_verifier"] == nil else {
-                throw EndpointRefusal.google(.invalidRequest, "code_verifier is not needed.")
-            }
             let exchanged = try accounts.exchange(
-                code, clientID: clientID, redirectURI: form["redirect_uri"], at: now)
+                code, clientID: clientID, redirectURI: form["redirect_uri"], verifier: form["code_verifier"], at: now)
             return try await answer(exchanged, nonce: exchanged.identity.nonce, exchanged.identity.exchange, at: now)
         case "refresh_token":
             let clientID = try client(form, request.headers[.authorization])

@@ -8,17 +8,36 @@ struct GoogleIdentity: Sendable {
     let nonce: String?
     let scopes: Set<GoogleAuthorization.Scope>
     let forcesConsent: Bool
+    /// The browser's request; nil for a native app's.
+    let webRequest: WebRequest?
     let exchange: ExchangePlan
+
+    /// What the exchange of a browser's code is held to.
+    struct WebRequest: Sendable {
+        let redirectURI: String
+        let challenge: CodeChallenge?
+        /// Whether a refresh token was asked for.
+        let isOffline: Bool
+    }
+
+    static let scopePrefix = "https://www.googleapis.com/auth/userinfo."
 
     var email: String? { scopes.contains(.email) ? person.email : nil }
     var name: String? { scopes.contains(.profile) ? person.displayName : nil }
 
     /// The `scope` of an answer with tokens.
     var scopeText: String {
-        var names = ["openid"]
-        if scopes.contains(.email) { names.append("https://www.googleapis.com/auth/userinfo.email") }
-        if scopes.contains(.profile) { names.append("https://www.googleapis.com/auth/userinfo.profile") }
-        return names.joined(separator: " ")
+        (["openid"] + Self.names(of: scopes).map { Self.scopePrefix + $0 }).joined(separator: " ")
+    }
+
+    /// The `scope` of the answer to a browser: both names of each scope.
+    static func grantedScopes(_ scopes: Set<GoogleAuthorization.Scope>) -> String {
+        let names = names(of: scopes)
+        return (names + ["openid"] + names.map { scopePrefix + $0 }).joined(separator: " ")
+    }
+
+    private static func names(of scopes: Set<GoogleAuthorization.Scope>) -> [String] {
+        GoogleAuthorization.Scope.allCases.filter(scopes.contains).map(\.rawValue)
     }
 
     /// The claims common to the app's token and the server's tokens, in Google's order.

@@ -33,7 +33,9 @@ struct GoogleRoutes: Sendable {
             writer.member("token_endpoint", base + "/token")
             writer.member("revocation_endpoint", base + "/revoke")
             writer.member("jwks_uri", base + "/oauth2/v3/certs")
-            writer.member("response_types_supported", ["code", "id_token", "code id_token"])
+            // Google's own document has more; these are served.
+            writer.member("response_types_supported", ["code"])
+            writer.member("response_modes_supported", ["query"])
             writer.member("subject_types_supported", ["public"])
             writer.member("id_token_signing_alg_values_supported", ["RS256"])
             writer.member("scopes_supported", ["openid", "email", "profile"])

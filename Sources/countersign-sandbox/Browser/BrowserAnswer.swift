@@ -1,0 +1,91 @@
+import Hummingbird
+
+/// The parameters that a browser carries to a redirect URI.
+struct BrowserAnswer: Sendable {
+    /// How they get there (OAuth 2.0 Multiple Response Type Encoding Practices §2.1, Form Post Response Mode).
+    enum Mode: String, Sendable {
+        case query
+        case fragment
+        case formPost = "form_post"
+    }
+
+    let provider: BrowserProvider
+    let redirectURI: String
+    let mode: Mode
+    private(set) var parameters: [(name: String, value: String)] = []
+
+    init(at provider: BrowserProvider, to redirectURI: String, as mode: Mode) {
+        self.provider = provider
+        self.redirectURI = redirectURI
+        self.mode = mode
+    }
+
+    /// Appends a parameter; nil appends none.
+    mutating func append(_ name: String, _ value: String?) {
+        guard let value else { return }
+        parameters.append((name, value))
+    }
+
+    mutating func apply(_ alteration: BrowserAlteration) {
+        for (name, value) in alteration.parameters {
+            if let index = parameters.firstIndex(where: { $0.name == name }) {
+                parameters[index].value = value
+            } else {
+                parameters.append((name, value))
+            }
+        }
+        parameters.removeAll { alteration.withoutParameters.contains($0.name) }
+        parameters = parameters.flatMap { alteration.repeatedParameters.contains($0.name) ? [$0, $0] : [$0] }
+    }
+
+    /// - Parameter sendsForm: whether a script sends the form, if there is one.
+    func response(sendsForm: Bool) -> Response {
+        switch mode {
+        case .query: redirect(redirectURI + (redirectURI.contains("?") ? "&" : "?") + encoded)
+        case .fragment: redirect(redirectURI + "#" + encoded)
+        case .formPost: page(sendsForm: sendsForm).response()
+        }
+    }
+
+    private func redirect(_ location: String) -> Response {
+        Response(status: .found, headers: [.location: location, .cacheControl: "no-store"])
+    }
+
+    private func page(sendsForm: Bool) -> BrowserPage {
+        let inputs = parameters.map { parameter -> HTML in
+            "<input type=\"hidden\" name=\"\(parameter.name)\" value=\"\(parameter.value)\">"
+        }
+        return BrowserPage(
+            provider: provider, title: "Back to the client",
+            content: """
+                <form id="answer" method="post" action="\(redirectURI)">
+                \(inputs)
+                <button class="main" autofocus>Continue</button>
+                </form>
+                <p class="small">Posts \(parameters.map(\.name).joined(separator: ", ")) to
+                <code>\(redirectURI)</code></p>
+                """,
+            script: sendsForm ? #"document.getElementById("answer").submit()"# : nil)
+    }
+
+    private var encoded: String {
+        parameters.map { Self.percentEncoded($0.name) + "=" + Self.percentEncoded($0.value) }.joined(separator: "&")
+    }
+
+    /// Everything encoded but RFC 3986 §2.3's unreserved characters.
+    private static func percentEncoded(_ text: String) -> String {
+        var encoded: [UInt8] = []
+        for octet in text.utf8 {
+            switch octet {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.append(octet)
+            default:
+                let digits = Array("0123456789ABCDEF".utf8)
+                encoded += [UInt8(ascii: "%"), digits[Int(octet >> 4)], digits[Int(octet & 15)]]
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+}

@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+
+/// The URL to which a service sends a browser. It is correct; tests change single parameters.
+struct AuthorizationRequest {
+    let page: String
+    private(set) var parameters: [(name: String, value: String)]
+
+    /// Apple's request for code, ID token, name and address.
+    init(apple clientID: String, redirectURI: String, in sandbox: Sandbox) {
+        page = sandbox.appleAuthorizeURL
+        parameters = [
+            ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code id_token"),
+            ("response_mode", "form_post"), ("scope", "name email"), ("state", "s-1"), ("nonce", "n-1"),
+        ]
+    }
+
+    /// Google's request for a code. The challenge is RFC 7636's example (appendix B).
+    init(google clientID: String, redirectURI: String, in sandbox: Sandbox) {
+        page = sandbox.googleAuthorizeURL
+        parameters = [
+            ("client_id", clientID), ("redirect_uri", redirectURI), ("response_type", "code"),
+            ("scope", "openid email profile"), ("state", "s-1"), ("nonce", "n-1"),
+            ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), ("code_challenge_method", "S256"),
+        ]
+    }
+
+    static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+
+    /// The same request with other values; nil removes a parameter.
+    func with(_ changes: (name: String, value: String?)...) -> AuthorizationRequest {
+        var copy = self
+        for (name, value) in changes {
+            copy.parameters.removeAll { $0.name == name }
+            if let value { copy.parameters.append((name, value)) }
+        }
+        return copy
+    }
+
+    var url: String {
+        page + "?" + parameters.map { Self.encoded($0.name) + "=" + Self.encoded($0.value) }.joined(separator: "&")
+    }
+
+    static func encoded(_ text: String) -> String {
+        let unreserved = CharacterSet(
+            charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+        return text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? text
+    }
+}

@@ -17,6 +17,19 @@ package enum Lifetimes {
     package static let emailReplacementDelaySeconds: Int64 = day
     /// A notice by mail: later it is not worth sending.
     package static let noticeSeconds: Int64 = day
+    /// A web flow, from its opening to the end of the sign-in.
+    package static let webFlowSeconds: Int64 = 600
+    /// Apple's answer, until the browser comes for it.
+    package static let webAnswerSeconds: Int64 = 60
+    /// The code of a web flow. A link to a private scheme may need a second tap.
+    package static func webCodeSeconds(for kind: AppRedirectURI.Kind) -> Int64 {
+        switch kind {
+        case .https, .loopback: 60
+        case .privateScheme: 180
+        }
+    }
+    /// The session of a browser that is not used.
+    package static let webSessionIdleSeconds: Int64 = 600
     /// A sign-in, as what makes its network one that the account is used from.
     package static let knownNetworkSeconds: Int64 = 90 * day
 

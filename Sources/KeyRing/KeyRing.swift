@@ -16,6 +16,7 @@ package struct KeyRing: Sendable {
         case refresh
         case codes
         case audit
+        case web
     }
 
     /// A key of the ring for one purpose.
@@ -35,6 +36,7 @@ package struct KeyRing: Sendable {
     private let refresh: Subkeys
     private let codes: Subkeys
     private let audit: Subkeys
+    private let web: Subkeys
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -66,6 +68,7 @@ package struct KeyRing: Sendable {
         refresh = try subkeys(.refresh)
         codes = try subkeys(.codes)
         audit = try subkeys(.audit)
+        web = try subkeys(.web)
     }
 
     /// The subkey under which new values are written.
@@ -90,6 +93,7 @@ package struct KeyRing: Sendable {
         case .refresh: refresh
         case .codes: codes
         case .audit: audit
+        case .web: web
         }
     }
 

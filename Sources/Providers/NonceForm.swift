@@ -10,7 +10,7 @@ package enum NonceForm: String, CaseIterable, Sendable {
     case sha256Base64url
 
     /// The bytes of the nonce claim that the token must have for this raw nonce.
-    func claim(for nonce: String) -> [UInt8] {
+    package func claim(for nonce: String) -> [UInt8] {
         let raw = Array(nonce.utf8)
         switch self {
         case .raw: return raw

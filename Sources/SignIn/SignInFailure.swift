@@ -42,6 +42,12 @@ package enum SignInFailure: Error, Equatable, Sendable {
     case proofNoLongerValid
     /// A mailed code leads into this account, which its person has yet to see. Never answered: *bind* shows it.
     case holderNotShown(Account)
+    /// There is no such web flow, it is over, or it belongs to another browser.
+    case webFlowExpired
+    /// No web flow waits for this answer of a provider from this browser.
+    case webAnswerRefused
+    /// The code of a web flow is unknown, spent or over, or somebody else's.
+    case webCodeRejected
     /// A limit is used up; `retryAfter` in seconds.
     case rateLimited(LimitKind, retryAfter: Int64)
     /// This deployment sends no mail.

@@ -14,12 +14,17 @@ package struct SignInService: Sendable {
         package var sessionLifetime: Int64?
         /// The redirect URIs that Apple's codes for web and Android may have been sent to.
         package var redirectURIs: [String]
+        /// Those of them at which the service hands Apple's answer on to an app without looking at it. The app has to prove
+        /// by its nonce that the sign-in is its own.
+        package var relayRedirectURIs: [String] = []
         package var codeExchangeTimeout = CodeExchangeTimeout()
         package var strayAccountPolicy = StrayAccountPolicy.refuse
         package var noncePolicy = NoncePolicy.optional
         package var limits: [LimitKind: RateLimit] = [:]
         /// The languages in which mail can be written, the default one first; empty when no mail is sent.
         package var mailLanguages: [String] = []
+        /// Signing in in a browser; `nil` when it is not offered.
+        package var web: WebSignIn.Configuration?
 
         package init(verifiedEmailPolicy: VerifiedEmailPolicy, refreshLifetime: Int64, redirectURIs: [String] = []) {
             self.verifiedEmailPolicy = verifiedEmailPolicy
@@ -37,6 +42,8 @@ package struct SignInService: Sendable {
     package let emailCodes: EmailCodeSignIn
     package let sessions: Sessions
     package let accounts: AccountSettings
+    /// Signing in in a browser, if it is configured.
+    package let web: WebSignIn?
     package let accessTokens: AccessTokens
     /// The refusals on their way to the audit trail. The owner of the service flushes them.
     package let refusals: RefusalAggregator
@@ -72,15 +79,15 @@ package struct SignInService: Sendable {
         nonces = SignInNonces(
             issued: IssuedNonces(keyRing: keyRing), store: stores.nonces, policy: configuration.noncePolicy,
             providers: offered, clock: clock)
+        let codeExchange = CodeExchange(
+            providers: offered, endpoints: endpoints, redirectURIs: configuration.redirectURIs,
+            timeout: configuration.codeExchangeTimeout, revocations: stores.revocations,
+            revocationWorker: RevocationWorker(
+                store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger),
+            underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger)
         let verifier = CredentialVerifier(
-            providers: offered, nonces: nonces,
-            codes: CodeExchange(
-                providers: offered, endpoints: endpoints, redirectURIs: configuration.redirectURIs,
-                timeout: configuration.codeExchangeTimeout, revocations: stores.revocations,
-                revocationWorker: RevocationWorker(
-                    store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger),
-                underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger),
-            refusals: refusals, audit: stores.audit, metrics: metrics, logger: logger)
+            providers: offered, nonces: nonces, relayRedirectURIs: configuration.relayRedirectURIs,
+            codes: codeExchange, refusals: refusals, audit: stores.audit, metrics: metrics, logger: logger)
 
         providers = ProviderSignIn(
             verifier: verifier, known: known, tickets: tickets, accounts: stores.accounts,
@@ -105,6 +112,19 @@ package struct SignInService: Sendable {
             tickets: tickets, store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer, sessions: sessions,
             passwords: passwords,
             emailCodes: emailCodes, mailLanguages: mailLanguages, metrics: metrics, clock: clock)
+        if let web = configuration.web {
+            self.web = WebSignIn(
+                configuration: web,
+                sessions: WebSessions(store: stores.webSessions, sessions: sessions, clock: clock),
+                store: stores.webFlows, accounts: stores.accounts,
+                credentials: WebCredentials(
+                    providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),
+                persons: ProvenPersons(providers: providers, passwords: passwords, emailCodes: emailCodes),
+                tickets: tickets, linking: self.tickets, passwords: passwords, emailCodes: emailCodes, limits: limits,
+                refusals: refusals, mailLanguages: mailLanguages, clock: clock, logger: logger)
+        } else {
+            self.web = nil
+        }
         self.configuration = configuration
         self.accessTokens = accessTokens
         self.refusals = refusals

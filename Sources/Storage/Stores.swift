@@ -26,6 +26,8 @@ package struct Stores: Sendable {
     package let accountSearch: AccountSearch
     package let outbox: OutboxSearch
     package let keyRingLines: KeyRingLines
+    package let webFlows: WebFlowStore
+    package let webSessions: WebSessionStore
     private let database: Database
 
     package init(database: Database, keyRing: KeyRing) {
@@ -51,6 +53,8 @@ package struct Stores: Sendable {
         self.accountSearch = AccountSearch(database: database)
         self.outbox = OutboxSearch(database: database)
         self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
+        self.webFlows = WebFlowStore(database: database, keyRing: keyRing)
+        self.webSessions = WebSessionStore(database: database)
         self.database = database
     }
 

@@ -73,6 +73,8 @@ package struct AuditEvent: Sendable {
         case displayNameChanged = "display_name_changed"
         case signedOut = "signed_out"
         case refreshReused = "refresh_reused"
+        /// The code of a web flow came a second time: what the first had opened was ended.
+        case webCodeReused = "web_code_reused"
         /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"

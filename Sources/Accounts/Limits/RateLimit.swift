@@ -24,4 +24,6 @@ package enum LimitKind: String, CaseIterable, Sendable {
     /// New codes for one address, and as many from each network that its account is used from; changes of address
     /// requested by one account.
     case mailPerAddress
+    /// Web flows opened from one network.
+    case webFlowsPerNetwork
 }

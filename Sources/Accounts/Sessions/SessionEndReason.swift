@@ -2,6 +2,7 @@
 package enum SessionEndReason: String, CaseIterable, Sendable {
     case signedOut = "signed_out"
     case refreshReused = "refresh_reused"
+    case webCodeReused = "web_code_reused"
     case emailReclaimed = "email_reclaimed"
     case identityUnlinked = "identity_unlinked"
     case identityReplaced = "identity_replaced"

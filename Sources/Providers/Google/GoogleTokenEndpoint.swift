@@ -53,7 +53,11 @@ package struct GoogleTokenEndpoint: TokenEndpoint {
     ) async throws(EndpointRefusal) -> ExchangedCode {
         try requireServerClient(code.clientID)
         // The codes of apps are tied to an empty redirect URI; leaving the field out is a mismatch.
-        let fields = client + [("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", "")]
+        var fields =
+            client + [
+                ("grant_type", "authorization_code"), ("code", code.text), ("redirect_uri", code.redirectURI ?? ""),
+            ]
+        if let verifier = code.verifier { fields.append(("code_verifier", verifier)) }
         let answer = try await tokens.post(fields, timeout: timeout)
             .document(keyID: configuration.clientID, invalidRequestMeans: .code)
         return try await provider.exchanged(

@@ -5,14 +5,17 @@ package struct AuthorizationCode: Sendable {
     package let text: String
     /// The client of the code: at Google always the server client, whichever app requested the code.
     package let clientID: String
-    /// The redirect URI of the authorization request, for web and Android at Apple. A native app's request had none, and
-    /// then none may be sent; Google's codes have none.
+    /// The redirect URI of the authorization request of a browser. A native app's request had none, and then none may be
+    /// sent.
     package let redirectURI: String?
+    /// The verifier of the request's challenge (RFC 7636 §4.1), for Google alone: Apple documents none.
+    package let verifier: String?
 
-    package init(text: String, clientID: String, redirectURI: String? = nil) {
+    package init(text: String, clientID: String, redirectURI: String? = nil, verifier: String? = nil) {
         self.text = text
         self.clientID = clientID
         self.redirectURI = redirectURI
+        self.verifier = verifier
     }
 }
 

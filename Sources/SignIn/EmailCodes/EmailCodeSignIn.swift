@@ -48,21 +48,30 @@ package struct EmailCodeSignIn: Sendable {
         email: String, code typed: String, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.signIns.counting(.emailCode, as: \.outcomeLabel) { () throws(SignInFailure) in
-            try await openSession(email: email, code: typed, client: client)
+            let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: client)
+            return try await openSession(by: code, provenAt: clock.now(), client: client)
+        }
+    }
+
+    /// Signs in by a code that was right before, and spends it.
+    func signIn(
+        by code: EmailCode, provenAt: Timestamp, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
+        try await metrics.signIns.counting(.emailCode, as: \.outcomeLabel) { () throws(SignInFailure) in
+            try await openSession(by: code, provenAt: provenAt, client: client)
         }
     }
 
     private func openSession(
-        email: String, code typed: String, client: Client
+        by code: EmailCode, provenAt: Timestamp, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {
-        let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: client)
         let now = clock.now()
         let newSession = try issuer.newSession(
-            authenticatedAt: now, methods: [.oneTimeCode], client: client, now: now)
+            authenticatedAt: provenAt, methods: [.oneTimeCode], client: client, now: now)
         // Made beforehand: which of the two it comes to is decided where the account is locked.
         let secret = try OpaqueSecret.fresh()
         let ticket = MailboxTicket(
-            email: code.email, device: client.device, authenticatedAt: now, createdAt: now,
+            email: code.email, device: client.device, authenticatedAt: provenAt, createdAt: now,
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let outcome = try await stored {
             try await accounts.signIn(

@@ -32,12 +32,13 @@ extension OutcomeLabel {
         case .rateLimited(let kind, _): self.init(.refused, kind.rawValue)
         case .providerDisabled, .missingCredential, .memberNotAllowed, .clientIDRequired, .redirectURIRefused,
             .malformedEmail,
-            .emailRequired:
+            .emailRequired, .webFlowExpired, .webAnswerRefused:
             self.init(.refused, "invalid_request")
         case .weakPassword: self.init(.refused, "weak_password")
         case .invalidCredentials, .proofNoLongerValid, .holderNotShown: self.init(.refused, "invalid_credentials")
         case .invalidSession: self.init(.refused, "invalid_session")
         case .invalidRefreshToken: self.init(.refused, "invalid_refresh_token")
+        case .webCodeRejected: self.init(.refused, "invalid_token")
         case .refreshTokenReused: self.init(.refused, "refresh_token_reused")
         case .accountDisabled: self.init(.refused, "account_disabled")
         case .reauthenticationRequired: self.init(.refused, "reauthentication_required")

@@ -38,16 +38,28 @@ package struct PasswordSignIn: Sendable {
         email: String, password: String, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            try await openSession(email: email, password: password, client: client)
+            let proven = try await provePassword(email: email, password: password, client: client)
+            return try await openSession(
+                of: proven.accountID, passwordHash: proven.passwordHash, provenAt: clock.now(), client: client)
         }
     }
 
-    private func openSession(email: String, password: String, client: Client) async throws(SignInFailure) -> SignedIn {
-        let proven = try await provePassword(email: email, password: password, client: client)
-        let now = clock.now()
-        let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
+    /// Signs in to an account whose password was proven before.
+    func signIn(
+        _ accountID: AccountID, passwordHash: String, provenAt: Timestamp, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
+        try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
+            try await openSession(of: accountID, passwordHash: passwordHash, provenAt: provenAt, client: client)
+        }
+    }
+
+    private func openSession(
+        of accountID: AccountID, passwordHash: String, provenAt: Timestamp, client: Client
+    ) async throws(SignInFailure) -> SignedIn {
+        let newSession = try issuer.newSession(
+            authenticatedAt: provenAt, methods: [.password], client: client, now: clock.now())
         let account = try await stored {
-            try await sessions.open(newSession, for: proven.accountID, passwordHash: proven.passwordHash)
+            try await sessions.open(newSession, for: accountID, passwordHash: passwordHash)
         }
         // Disabled or changed while the password was hashed.
         guard let account else { throw .invalidCredentials }

@@ -147,7 +147,7 @@ struct CodeExchange: Sendable {
 // MARK: - What is sent
 
 /// A posted code, and where it is exchanged.
-private struct PostedCode {
+struct PostedCode {
     let provider: Provider
     let code: AuthorizationCode
     let endpoint: any TokenEndpoint
@@ -197,13 +197,13 @@ extension CodeExchange {
 
     /// Attempts the person's pending revocations first: sent later, they would end the new authorization. If the exchange
     /// does precede one, its grant is checked after the revocation.
-    private func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
+    func settleRevocations(of key: IdentityKey) async throws(SignInFailure) {
         guard try await stored({ try await revocations.isPending(of: key) }) else { return }
         _ = await withTimeout(timeout.forRevocations) { await revocationWorker.settle(key) }
     }
 
     /// Sends the code and waits for the answer. What a refused answer leaves at the provider is ended.
-    private func send(
+    func send(
         _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by client: Client,
         at now: Timestamp
     ) async -> Result<CodeEvidence, EndpointRefusal> {

@@ -41,6 +41,8 @@ struct SignInEvidence {
 struct CredentialVerifier: Sendable {
     let providers: IdentityProviders
     let nonces: SignInNonces
+    /// The addresses at which Apple's answer is handed on to whichever app claims the scheme.
+    let relayRedirectURIs: [String]
     let codes: CodeExchange
     let refusals: RefusalAggregator
     let audit: AuditTrail
@@ -56,6 +58,7 @@ struct CredentialVerifier: Sendable {
         of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInEvidence {
         try await refusals.notingRejection(of: provider, by: client) { () throws(SignInFailure) in
+            try requireNonce(ofRelayed: credential)
             switch try await verify(credential, of: provider, at: now) {
             case .success(let posted?):
                 if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, at: now) {
@@ -75,6 +78,14 @@ struct CredentialVerifier: Sendable {
                         of: credential, from: provider, insteadOf: refusal, client: client, at: now))
             }
         }
+    }
+
+    /// Another app may have got what was handed on. It lacks the raw nonce, of which Apple has seen the hash alone.
+    private func requireNonce(ofRelayed credential: ProviderCredential) throws(SignInFailure) {
+        guard credential.nonce == nil, let redirectURI = credential.redirectURI,
+            relayRedirectURIs.contains(where: { $0.utf8.elementsEqual(redirectURI.utf8) })
+        else { return }
+        throw .credentialRejected(.nonceMissing, retryAfter: nil)
     }
 
     /// - Returns: `nil` when no token was posted.
@@ -170,7 +181,7 @@ struct CredentialVerifier: Sendable {
 
 extension SignInFailure {
     /// The failure of a sign-in whose token is refused.
-    fileprivate init(_ refusal: CredentialRefusal) {
+    init(_ refusal: CredentialRefusal) {
         self =
             refusal.reason == .keysUnavailable
             ? .providerUnavailable(retryAfter: refusal.retryAfter ?? 5, reason: refusal.reason.rawValue)

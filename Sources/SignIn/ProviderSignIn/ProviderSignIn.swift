@@ -22,6 +22,18 @@ package struct ProviderSignIn: Sendable {
         }
     }
 
+    /// The same for a person whose credential was verified before.
+    ///
+    /// - Parameter grant: what the code brought.
+    func signIn(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
+        try await metrics.signIns.counting(.init(identity.key.provider), as: \.outcomeLabel) {
+            () throws(SignInFailure) in
+            try await signIn(identity, grant: grant, fullName: fullName, client: client, at: clock.now())
+        }
+    }
+
     private func answer(
         to credential: ProviderCredential, from provider: Provider, client: Client
     ) async throws(SignInFailure) -> SignInAnswer {

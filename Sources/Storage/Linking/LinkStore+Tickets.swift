@@ -71,12 +71,19 @@ extension LinkStore {
     /// - Parameter event: recorded with the cancellation; `nil` when the service itself cancels.
     package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws {
         try await database.transaction(retries: 2) { transaction in
-            guard let ticket = try await consume(hash, at: now, in: transaction) else { return }
-            try await release(hash, of: ticket.identity.key, at: now, in: transaction)
-            guard var event else { return }
-            event.provider = ticket.identity.key.provider
+            guard let provider = try await cancel(hash, at: now, in: transaction), var event else { return }
+            event.provider = provider
             try await AuditTrail.record(event, at: now, in: transaction)
         }
+    }
+
+    /// The same in a transaction.
+    ///
+    /// - Returns: the provider of the ticket's person; `nil` when there was no ticket to cancel.
+    func cancel(_ hash: [UInt8], at now: Timestamp, in transaction: Transaction) async throws -> Provider? {
+        guard let ticket = try await consume(hash, at: now, in: transaction) else { return nil }
+        try await release(hash, of: ticket.identity.key, at: now, in: transaction)
+        return ticket.identity.key.provider
     }
 
     /// Releases the grants of tickets that ended unspent, and deletes the tickets that ended before `ended`.

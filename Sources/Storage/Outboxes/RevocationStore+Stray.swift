@@ -15,34 +15,43 @@ extension RevocationStore {
     package func end(
         _ stray: NewGrant, of key: IdentityKey, recording event: AuditEvent, at now: Timestamp
     ) async throws -> RevocationID? {
-        let grant = try SealedGrant(stray, keyRing: keyRing)
-        return try await database.transaction(retries: 2) { transaction in
-            // As for the grant of a ticket: meanwhile no ticket of the person is spent, and no identity of theirs unlinked.
-            try await LinkStore.lock(key, in: transaction)
-            let identities = try await transaction.execute(
-                "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
-            let tickets = try await transaction.execute(
-                """
-                SELECT FROM link_tickets
-                WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)
-                LIMIT 1
-                """)
-            guard identities == 0, tickets == 0 else { return nil }
-            let id = RevocationID(now: now)
-            try await RevocationStore.enqueue(id, of: key, at: now, in: transaction)
-            _ = try await transaction.execute(
-                """
-                INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
-                    prefix_fingerprint, digest_fingerprint, revocation_id, created_at)
-                VALUES (\(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
-                    \(grant.clientID), \(grant.sealedRefreshToken), \(grant.fingerprints.prefix),
-                    \(grant.fingerprints.digest), \(id), \(grant.exchangedAt))
-                """)
-            var event = event
-            event.provider = key.provider
-            event.revocationID = id
-            try await AuditTrail.record(event, at: now, in: transaction)
-            return id
+        try await database.transaction(retries: 2) { transaction in
+            try await end(stray, of: key, recording: event, at: now, in: transaction)
         }
+    }
+
+    /// The same in a transaction, which has locked no person, account or session yet.
+    @discardableResult
+    func end(
+        _ stray: NewGrant, of key: IdentityKey, recording event: AuditEvent, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws -> RevocationID? {
+        let grant = try SealedGrant(stray, keyRing: keyRing)
+        // As for the grant of a ticket: meanwhile no ticket of the person is spent, and no identity of theirs unlinked.
+        try await LinkStore.lock(key, in: transaction)
+        let identities = try await transaction.execute(
+            "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
+        let tickets = try await transaction.execute(
+            """
+            SELECT FROM link_tickets
+            WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)
+            LIMIT 1
+            """)
+        guard identities == 0, tickets == 0 else { return nil }
+        let id = RevocationID(now: now)
+        try await RevocationStore.enqueue(id, of: key, at: now, in: transaction)
+        _ = try await transaction.execute(
+            """
+            INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
+                prefix_fingerprint, digest_fingerprint, revocation_id, created_at)
+            VALUES (\(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                \(grant.clientID), \(grant.sealedRefreshToken), \(grant.fingerprints.prefix),
+                \(grant.fingerprints.digest), \(id), \(grant.exchangedAt))
+            """)
+        var event = event
+        event.provider = key.provider
+        event.revocationID = id
+        try await AuditTrail.record(event, at: now, in: transaction)
+        return id
     }
 }

@@ -29,7 +29,7 @@ struct LifeCycleFixture: Sendable {
     let keyRing: KeyRing
     let stores: Stores
     let apple: AppleProvider
-    private let google: GoogleProvider
+    let google: GoogleProvider
     private let accessTokens: AccessTokens
     private let passwordHasher: PasswordHasher
     private let configuration: SignInService.Configuration
@@ -138,6 +138,22 @@ struct LifeCycleFixture: Sendable {
         Self.service(
             configuration, apple: rules ?? apple, google: google,
             endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+    }
+
+    /// The same service, configured differently.
+    ///
+    /// - Parameters:
+    ///   - google: Google's rules; `nil` for the fixture's.
+    ///   - endpoints: `nil` for the fixture's.
+    func service(
+        google: GoogleProvider? = nil, endpoints: TokenEndpoints? = nil,
+        _ configure: (inout SignInService.Configuration) -> Void
+    ) -> SignInService {
+        var configuration = configuration
+        configure(&configuration)
+        return Self.service(
+            configuration, apple: apple, google: google ?? self.google, endpoints: endpoints ?? self.endpoints,
             stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
     }
 

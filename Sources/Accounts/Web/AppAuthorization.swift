@@ -1,0 +1,132 @@
+/// The parameters of `GET /web/authorize`: all values that came under each name.
+package struct AuthorizeQuery: Sendable {
+    package var app: [String]
+    package var redirectURI: [String]
+    package var codeChallenge: [String]
+    package var codeChallengeMethod: [String]
+    package var state: [String]
+    package var provider: [String]
+    package var uiLocales: [String]
+    package var loginHint: [String]
+
+    package init(
+        app: [String], redirectURI: [String], codeChallenge: [String] = [], codeChallengeMethod: [String] = [],
+        state: [String] = [], provider: [String] = [], uiLocales: [String] = [], loginHint: [String] = []
+    ) {
+        self.app = app
+        self.redirectURI = redirectURI
+        self.codeChallenge = codeChallenge
+        self.codeChallengeMethod = codeChallengeMethod
+        self.state = state
+        self.provider = provider
+        self.uiLocales = uiLocales
+        self.loginHint = loginHint
+    }
+}
+
+/// An app's request to sign a person in, with nothing wrong in it.
+package struct AppAuthorization: Sendable {
+    package let app: WebApp
+    /// As it was requested.
+    package let redirectURI: String
+    package let registered: AppRedirectURI
+    package let state: String
+    /// Base64url of the SHA-256 of the app's verifier (RFC 7636 §4.2).
+    package let challenge: String
+    /// The only provider that the app wants.
+    package let provider: Provider?
+    /// Tags in lower case, preferred ones first.
+    package let languages: [String]
+    package let loginHint: String?
+}
+
+/// The decision on an app's request.
+package enum AuthorizeDecision: Sendable {
+    case open(AppAuthorization)
+    case refuse(AppReturn)
+    /// There is no such app, or it has no such redirect URI: nothing may be sent there.
+    case refuseUnknownApp
+}
+
+extension AppAuthorization {
+    package static let stateBytes = 16...512
+    private static let maximumHintBytes = 320
+    private static let maximumLanguages = 8
+
+    /// - Parameters:
+    ///   - offered: the providers that can be asked for.
+    ///   - issuer: our own.
+    package static func decide(
+        _ query: AuthorizeQuery, apps: [WebApp], offered: [Provider], issuer: String
+    ) -> AuthorizeDecision {
+        guard let id = query.app.only, let app = apps.first(where: { $0.id.utf8.elementsEqual(id.utf8) }),
+            let requested = query.redirectURI.only, let registered = app.redirectURI(matching: requested)
+        else { return .refuseUnknownApp }
+        let state = query.state.only.flatMap { isState($0) ? $0 : nil }
+        func refusal(_ error: AppError) -> AuthorizeDecision {
+            .refuse(
+                AppReturn(.error(error), to: requested, registered: registered, of: app, state: state, issuer: issuer))
+        }
+        var provider: Provider?
+        if !query.provider.isEmpty {
+            provider = query.provider.only.flatMap(Provider.init).flatMap { offered.contains($0) ? $0 : nil }
+            guard provider != nil else { return refusal(.invalidRequest) }
+        }
+        guard let state, let challenge = query.codeChallenge.only, isChallenge(challenge),
+            query.codeChallengeMethod.only.map({ $0.utf8.elementsEqual("S256".utf8) }) == true,
+            query.uiLocales.count <= 1, query.loginHint.count <= 1
+        else { return refusal(.invalidRequest) }
+        return .open(
+            AppAuthorization(
+                app: app, redirectURI: requested, registered: registered, state: state, challenge: challenge,
+                provider: provider, languages: languages(query.uiLocales.first ?? ""),
+                loginHint: query.loginHint.first.flatMap(hint)))
+    }
+
+    /// Printable ASCII without a space: it goes into a URI.
+    private static func isState(_ text: String) -> Bool {
+        stateBytes.contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// The base64url of 32 bytes.
+    private static func isChallenge(_ text: String) -> Bool {
+        guard text.utf8.count == 43 else { return false }
+        return text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
+    /// The language tags of a list (RFC 5646) that look like ones; the others are passed over.
+    private static func languages(_ list: String) -> [String] {
+        let tags = list.utf8.split(separator: UInt8(ascii: " ")).filter { tag in
+            tag.count <= 35
+                && tag.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+                        true
+                    default: false
+                    }
+                }
+        }
+        return tags.prefix(maximumLanguages).map { String(decoding: $0, as: UTF8.self).lowercased() }
+    }
+
+    /// A hint that could be an address. A provider or a form can do nothing with any other.
+    private static func hint(_ text: String) -> String? {
+        guard (1...maximumHintBytes).contains(text.utf8.count),
+            !text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        else { return nil }
+        return text
+    }
+}
+
+extension [String] {
+    /// The value of a parameter that came once.
+    fileprivate var only: String? { count == 1 ? first : nil }
+}

@@ -1,0 +1,95 @@
+/// An app that people sign in to in a browser, as it is configured.
+package struct WebApp: Sendable {
+    package let id: String
+    /// The name that its pages show.
+    package let name: String
+    package let redirectURIs: [AppRedirectURI]
+
+    package init(id: String, name: String, redirectURIs: [AppRedirectURI]) {
+        self.id = id
+        self.name = name
+        self.redirectURIs = redirectURIs
+    }
+
+    /// The registered URI that a request's matches.
+    package func redirectURI(matching requested: String) -> AppRedirectURI? {
+        redirectURIs.first { $0.matches(requested) }
+    }
+}
+
+/// The error that an app gets in the place of a code (RFC 6749 §4.1.2.1).
+package enum AppError: String, CaseIterable, Sendable {
+    case invalidRequest = "invalid_request"
+    case accessDenied = "access_denied"
+    case serverError = "server_error"
+    case temporarilyUnavailable = "temporarily_unavailable"
+}
+
+/// Where a web flow leaves us for the app.
+package struct AppReturn: Hashable, Sendable {
+    /// Complete, with its parameters: printable ASCII.
+    package let uri: String
+    package let appName: String
+    package let kind: AppRedirectURI.Kind
+    /// `nil` where it brings a code.
+    package let error: AppError?
+    /// What `form-action` has to allow.
+    package let formActionSource: String
+
+    package var isError: Bool { error != nil }
+
+    package enum Outcome: Hashable, Sendable {
+        case code(String)
+        case error(AppError)
+    }
+
+    /// - Parameters:
+    ///   - requested: the URI of the request, which matches `registered`.
+    ///   - state: the app's own, returned unchanged; `nil` if it can't be returned.
+    ///   - issuer: our own, by which the app knows who answers (RFC 9207 §2).
+    package init(
+        _ outcome: Outcome, to requested: String, registered: AppRedirectURI, of app: WebApp, state: String?,
+        issuer: String
+    ) {
+        var parameters: [(String, String)]
+        switch outcome {
+        case .code(let code):
+            parameters = [("code", code)]
+            self.error = nil
+        case .error(let error):
+            parameters = [("error", error.rawValue)]
+            self.error = error
+        }
+        if let state { parameters.append(("state", state)) }
+        parameters.append(("iss", issuer))
+        uri = URIQuery.appending(parameters, to: requested)
+        appName = app.name
+        kind = registered.kind
+        formActionSource = registered.formActionSource(for: requested)
+    }
+}
+
+/// The query of a URI (RFC 3986 §3.4). A space is `%20`: not every reader takes `+` for one.
+package enum URIQuery {
+    package static func appending(_ parameters: [(String, String)], to uri: String) -> String {
+        let query = parameters.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
+        guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return "\(uri)?\(query)" }
+        let isEmpty = uri.utf8.index(after: mark) == uri.utf8.endIndex
+        return isEmpty || uri.utf8.last == UInt8(ascii: "&") ? uri + query : "\(uri)&\(query)"
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

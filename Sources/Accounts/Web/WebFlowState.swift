@@ -1,0 +1,42 @@
+/// The purpose of a web flow, a sign-in in a browser.
+package enum WebFlowKind: String, CaseIterable, Sendable {
+    /// It ends at an app, which exchanges a code.
+    case app
+    /// It ends at our own page of the account.
+    case account
+    /// It ends at our own consent page.
+    case oauth
+}
+
+/// The progress of a web flow.
+///
+///     new ──▶ sent ──▶ returned ──▶ verifying ──▶ coded ──▶ spent
+///      └────────┴──────────┴───────────▲  └─▶ linking ────────▲
+///                     (any) ──▶ failed
+package enum WebFlowStatus: String, CaseIterable, Sendable {
+    /// The person has yet to choose how to sign in.
+    case new
+    /// The browser was sent to a provider.
+    case sent
+    /// Apple's answer is held until the browser comes for it.
+    case returned
+    /// What the browser brought is being verified; nobody else can continue the flow.
+    case verifying
+    /// The person of a flow that ends here has a link ticket.
+    case linking
+    /// The person is proven, and the app has a code for it.
+    case coded
+    case spent
+    case failed
+
+    /// Whether the person may still choose how to sign in.
+    package var isOpen: Bool {
+        switch self {
+        case .new, .sent, .returned: true
+        case .verifying, .linking, .coded, .spent, .failed: false
+        }
+    }
+}
+
+/// Names a flow in the URLs of our pages. It is no secret: each use needs the browser's cookie too.
+package typealias WebFlowID = Identifier<WebFlowKind>

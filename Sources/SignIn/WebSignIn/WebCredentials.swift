@@ -1,0 +1,162 @@
+import Accounts
+import JOSE
+import JSON
+import Providers
+import Storage
+
+/// Verifies what a browser has brought from a provider. Stricter than for an app's SDK: what is wrong with any part refuses
+/// the whole, and only a token endpoint that does not answer is forgiven.
+struct WebCredentials: Sendable {
+    /// Of Apple's `user`.
+    private static let maximumUserBytes = 2_048
+
+    let providers: IdentityProviders
+    let codes: CodeExchange
+    let refusals: RefusalAggregator
+    let metrics: SignInMetrics
+
+    var googleIssuers: [String] { providers.google?.configuration.issuers ?? [] }
+
+    /// The nonce as the provider is given it, in the form in which tokens are expected to have it.
+    func nonceClaim(for nonce: String, at provider: Provider) throws(SignInFailure) -> String {
+        let form: NonceForm? =
+            switch provider {
+            case .apple: providers.apple?.configuration.nonceForm
+            case .google: providers.google?.configuration.nonceForm
+            }
+        guard let form else { throw .providerDisabled }
+        return String(decoding: form.claim(for: nonce), as: UTF8.self)
+    }
+
+    /// The person of Apple's answer: by its ID token, its code, or both, which then are of one person.
+    func apple(
+        _ answer: HeldAnswer, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by client: Client,
+        at now: Timestamp
+    ) async throws(SignInFailure) -> ProvenPerson {
+        try await refusals.notingRejection(of: .apple, by: client) { () throws(SignInFailure) in
+            let posted: VerifiedCredential? =
+                if let token = answer.idToken {
+                    try await verify(token, issuedTo: clientID, nonce: secrets.nonce, at: now)
+                } else {
+                    nil
+                }
+            let displayName = answer.user.flatMap(Self.name)
+            guard let text = answer.code else {
+                guard let posted else { throw .credentialRejected(.malformed, retryAfter: nil) }
+                return .identity(posted.identity, grant: nil, displayName: displayName)
+            }
+            let evidence = try await codes.exchange(
+                AuthorizationCode(text: text, clientID: clientID, redirectURI: redirectURI), of: .apple,
+                nonce: secrets.nonce, beside: posted, by: client, at: now)
+            guard
+                let identity = posted.map({ $0.identity.completed(by: evidence?.identity ?? $0.identity) })
+                    ?? evidence?.identity
+            else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
+            return .identity(identity, grant: evidence?.grant, displayName: displayName)
+        }
+    }
+
+    /// The person of Google's answer, by its code.
+    func google(
+        _ code: String?, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by client: Client,
+        at now: Timestamp
+    ) async throws(SignInFailure) -> ProvenPerson {
+        try await refusals.notingRejection(of: .google, by: client) { () throws(SignInFailure) in
+            guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
+            let evidence = try await codes.exchange(
+                AuthorizationCode(
+                    text: code, clientID: clientID, redirectURI: redirectURI, verifier: secrets.verifier),
+                of: .google, nonce: secrets.nonce, beside: nil, by: client, at: now)
+            guard let evidence else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
+            return .identity(evidence.identity, grant: evidence.grant, displayName: nil)
+        }
+    }
+
+    /// Ends what the code of a person brought whose flow is over.
+    func abandon(_ person: ProvenPerson, by client: Client) async {
+        guard case .identity(let identity, let grant, _) = person else { return }
+        await codes.abandon(CodeEvidence(identity: identity, grant: grant), because: .expired, by: client)
+    }
+
+    /// - Parameter clientID: the flow's own: a token for another client of ours is of another sign-in.
+    private func verify(
+        _ token: String, issuedTo clientID: String, nonce: String, at now: Timestamp
+    ) async throws(SignInFailure) -> VerifiedCredential {
+        let rules = try providers.rules(of: .apple)
+        let start = ContinuousClock.now
+        defer { metrics.verified(for: .apple, since: start) }
+        do throws(CredentialRefusal) {
+            return try await rules.credential(
+                Array(token.utf8), nonce: .posted(nonce), expectedClientID: clientID, at: now)
+        } catch {
+            throw SignInFailure(error)
+        }
+    }
+
+    /// The name in Apple's `user`, which is unsigned: nothing else of it is used.
+    private static func name(_ user: String) -> DisplayName? {
+        guard user.utf8.count <= maximumUserBytes, let value = try? JSONValue(parsing: Array(user.utf8)) else {
+            return nil
+        }
+        return DisplayName(
+            givenName: value["name"]?["firstName"]?.string, familyName: value["name"]?["lastName"]?.string)
+    }
+}
+
+extension CodeExchange {
+    /// Exchanges the code of a browser: for its flow's client, with its flow's redirect URI, and its ID token must have the
+    /// flow's nonce.
+    ///
+    /// - Parameter posted: the verified token that came beside it.
+    /// - Returns: `nil` when nothing was learned of the code, beside a token that suffices.
+    func exchange(
+        _ code: AuthorizationCode, of provider: Provider, nonce: String, beside posted: VerifiedCredential?,
+        by client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeEvidence? {
+        guard let endpoint = endpoints[provider] else {
+            guard posted != nil else { throw .providerUnavailable(retryAfter: 60, reason: "not_configured") }
+            return nil
+        }
+        let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
+        let deadline = ContinuousClock.now + (posted == nil ? timeout.alone : timeout.besideToken)
+        if let posted {
+            do {
+                try posted.checkHash(ofCode: code.text)
+            } catch {
+                throw .credentialRejected(error.reason, retryAfter: nil)
+            }
+            try await settleRevocations(of: posted.identity.key)
+        }
+        func send() async -> Result<CodeEvidence, EndpointRefusal> {
+            await self.send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
+        }
+        let answer: Result<CodeEvidence, EndpointRefusal>?
+        if posted == nil {
+            answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in await send() }
+        } else {
+            answer = await send()
+        }
+        switch answer {
+        case .success(let evidence):
+            guard posted == nil || evidence.identity.key == posted?.identity.key else {
+                await abandon(evidence, because: .subjectMismatch, by: client)
+                throw .credentialRejected(.subjectMismatch, retryAfter: nil)
+            }
+            return evidence
+        case .failure(.grantRejected), .failure(.requestRejected):
+            throw .credentialRejected(.codeRejected, retryAfter: nil)
+        case .failure(.credentialRejected(let refusal, _)):
+            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        case .failure(.clientRejected):
+            throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
+        case .failure(.unavailable(let detail)):
+            guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
+            return nil
+        case .failure(.notConfigured):
+            guard posted != nil else { throw .providerUnavailable(retryAfter: 60, reason: "not_configured") }
+            return nil
+        case nil:
+            throw .overloaded(retryAfter: 1)
+        }
+    }
+}

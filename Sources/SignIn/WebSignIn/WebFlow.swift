@@ -1,0 +1,82 @@
+package import Accounts
+
+/// A web flow, as far as our pages show it.
+package struct WebFlow: Sendable {
+    package enum Kind: Sendable {
+        /// It ends at an app: its name, and the kind of its redirect URI.
+        case app(name: String, AppRedirectURI.Kind)
+        case account
+        case oauth
+    }
+
+    package let id: WebFlowID
+    package let kind: Kind
+    package let status: WebFlowStatus
+    /// The providers on offer, in the order in which they are shown.
+    package let providers: [Provider]
+    /// The only one that the app wants.
+    package let only: Provider?
+    /// The `ui_locales` of the request.
+    package let languages: [String]
+    package let loginHint: String?
+    /// What `form-action` has to allow beside `'self'`: the providers' origins, and the app's target.
+    package let formActionSources: [String]
+    /// What the person has to choose, when the status is `linking`.
+    package let link: LinkRequired?
+}
+
+/// The next step of a browser.
+package enum WebStep: Sendable {
+    /// The flow leaves us for its app: with a code, or with an error.
+    case returned(AppReturn)
+    /// The person chooses on our own page whether to make an account.
+    case link(WebFlow)
+    /// The person of a flow that ends here chooses once more how to sign in.
+    case choose(WebFlow)
+    /// A flow that ends here has signed its person in.
+    case signedIn(WebFlow, WebSessionSecret)
+    /// A flow that ends here was given up.
+    case cancelled
+}
+
+/// The answer to an app's request.
+package enum AuthorizeOutcome: Sendable {
+    case opened(WebFlow)
+    case refused(AppReturn)
+    /// There is nobody to answer but the person.
+    case unknownApp
+}
+
+/// What Apple's page has made the browser post. Each field came once at most.
+package struct AppleAnswer: Sendable {
+    package let state: String
+    package let code: String?
+    package let idToken: String?
+    /// JSON text, at first consent alone; unsigned.
+    package let user: String?
+    package let error: String?
+
+    package init(state: String, code: String?, idToken: String?, user: String?, error: String?) {
+        self.state = state
+        self.code = code
+        self.idToken = idToken
+        self.user = user
+        self.error = error
+    }
+}
+
+/// The parameters with which Google has sent the browser back. Each came once at most.
+package struct GoogleAnswer: Sendable {
+    package let state: String
+    package let code: String?
+    /// The issuer of the answer (RFC 9207 §2).
+    package let issuer: String?
+    package let error: String?
+
+    package init(state: String, code: String?, issuer: String?, error: String?) {
+        self.state = state
+        self.code = code
+        self.issuer = issuer
+        self.error = error
+    }
+}

@@ -1,0 +1,71 @@
+import Accounts
+import Logging
+import OpenSSL
+import Storage
+
+/// The exchange of a flow's code by its app (`POST /v1/sign-in/web`).
+extension WebSignIn {
+    /// Spends the code, whatever comes of it, and decides on the account as any other sign-in does.
+    ///
+    /// - Parameters:
+    ///   - codeVerifier: of the challenge with which the app opened the flow (RFC 7636 §4.5).
+    ///   - redirectURI: to which the code was handed over.
+    package func exchange(
+        code: String, codeVerifier: String, redirectURI: String, client: Client
+    ) async throws(SignInFailure) -> SignInAnswer {
+        try await steps.counting(.exchange) { () throws(SignInFailure) in
+            let now = clock.now()
+            let origin = mailLanguages.origin(of: client)
+            guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, of: client) }
+            let outcome = try await stored {
+                try await store.spend(hash, at: now, from: origin) { challenge, requestedURI in
+                    constantTimeEquals(
+                        Array(CodeChallenge.s256(of: codeVerifier).utf8), Array(challenge.utf8))
+                        && requestedURI.utf8.elementsEqual(redirectURI.utf8)
+                }
+            }
+            switch outcome {
+            case .unknown: throw refusal(.codeUnknown, of: client)
+            case .notTheirs: throw refusal(.verifierMismatch, of: client)
+            case .reused: throw refusal(.codeSpent, of: client)
+            case .spent(let id, let person):
+                let answer = try await decide(on: person, client: client)
+                await note(answer, by: id, from: origin)
+                return answer
+            }
+        }
+    }
+
+    private func decide(on person: ProvenPerson, client: Client) async throws(SignInFailure) -> SignInAnswer {
+        do throws(SignInFailure) {
+            return try await persons.signIn(person, client: client)
+        } catch .invalidCredentials {
+            // What was proven on the page has changed since: the password, or the mailed code was used.
+            throw refusal(.proofChanged, of: client)
+        }
+    }
+
+    /// Keeps what the code has opened.
+    private func note(_ answer: SignInAnswer, by id: WebFlowID, from origin: ChangeOrigin) async {
+        let made: MadeByWebCode
+        switch answer {
+        case .signedIn(let signedIn): made = .session(signedIn.session.id, of: signedIn.account.id)
+        case .linkRequired(let link):
+            guard let hash = OpaqueSecret.hash(ofPresented: link.linkTicket) else { return }
+            made = .ticket(hash)
+        }
+        do {
+            try await store.note(made, by: id, at: clock.now(), from: origin)
+        } catch {
+            // The sign-in has succeeded; a second use of the code is refused, and ends nothing.
+            logger.warning(
+                "what a code opened was not noted",
+                metadata: ["flowId": "\(id)", "error": "\(String(reflecting: error))"])
+        }
+    }
+
+    private func refusal(_ reason: WebRejection, of client: Client) -> SignInFailure {
+        note(reason, by: client)
+        return .webCodeRejected
+    }
+}

@@ -1,0 +1,250 @@
+package import Accounts
+import JOSE
+import Logging
+import OpenSSL
+import Primitives
+import Storage
+
+/// The way to a provider and back.
+extension WebSignIn {
+    /// Sends the browser to a provider. A flow that was sent before is sent once more: what it was sent with counts no more.
+    ///
+    /// - Returns: the provider's URL.
+    package func start(
+        _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, client: Client
+    ) async throws(SignInFailure) -> String {
+        try await steps.counting(.start) { () throws(SignInFailure) in
+            let flow = try await readOpen(id, browser: browser)
+            guard let browser else { throw .webFlowExpired }
+            guard flow.onlyProvider == nil || flow.onlyProvider == provider else { throw .providerDisabled }
+            let state = try OpaqueSecret.fresh()
+            let secrets = WebFlowSecrets(
+                nonce: try OpaqueSecret.fresh().text,
+                // Apple documents no challenge.
+                verifier: provider == .google ? try OpaqueSecret.fresh().text : nil)
+            let (url, request) = try self.request(
+                to: provider, state: state, secrets: secrets, loginHint: flow.loginHint)
+            guard try await stored({ try await store.send(id, of: browser.hash, to: request, at: clock.now()) }) else {
+                throw .webFlowExpired
+            }
+            return url
+        }
+    }
+
+    private func request(
+        to provider: Provider, state: OpaqueSecret, secrets: WebFlowSecrets, loginHint: String?
+    ) throws(SignInFailure) -> (url: String, request: WebProviderRequest) {
+        let callback = configuration.callbackURL(of: provider)
+        let nonce = try credentials.nonceClaim(for: secrets.nonce, at: provider)
+        let url: String
+        let clientID: String
+        let realm: Realm
+        switch provider {
+        case .apple:
+            guard let apple = configuration.apple else { throw .providerDisabled }
+            clientID = apple.servicesID
+            realm = apple.realm
+            url = URIQuery.appending(
+                [
+                    ("client_id", clientID), ("redirect_uri", callback), ("response_type", "code id_token"),
+                    // What a scope requires.
+                    ("response_mode", "form_post"), ("scope", "name email"), ("state", state.text), ("nonce", nonce),
+                ], to: apple.authorizeURL)
+        case .google:
+            guard let google = configuration.google else { throw .providerDisabled }
+            clientID = google.clientID
+            realm = .main
+            var parameters = [
+                ("client_id", clientID), ("redirect_uri", callback), ("response_type", "code"),
+                ("scope", "openid email profile"), ("state", state.text), ("nonce", nonce),
+                // No account is taken without asking: it may be another person's.
+                ("prompt", "select_account"),
+            ]
+            if let verifier = secrets.verifier {
+                parameters += [
+                    ("code_challenge", CodeChallenge.s256(of: verifier)), ("code_challenge_method", "S256"),
+                ]
+            }
+            if let loginHint { parameters.append(("login_hint", loginHint)) }
+            // A hint for the page. The claim is checked.
+            switch google.hostedDomains.count {
+            case 0: break
+            case 1: parameters.append(("hd", google.hostedDomains[0]))
+            default: parameters.append(("hd", "*"))
+            }
+            url = URIQuery.appending(parameters, to: google.authorizeURL)
+        }
+        return (
+            url,
+            WebProviderRequest(
+                provider: provider, realm: realm, clientID: clientID, redirectURI: callback, stateHash: state.hash,
+                secrets: secrets)
+        )
+    }
+
+    // MARK: Apple
+
+    /// Holds what Apple has made the browser post: cookies don't come along with such a post.
+    ///
+    /// - Returns: the handle by which the browser comes for it.
+    package func hold(_ answer: AppleAnswer, client: Client) async throws(SignInFailure) -> String {
+        try await steps.counting(.hold) { () throws(SignInFailure) in
+            let handle = try OpaqueSecret.fresh()
+            let held = HeldAnswer(
+                code: answer.code, idToken: answer.idToken, user: answer.user, error: answer.error)
+            guard let state = OpaqueSecret.hash(ofPresented: answer.state),
+                try await stored({
+                    try await store.hold(held, ofState: state, handleHash: handle.hash, at: clock.now())
+                })
+            else {
+                note(.stateUnknown, provider: .apple, by: client)
+                throw .webAnswerRefused
+            }
+            return handle.text
+        }
+    }
+
+    /// Verifies the answer that the browser comes for, and ends the flow.
+    package func finishApple(
+        handle: String, browser: BrowserSecret?, client: Client
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
+            guard let hash = OpaqueSecret.hash(ofPresented: handle) else {
+                note(.stateUnknown, provider: .apple, by: client)
+                throw .webAnswerRefused
+            }
+            let answer = try await take(
+                .handle(hash), from: .apple, as: configuration.apple?.servicesID, browser: browser, client: client)
+            guard let held = answer.held, let secrets = answer.secrets else {
+                throw .fault(operation: "read a held answer")
+            }
+            if let error = held.error { return try await decline(answer.flow, browser: browser, error: error) }
+            return try await finish(answer.flow, client: client) { () throws(SignInFailure) in
+                try await credentials.apple(
+                    held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: client,
+                    at: clock.now())
+            }
+        }
+    }
+
+    // MARK: Google
+
+    /// Verifies what the browser has come back with, and ends the flow.
+    package func finishGoogle(
+        _ answer: GoogleAnswer, browser: BrowserSecret?, client: Client
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
+            guard let hash = OpaqueSecret.hash(ofPresented: answer.state) else {
+                note(.stateUnknown, provider: .google, by: client)
+                throw .webAnswerRefused
+            }
+            let taken = try await take(
+                .state(hash), from: .google, as: configuration.google?.clientID, browser: browser, client: client)
+            guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
+            guard isIssuedByGoogle(answer) else {
+                note(.issuerMismatch, provider: .google, by: client)
+                return try await fail(taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil))
+            }
+            if let error = answer.error { return try await decline(taken.flow, browser: browser, error: error) }
+            return try await finish(taken.flow, client: client) { () throws(SignInFailure) in
+                try await credentials.google(
+                    answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: client,
+                    at: clock.now())
+            }
+        }
+    }
+
+    /// Whether the answer names its issuer, or none where none is required: another one would have the code sent to Google
+    /// that it has given (RFC 9207 §2.4).
+    private func isIssuedByGoogle(_ answer: GoogleAnswer) -> Bool {
+        guard let issuer = answer.issuer else { return configuration.google?.requireIssuer == false }
+        return credentials.googleIssuers.contains { $0.utf8.elementsEqual(issuer.utf8) }
+    }
+
+    // MARK: Both
+
+    /// Takes the flow that waits for this answer. From here on it is spent.
+    private func take(
+        _ claim: WebFlowStore.Claim, from provider: Provider, as clientID: String?, browser: BrowserSecret?,
+        client: Client
+    ) async throws(SignInFailure) -> WebAnswer {
+        let answer = try await stored {
+            try await store.take(claim, from: provider, by: browser?.hash, at: clock.now())
+        }
+        guard let answer else {
+            note(.stateUnknown, provider: provider, by: client)
+            throw .webAnswerRefused
+        }
+        guard answer.isOfBrowser else {
+            note(.browserMismatch, provider: provider, by: client)
+            throw .webAnswerRefused
+        }
+        // The configuration has changed meanwhile.
+        guard let clientID, answer.clientID.utf8.elementsEqual(clientID.utf8),
+            answer.redirectURI.utf8.elementsEqual(configuration.callbackURL(of: provider).utf8)
+        else {
+            try await end(answer.flow, as: .failed)
+            throw .webFlowExpired
+        }
+        return answer
+    }
+
+    private func finish(
+        _ flow: StoredWebFlow, client: Client, _ verify: () async throws(SignInFailure) -> ProvenPerson
+    ) async throws(SignInFailure) -> WebStep {
+        let person: ProvenPerson
+        do throws(SignInFailure) {
+            person = try await verify()
+        } catch {
+            return try await fail(flow, error)
+        }
+        return try await settle(flow, person, client: client)
+    }
+
+    /// The provider has refused, or the person there.
+    private func decline(
+        _ flow: StoredWebFlow, browser: BrowserSecret?, error: String
+    ) async throws(SignInFailure) -> WebStep {
+        let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.utf8.elementsEqual(error.utf8) }
+        guard flow.kind != .app else {
+            try await end(flow, as: .failed)
+            return .returned(try appReturn(.error(isCancelled ? .accessDenied : .serverError), of: flow))
+        }
+        guard isCancelled, let browser else {
+            return try await fail(flow, .providerUnavailable(retryAfter: 5, reason: "provider_error"))
+        }
+        let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, at: clock.now()) }
+        guard let reopened else { throw .webFlowExpired }
+        return .choose(try await page(of: reopened))
+    }
+
+    /// Ends a flow whose person could not be proven. The app learns no more than whether to try again.
+    private func fail(_ flow: StoredWebFlow, _ failure: SignInFailure) async throws(SignInFailure) -> WebStep {
+        do throws(SignInFailure) {
+            try await end(flow, as: .failed)
+        } catch {
+            // Nobody else can continue it, and it is over in minutes.
+            logger.warning("failed web flow not ended", metadata: ["flowId": "\(flow.id)"])
+        }
+        guard flow.kind == .app else { throw failure }
+        return .returned(try appReturn(.error(AppError(failure)), of: flow))
+    }
+}
+
+extension AppError {
+    fileprivate init(_ failure: SignInFailure) {
+        self = OutcomeLabel(failure).outcome == .unavailable ? .temporarilyUnavailable : .serverError
+        switch failure {
+        case .rateLimited: self = .temporarilyUnavailable
+        case .fault: self = .serverError
+        default: break
+        }
+    }
+}
+
+/// The S256 method of RFC 7636.
+enum CodeChallenge {
+    static func s256(of verifier: String) -> String {
+        Base64URL.encode(SHA256.hash(Array(verifier.utf8)))
+    }
+}

@@ -1,0 +1,298 @@
+package import Accounts
+import Logging
+import Storage
+
+/// Signing in in a browser: from an app's request to the code that the app exchanges, or to our own page of the account.
+///
+/// A flow belongs to the browser that opened it. In one that ends at an app no account is decided on, and no session opened,
+/// before the app exchanges its code (docs/decisions/0020-web-flows.md).
+package struct WebSignIn: Sendable {
+    package struct Configuration: Sendable {
+        package struct Apple: Sendable {
+            package var servicesID: String
+            package var realm: Realm
+            package var authorizeURL: String
+
+            package init(
+                servicesID: String, realm: Realm = .main,
+                authorizeURL: String = "https://appleid.apple.com/auth/authorize"
+            ) {
+                self.servicesID = servicesID
+                self.realm = realm
+                self.authorizeURL = authorizeURL
+            }
+        }
+
+        package struct Google: Sendable {
+            package var clientID: String
+            package var authorizeURL: String
+            /// The Workspace domains that may sign in; empty for all accounts.
+            package var hostedDomains: [String]
+            /// Whether an answer must name its issuer.
+            package var requireIssuer: Bool
+
+            package init(
+                clientID: String, authorizeURL: String = "https://accounts.google.com/o/oauth2/v2/auth",
+                hostedDomains: [String] = [], requireIssuer: Bool = false
+            ) {
+                self.clientID = clientID
+                self.authorizeURL = authorizeURL
+                self.hostedDomains = hostedDomains
+                self.requireIssuer = requireIssuer
+            }
+        }
+
+        /// Our own, which answers to apps name.
+        package var issuer: String
+        /// Without a slash at its end.
+        package var publicURL: String
+        package var apps: [WebApp]
+        package var apple: Apple?
+        package var google: Google?
+        package var offersPassword = true
+        /// Whether mail is sent.
+        package var offersEmailCode: Bool
+
+        package init(
+            issuer: String, publicURL: String, apps: [WebApp], apple: Apple?, google: Google?, offersEmailCode: Bool
+        ) {
+            self.issuer = issuer
+            self.publicURL = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+            self.apps = apps
+            self.apple = apple
+            self.google = google
+            self.offersEmailCode = offersEmailCode
+        }
+
+        /// The providers that a browser can be sent to, in the order in which they are shown.
+        package var providers: [Provider] {
+            (apple == nil ? [] : [.apple]) + (google == nil ? [] : [.google])
+        }
+
+        /// The origins of the providers' pages.
+        var formActionSources: [String] {
+            [apple?.authorizeURL, google?.authorizeURL].compactMap { url in
+                guard let url, let scheme = url.firstRange(of: "://") else { return nil }
+                return String(url[..<(url[scheme.upperBound...].firstIndex(of: "/") ?? url.endIndex)])
+            }
+        }
+
+        /// Where a provider sends the browser back to.
+        package func callbackURL(of provider: Provider) -> String {
+            "\(publicURL)/web/callback/\(provider.rawValue)"
+        }
+    }
+
+    package let configuration: Configuration
+    /// The sessions of browsers.
+    package let sessions: WebSessions
+    let store: WebFlowStore
+    let accounts: AccountStore
+    let credentials: WebCredentials
+    let persons: ProvenPersons
+    let tickets: LinkTickets
+    let linking: TicketLinking
+    let passwords: PasswordSignIn
+    let emailCodes: EmailCodeSignIn
+    let limits: RateLimiter
+    let refusals: RefusalAggregator
+    let mailLanguages: MailLanguages
+    let clock: any WallClock
+    let logger: Logger
+    let steps = WebStepCounters()
+
+    // MARK: Opening
+
+    /// Opens a flow for an app (`GET /web/authorize`).
+    package func authorize(
+        _ query: AuthorizeQuery, browser: BrowserSecret, client: Client
+    ) async throws(SignInFailure) -> AuthorizeOutcome {
+        try await steps.counting(.open, as: \.stepOutcome) { () throws(SignInFailure) in
+            let decision = AppAuthorization.decide(
+                query, apps: configuration.apps, offered: configuration.providers, issuer: configuration.issuer)
+            switch decision {
+            case .refuseUnknownApp: return .unknownApp
+            case .refuse(let answer): return .refused(answer)
+            case .open(let app):
+                return .opened(
+                    try await open(
+                        .app, app, browser: browser, client: client, languages: app.languages,
+                        loginHint: app.loginHint))
+            }
+        }
+    }
+
+    /// Opens a flow that ends at our own page of the account.
+    package func openAccountFlow(
+        browser: BrowserSecret, client: Client, languages: [String] = []
+    ) async throws(SignInFailure) -> WebFlow {
+        try await steps.counting(.open) { () throws(SignInFailure) in
+            try await open(.account, nil, browser: browser, client: client, languages: languages, loginHint: nil)
+        }
+    }
+
+    private func open(
+        _ kind: WebFlowKind, _ app: AppAuthorization?, browser: BrowserSecret, client: Client, languages: [String],
+        loginHint: String?
+    ) async throws(SignInFailure) -> WebFlow {
+        try await limits.draw(.webFlowsPerNetwork, of: client.network, by: client)
+        let now = clock.now()
+        let flow = NewWebFlow(
+            id: try .fresh(at: now), kind: kind, browserHash: browser.hash, app: app, languages: languages,
+            loginHint: loginHint, network: client.network,
+            expiresAt: now.advanced(bySeconds: Lifetimes.webFlowSeconds))
+        try await stored { try await store.open(flow, at: now) }
+        return try await self.flow(flow.id, browser: browser)
+    }
+
+    // MARK: Looking and leaving
+
+    /// A flow in which its browser can still do something.
+    package func flow(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> WebFlow {
+        try await page(of: try await read(id, browser: browser))
+    }
+
+    /// Gives a flow up.
+    package func cancel(
+        _ id: WebFlowID, browser: BrowserSecret?, client: Client
+    ) async throws(SignInFailure) -> WebStep {
+        try await steps.counting(.cancel) { () throws(SignInFailure) in
+            let flow = try await read(id, browser: browser)
+            if let ticket = flow.linkTicket { try await linking.cancel(linkTicket: ticket, client: client) }
+            let now = clock.now()
+            guard let browser, try await stored({ try await store.cancel(id, of: browser.hash, at: now) }) else {
+                throw .webFlowExpired
+            }
+            guard flow.kind == .app else { return .cancelled }
+            return .returned(try appReturn(.error(.accessDenied), of: flow))
+        }
+    }
+
+    // MARK: What the steps share
+
+    func read(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> StoredWebFlow {
+        guard let browser,
+            let flow = try await stored({ try await store.read(id, of: browser.hash, at: clock.now()) })
+        else { throw .webFlowExpired }
+        return flow
+    }
+
+    /// A flow whose person may still choose how to sign in.
+    func readOpen(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> StoredWebFlow {
+        let flow = try await read(id, browser: browser)
+        guard flow.status.isOpen else { throw .webFlowExpired }
+        return flow
+    }
+
+    /// - Parameters:
+    ///   - status: that the flow has by now.
+    ///   - link: what its person has to choose; looked up if absent.
+    func page(
+        of flow: StoredWebFlow, as status: WebFlowStatus? = nil, link: LinkRequired? = nil
+    ) async throws(SignInFailure) -> WebFlow {
+        let status = status ?? flow.status
+        var sources = configuration.formActionSources
+        let kind: WebFlow.Kind
+        switch flow.kind {
+        case .account: kind = .account
+        case .oauth: kind = .oauth
+        case .app:
+            let (app, registered, requested) = try self.app(of: flow)
+            kind = .app(name: app.name, registered.kind)
+            sources.append(registered.formActionSource(for: requested))
+        }
+        var link = link
+        if link == nil, status == .linking, let ticket = flow.linkTicket {
+            link = try await linkRequired(ticket)
+        }
+        return WebFlow(
+            id: flow.id, kind: kind, status: status, providers: configuration.providers,
+            only: flow.onlyProvider, languages: flow.languages, loginHint: flow.loginHint, formActionSources: sources,
+            link: link)
+    }
+
+    func appReturn(_ outcome: AppReturn.Outcome, of flow: StoredWebFlow) throws(SignInFailure) -> AppReturn {
+        let (app, registered, requested) = try self.app(of: flow)
+        return AppReturn(
+            outcome, to: requested, registered: registered, of: app, state: flow.appState, issuer: configuration.issuer)
+    }
+
+    /// The app of a flow, which may be configured no more.
+    func app(
+        of flow: StoredWebFlow
+    ) throws(SignInFailure) -> (app: WebApp, registered: AppRedirectURI, requested: String) {
+        guard let id = flow.appID, let requested = flow.redirectURI,
+            let app = configuration.apps.first(where: { $0.id.utf8.elementsEqual(id.utf8) }),
+            let registered = app.redirectURI(matching: requested)
+        else { throw .webFlowExpired }
+        return (app, registered, requested)
+    }
+
+    /// Ends the flow of a proven person: at its app, with a code, or here.
+    ///
+    /// - Parameter flow: is being verified.
+    func settle(
+        _ flow: StoredWebFlow, _ person: ProvenPerson, client: Client
+    ) async throws(SignInFailure) -> WebStep {
+        let now = clock.now()
+        guard flow.kind == .app else { return try await enter(flow, person, client: client) }
+        let code: OpaqueSecret
+        do throws(SignInFailure) {
+            let registered = try app(of: flow).registered
+            code = try .fresh()
+            let until = now.advanced(bySeconds: Lifetimes.webCodeSeconds(for: registered.kind))
+            guard
+                try await stored({
+                    try await store.keep(person, of: flow.id, codeHash: code.hash, until: until, at: now)
+                })
+            else { throw .webFlowExpired }
+        } catch {
+            await credentials.abandon(person, by: client)
+            throw error
+        }
+        return .returned(try appReturn(.code(code.text), of: flow))
+    }
+
+    /// Decides on the account of a person whose flow ends here.
+    private func enter(
+        _ flow: StoredWebFlow, _ person: ProvenPerson, client: Client
+    ) async throws(SignInFailure) -> WebStep {
+        let answer: SignInAnswer
+        do throws(SignInFailure) {
+            answer = try await persons.signIn(person, client: client.with(.browser))
+        } catch {
+            try await end(flow, as: .failed)
+            throw error
+        }
+        switch answer {
+        case .signedIn(let signedIn): return try await enter(flow, signedIn)
+        case .linkRequired(let link): return try await choose(flow, link)
+        }
+    }
+
+    /// Opens the browser's session.
+    func enter(_ flow: StoredWebFlow, _ signedIn: SignedIn) async throws(SignInFailure) -> WebStep {
+        let secret = try await sessions.open(signedIn.session.id)
+        try await end(flow, as: .spent)
+        return .signedIn(try await page(of: flow, as: .spent), secret)
+    }
+
+    func choose(_ flow: StoredWebFlow, _ link: LinkRequired) async throws(SignInFailure) -> WebStep {
+        let isKept = try await stored {
+            try await store.keep(linkTicket: link.linkTicket, of: flow.id, until: link.expiresAt)
+        }
+        guard isKept else { throw .webFlowExpired }
+        return .link(try await page(of: flow, as: .linking, link: link))
+    }
+
+    func end(_ flow: StoredWebFlow, as status: WebFlowStatus) async throws(SignInFailure) {
+        try await stored { try await store.end(flow.id, as: status) }
+    }
+
+    /// Notes why a browser or an app was refused. It is never answered.
+    func note(_ reason: WebRejection, provider: Provider? = nil, by client: Client) {
+        refusals.note(
+            .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
+            requestID: client.requestID)
+    }
+}

@@ -1,0 +1,199 @@
+package import Accounts
+import Postgres
+
+/// The outcome of a code that an app presents.
+package enum WebCodeOutcome: Sendable {
+    /// It was good, and is spent.
+    case spent(WebFlowID, ProvenPerson)
+    /// It was good, but not for the app that presented it. It is spent, and what came with it is ended.
+    case notTheirs
+    /// It was spent before. What the first had opened is ended.
+    case reused
+    case unknown
+}
+
+/// What the exchange of a code has opened.
+package enum MadeByWebCode: Sendable {
+    case session(SessionID, of: AccountID)
+    /// The SHA-256 of a link ticket's secret.
+    case ticket([UInt8])
+}
+
+/// The codes that apps exchange, and what becomes of those that they don't.
+extension WebFlowStore {
+    /// Spends a code, right or wrong.
+    ///
+    /// - Parameters:
+    ///   - isRight: whether the presenter is the app that asked for it, by the challenge and the redirect URI of its
+    ///     request.
+    ///   - origin: of the request, for the record.
+    package func spend(
+        _ codeHash: [UInt8], at now: Timestamp, from origin: ChangeOrigin,
+        if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) -> Bool
+    ) async throws -> WebCodeOutcome {
+        try await database.transaction(retries: 2) { transaction in
+            let rows = try await transaction.query(
+                """
+                UPDATE web_flows f
+                SET status = 'spent'
+                WHERE f.code_hash = \(codeHash) AND f.status = 'coded' AND f.code_expires_at > \(now)
+                RETURNING f.flow_id, f.app_challenge, f.app_redirect_uri, f.sealed_person
+                """
+            ) { row throws(PostgresError) in
+                try row.decode(WebFlowID.self, String?.self, String?.self, [UInt8]?.self)
+            }
+            guard let (id, challenge, redirectURI, sealed) = rows.first else {
+                return try await endMade(by: codeHash, at: now, from: origin, in: transaction)
+            }
+            guard let challenge, let redirectURI, let sealed, isRight(challenge, redirectURI) else {
+                try await forget(id, sealed, because: "web_code_refused", at: now, in: transaction)
+                return .notTheirs
+            }
+            return .spent(id, try seal.open(sealed, .person, of: id))
+        }
+    }
+
+    /// Ends what a spent code has opened, as somebody else has had it too.
+    private func endMade(
+        by codeHash: [UInt8], at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+    ) async throws -> WebCodeOutcome {
+        let rows = try await transaction.query(
+            """
+            UPDATE web_flows f
+            SET status = 'failed'
+            WHERE f.code_hash = \(codeHash) AND f.status = 'spent'
+            RETURNING f.made_session_id, f.made_account_id, f.made_ticket_hash
+            """
+        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, [UInt8]?.self) }
+        guard let (session, account, ticket) = rows.first else { return .unknown }
+        var made: MadeByWebCode?
+        if let session, let account { made = .session(session, of: account) }
+        if let ticket { made = .ticket(ticket) }
+        try await end(made, at: now, from: origin, in: transaction)
+        return .reused
+    }
+
+    /// Keeps what a spent code has opened, so that its second use ends it; at once if that has come already.
+    package func note(
+        _ made: MadeByWebCode, by id: WebFlowID, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws {
+        var session: SessionID?
+        var account: AccountID?
+        var ticket: [UInt8]?
+        switch made {
+        case .session(let id, let accountID): (session, account) = (id, accountID)
+        case .ticket(let hash): ticket = hash
+        }
+        let (madeSession, madeAccount, madeTicket) = (session, account, ticket)
+        try await database.transaction(retries: 2) { transaction in
+            let statuses = try await transaction.query(
+                """
+                UPDATE web_flows f
+                SET made_session_id = \(madeSession), made_account_id = \(madeAccount), made_ticket_hash = \(madeTicket),
+                    sealed_person = NULL
+                WHERE f.flow_id = \(id) AND f.status IN ('spent', 'failed')
+                RETURNING f.status
+                """
+            ) { row throws(PostgresError) in try row.decode(WebFlowStatus.self) }
+            guard statuses.first == .failed else { return }
+            try await end(made, at: now, from: origin, in: transaction)
+        }
+    }
+
+    private func end(
+        _ made: MadeByWebCode?, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+    ) async throws {
+        var event = AuditEvent(.webCodeReused, from: origin)
+        switch made {
+        case .session(let id, let accountID):
+            event.accountID = accountID
+            event.sessionID = id
+            try await SessionStore.end(
+                "s.session_id = \(id)", reason: .webCodeReused, at: now, in: transaction)
+        case .ticket(let hash):
+            let isMailbox =
+                try await transaction.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)") == 1
+            if !isMailbox { event.provider = try await links.cancel(hash, at: now, in: transaction) }
+        case nil: break
+        }
+        try await AuditTrail.record(event, at: now, in: transaction)
+    }
+
+    /// Forgets a person whom no app has asked for. What the provider's code brought is ended like the grant of a ticket
+    /// that ended unspent.
+    private func forget(
+        _ id: WebFlowID, _ sealed: [UInt8]?, because reason: String, at now: Timestamp, in transaction: Transaction
+    ) async throws {
+        let person: ProvenPerson? = try sealed.map { try seal.open($0, .person, of: id) }
+        _ = try await transaction.execute(
+            "UPDATE web_flows f SET status = 'failed', sealed_person = NULL WHERE f.flow_id = \(id)")
+        guard case .identity(let identity, let grant?, _) = person else { return }
+        try await revocations.end(
+            grant, of: identity.key, recording: AuditEvent(.revocationRequested, by: .service, reason: reason),
+            at: now, in: transaction)
+    }
+
+    // MARK: - Sweeping
+
+    /// Forgets the persons of codes that nobody exchanged, and deletes the flows that were over before `ended`.
+    ///
+    /// - Returns: the number of rows dealt with, at most twice `limit`.
+    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+        var forgotten = 0
+        var unreadable: [WebFlowID] = []
+        var failure: (any Error)?
+        while forgotten < limit, let next = try await forgetNext(at: now, except: unreadable) {
+            switch next {
+            case .forgotten: forgotten += 1
+            case .unreadable(let id, let error):
+                unreadable.append(id)
+                failure = failure ?? error
+            }
+        }
+        let deleted = try await database.execute(
+            """
+            DELETE FROM web_flows
+            WHERE flow_id IN (
+                SELECT flow_id
+                FROM web_flows
+                WHERE expires_at < \(ended) AND (sealed_person IS NULL OR flow_id = ANY (\(unreadable)))
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED)
+            """)
+        if let failure { throw failure }
+        return forgotten + deleted
+    }
+
+    private enum Forgetting: Sendable {
+        case forgotten
+        /// It stays until it is deleted with the others that are over: the next process may have the key.
+        case unreadable(WebFlowID, any Error)
+    }
+
+    /// One transaction for each: it holds a lock on a person's tickets and must not wait for another person's meanwhile.
+    ///
+    /// A spent code whose person is still kept is one whose exchange has failed, or is under way.
+    private func forgetNext(at now: Timestamp, except ids: [WebFlowID]) async throws -> Forgetting? {
+        let abandoned = now.advanced(bySeconds: -Lifetimes.linkTicketSeconds)
+        return try await database.transaction(retries: 2) { transaction in
+            let rows = try await transaction.query(
+                """
+                SELECT f.flow_id, f.sealed_person
+                FROM web_flows f
+                WHERE f.sealed_person IS NOT NULL AND f.flow_id <> ALL (\(ids))
+                    AND (f.status = 'coded' AND f.code_expires_at <= \(now) OR f.code_expires_at <= \(abandoned))
+                LIMIT 1
+                FOR UPDATE SKIP LOCKED
+                """
+            ) { row throws(PostgresError) in try row.decode(WebFlowID.self, [UInt8].self) }
+            guard let (id, sealed) = rows.first else { return nil }
+            do {
+                let _: ProvenPerson = try seal.open(sealed, .person, of: id)
+            } catch {
+                return .unreadable(id, error)
+            }
+            try await forget(id, sealed, because: "web_code_expired", at: now, in: transaction)
+            return .forgotten
+        }
+    }
+}

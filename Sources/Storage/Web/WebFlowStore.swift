@@ -1,0 +1,283 @@
+package import Accounts
+package import KeyRing
+package import Postgres
+
+/// A web flow about to be opened.
+package struct NewWebFlow: Sendable {
+    package let id: WebFlowID
+    package let kind: WebFlowKind
+    /// SHA-256 of the cookie of the browser that alone may continue it.
+    package let browserHash: [UInt8]
+    /// The app's request, for a flow that ends at an app.
+    package let app: AppAuthorization?
+    /// The request at `/oauth/authorize`, for one that ends at its consent.
+    package let oauthRequest: String?
+    package let languages: [String]
+    package let loginHint: String?
+    package let network: String?
+    package let expiresAt: Timestamp
+
+    package init(
+        id: WebFlowID, kind: WebFlowKind, browserHash: [UInt8], app: AppAuthorization? = nil,
+        oauthRequest: String? = nil, languages: [String], loginHint: String? = nil, network: String?,
+        expiresAt: Timestamp
+    ) {
+        self.id = id
+        self.kind = kind
+        self.browserHash = browserHash
+        self.app = app
+        self.oauthRequest = oauthRequest
+        self.languages = languages
+        self.loginHint = loginHint
+        self.network = network
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A web flow as it stands.
+package struct StoredWebFlow: Sendable {
+    package let id: WebFlowID
+    package let kind: WebFlowKind
+    package let status: WebFlowStatus
+    package let appID: String?
+    package let redirectURI: String?
+    package let appState: String?
+    package let oauthRequest: String?
+    /// The only provider that the app wants.
+    package let onlyProvider: Provider?
+    package let languages: [String]
+    package let loginHint: String?
+    /// The link ticket of a flow whose person has to choose.
+    package let linkTicket: String?
+    package let expiresAt: Timestamp
+}
+
+/// Where the browser of a flow is sent, and what it has to come back with.
+package struct WebProviderRequest: Sendable {
+    package let provider: Provider
+    package let realm: Realm
+    package let clientID: String
+    package let redirectURI: String
+    package let stateHash: [UInt8]
+    package let secrets: WebFlowSecrets
+
+    package init(
+        provider: Provider, realm: Realm, clientID: String, redirectURI: String, stateHash: [UInt8],
+        secrets: WebFlowSecrets
+    ) {
+        self.provider = provider
+        self.realm = realm
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.stateHash = stateHash
+        self.secrets = secrets
+    }
+}
+
+/// `web_flows`. Each step is one statement that moves a flow from one status to the next, so that of several that try the
+/// same step one succeeds.
+package struct WebFlowStore: Sendable {
+    /// The flows of one network that are under way: with one more, the oldest is deleted.
+    package static let openPerNetwork = 60
+
+    let database: Database
+    let seal: WebFlowSeal
+    let links: LinkStore
+    let revocations: RevocationStore
+
+    package init(database: Database, keyRing: KeyRing) {
+        self.database = database
+        seal = WebFlowSeal(keyRing: keyRing)
+        links = LinkStore(database: database, keyRing: keyRing)
+        revocations = RevocationStore(database: database, keyRing: keyRing)
+    }
+
+    package func open(_ flow: NewWebFlow, at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            WITH exceeding AS (
+                DELETE FROM web_flows
+                WHERE flow_id = ANY (ARRAY(
+                    SELECT flow_id
+                    FROM web_flows
+                    WHERE network = \(flow.network) AND status IN ('new', 'sent', 'returned', 'linking')
+                    ORDER BY flow_id DESC
+                    OFFSET \(Self.openPerNetwork - 1)
+                    FOR UPDATE SKIP LOCKED))
+            )
+            INSERT INTO web_flows (flow_id, kind, status, browser_hash, app_id, app_redirect_uri, app_state, app_challenge,
+                oauth_request, only_provider, languages, login_hint, network, created_at, expires_at)
+            VALUES (\(flow.id), \(flow.kind.rawValue), 'new', \(flow.browserHash), \(flow.app?.app.id),
+                \(flow.app?.redirectURI), \(flow.app?.state), \(flow.app?.challenge), \(flow.oauthRequest),
+                \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(flow.network), \(now),
+                \(flow.expiresAt))
+            """)
+    }
+
+    /// A flow in which its browser can still do something.
+    package func read(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+        let rows = try await database.query(
+            """
+            SELECT \(WebFlowStore.columns)
+            FROM web_flows f
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(now)
+                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            """
+        ) { row throws(PostgresError) in try WebFlowRow(row) }
+        return try rows.first.map { try $0.flow(seal) }
+    }
+
+    /// Sends the browser to a provider. What it was sent with before counts no more.
+    package func send(
+        _ id: WebFlowID, of browser: [UInt8], to request: WebProviderRequest, at now: Timestamp
+    ) async throws -> Bool {
+        let secrets = try seal.seal(request.secrets, .secrets, of: id)
+        return try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'sent', provider = \(request.provider.rawValue), realm = \(request.realm.text),
+                client_id = \(request.clientID), provider_redirect_uri = \(request.redirectURI),
+                state_hash = \(request.stateHash), sealed_secrets = \(secrets), handle_hash = NULL, sealed_answer = NULL,
+                answer_expires_at = NULL
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(now)
+            """) == 1
+    }
+
+    /// Takes a flow whose person was proven on our own page.
+    package func take(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+        let rows = try await database.query(
+            """
+            UPDATE web_flows f
+            SET status = 'verifying', \(WebFlowStore.erasingProviderStep)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(now)
+            RETURNING \(WebFlowStore.columns)
+            """
+        ) { row throws(PostgresError) in try WebFlowRow(row) }
+        return try rows.first.map { try $0.flow(seal) }
+    }
+
+    /// Keeps the person who was proven, for the code's exchange.
+    package func keep(
+        _ person: ProvenPerson, of id: WebFlowID, codeHash: [UInt8], until codeExpiresAt: Timestamp, at now: Timestamp
+    ) async throws -> Bool {
+        let sealed = try seal.seal(person, .person, of: id)
+        return try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'coded', sealed_person = \(sealed), code_hash = \(codeHash),
+                code_expires_at = \(codeExpiresAt), expires_at = GREATEST(f.expires_at, \(codeExpiresAt)),
+                login_hint = NULL
+            WHERE f.flow_id = \(id) AND f.status = 'verifying' AND f.expires_at > \(now)
+            """) == 1
+    }
+
+    /// Keeps the ticket of a person who has to choose on our own page.
+    package func keep(
+        linkTicket: String, of id: WebFlowID, until expiresAt: Timestamp
+    ) async throws -> Bool {
+        let sealed = try seal.seal(linkTicket, .ticket, of: id)
+        return try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'linking', sealed_ticket = \(sealed), expires_at = \(expiresAt)
+            WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
+            """) == 1
+    }
+
+    /// Lets the person of a flow that ends here choose once more how to sign in.
+    package func reopen(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+        let rows = try await database.query(
+            """
+            UPDATE web_flows f
+            SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status IN ('verifying', 'linking')
+                AND f.expires_at > \(now)
+            RETURNING \(WebFlowStore.columns)
+            """
+        ) { row throws(PostgresError) in try WebFlowRow(row) }
+        return try rows.first.map { try $0.flow(seal) }
+    }
+
+    /// Ends a flow that its person gives up.
+    ///
+    /// - Returns: whether it was under way.
+    package func cancel(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws(PostgresError) -> Bool {
+        try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'failed', \(WebFlowStore.erasingAll)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(now)
+                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            """) == 1
+    }
+
+    /// Ends a flow that needs no code: it is over here, or has failed.
+    package func end(_ id: WebFlowID, as status: WebFlowStatus) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = \(status.rawValue), \(WebFlowStore.erasingAll)
+            WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
+            """)
+    }
+
+    static let isOpen: SQL = "f.status IN ('new', 'sent', 'returned')"
+
+    /// What a flow keeps for the browser's return.
+    static let erasingProviderStep: SQL = """
+        state_hash = NULL, handle_hash = NULL, sealed_secrets = NULL, sealed_answer = NULL, answer_expires_at = NULL
+        """
+
+    static let erasingAll: SQL = """
+        \(erasingProviderStep), sealed_ticket = NULL, login_hint = NULL
+        """
+
+    static let columns: SQL = """
+        f.flow_id, f.kind, f.status, f.app_id, f.app_redirect_uri, f.app_state, f.oauth_request, f.only_provider,
+        f.languages, f.login_hint, f.sealed_ticket, f.expires_at
+        """
+    /// Their number.
+    static let columnCount = 12
+}
+
+extension WebFlowKind: PostgresDecodable {}
+extension WebFlowStatus: PostgresDecodable {}
+
+/// The columns of a flow, still sealed.
+struct WebFlowRow: Sendable {
+    let id: WebFlowID
+    private let kind: WebFlowKind
+    private let status: WebFlowStatus
+    private let appID: String?
+    private let redirectURI: String?
+    private let appState: String?
+    private let oauthRequest: String?
+    private let onlyProvider: Provider?
+    private let languages: [String]
+    private let loginHint: String?
+    private let sealedTicket: [UInt8]?
+    private let expiresAt: Timestamp
+
+    /// Reads ``WebFlowStore/columns``, which begin the row.
+    init(_ row: PostgresRow) throws(PostgresError) {
+        id = try WebFlowID(from: row[0])
+        kind = try WebFlowKind(from: row[1])
+        status = try WebFlowStatus(from: row[2])
+        appID = try String?(from: row[3])
+        redirectURI = try String?(from: row[4])
+        appState = try String?(from: row[5])
+        oauthRequest = try String?(from: row[6])
+        onlyProvider = try Provider?(from: row[7])
+        languages = try [String](from: row[8])
+        loginHint = try String?(from: row[9])
+        sealedTicket = try [UInt8]?(from: row[10])
+        expiresAt = try Timestamp(from: row[11])
+    }
+
+    func flow(_ seal: WebFlowSeal) throws -> StoredWebFlow {
+        StoredWebFlow(
+            id: id, kind: kind, status: status, appID: appID, redirectURI: redirectURI, appState: appState,
+            oauthRequest: oauthRequest, onlyProvider: onlyProvider, languages: languages, loginHint: loginHint,
+            linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) }, expiresAt: expiresAt)
+    }
+}

@@ -1,0 +1,61 @@
+package import Accounts
+package import Postgres
+
+/// `web_sessions`: the cookies of browser sessions. Such a session is a row of `sessions` as any other, whose end moves
+/// with each use, and whatever ends sessions ends it.
+package struct WebSessionStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// Makes a session that was just opened one of a browser: it ends when it is not used.
+    ///
+    /// - Parameter hash: the SHA-256 of the cookie.
+    /// - Returns: `false` when it has ended meanwhile.
+    package func open(_ hash: [UInt8], for id: SessionID, at now: Timestamp) async throws(PostgresError) -> Bool {
+        try await database.execute(
+            """
+            WITH idle AS (
+                UPDATE sessions s
+                SET expires_at = LEAST(s.expires_at, \(now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)))
+                WHERE s.session_id = \(id) AND s.ended_at IS NULL
+                RETURNING s.session_id
+            )
+            INSERT INTO web_sessions (session_hash, session_id, created_at)
+            SELECT \(hash), session_id, \(now)
+            FROM idle
+            """) == 1
+    }
+
+    /// The live session of a cookie, which is used by this.
+    package func use(
+        _ hash: [UInt8], at now: Timestamp, lifetimes: SessionLifetimes
+    ) async throws(PostgresError) -> LiveSession? {
+        let idleEnd = now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)
+        let end: SQL =
+            if let absolute = lifetimes.absolute {
+                "LEAST(\(idleEnd), t.created_at + \(absolute) * interval '1 second')"
+            } else {
+                "\(idleEnd)"
+            }
+        let rows = try await database.query(
+            """
+            WITH s AS (
+                UPDATE sessions t
+                SET last_used_at = GREATEST(t.last_used_at, \(now)), expires_at = GREATEST(t.expires_at, \(end))
+                FROM web_sessions w
+                WHERE w.session_hash = \(hash) AND t.session_id = w.session_id AND t.ended_at IS NULL
+                    AND t.expires_at > \(now)
+                RETURNING t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at,
+                    t.generation
+            )
+            SELECT s.session_id, \(SessionStore.liveColumns)
+            FROM s
+            JOIN accounts a ON a.account_id = s.account_id
+            """
+        ) { row throws(PostgresError) in try LiveSession(try SessionID(from: row[0]), row, from: 1) }
+        return rows.first
+    }
+}

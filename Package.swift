@@ -1,14 +1,17 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Every target of ours: Swift 6 mode, warnings are errors, imports internal unless they say otherwise.
-let commonSettings: [SwiftSetting] = [
+/// Every target of ours: Swift 6 mode, imports internal unless they say otherwise.
+let librarySettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
-    .treatAllWarnings(as: .error),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
+
+/// Warnings are errors. Not for the library in the manifest, because Xcode suppresses a dependency's warnings and its
+/// compiler refuses both at once; Scripts/check-apple compiles that one with warnings as errors.
+let commonSettings: [SwiftSetting] = librarySettings + [.treatAllWarnings(as: .error)]
 
 /// The targets that call C also mark every unsafe expression.
 let cBoundarySettings: [SwiftSetting] = commonSettings + [.strictMemorySafety()]
@@ -16,30 +19,46 @@ let cBoundarySettings: [SwiftSetting] = commonSettings + [.strictMemorySafety()]
 /// Each target has a page beside its code.
 let readme = ["README.md"]
 
-let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
-let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let signals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
-let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioExtras: Target.Dependency = .product(name: "NIOExtras", package: "swift-nio-extras")
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+/// A product of another package. The trait is on unless a package that depends on this one names others: with `traits: []`
+/// an app gets `CountersignClient` and fetches nothing else, because SwiftPM leaves out a package whose every use has a
+/// condition that isn't met. Scripts/check-consumer shows it.
+func product(_ name: String, of package: String) -> Target.Dependency {
+    .product(name: name, package: package, condition: .when(traits: ["Service"]))
+}
+
+let log = product("Logging", of: "swift-log")
+let metrics = product("Metrics", of: "swift-metrics")
+let metricsTestKit = product("MetricsTestKit", of: "swift-metrics")
+let lifecycle = product("ServiceLifecycle", of: "swift-service-lifecycle")
+let signals = product("UnixSignals", of: "swift-service-lifecycle")
+let hummingbird = product("Hummingbird", of: "hummingbird")
+let hummingbirdCore = product("HummingbirdCore", of: "hummingbird")
+let nioCore = product("NIOCore", of: "swift-nio")
+let nioPosix = product("NIOPosix", of: "swift-nio")
+let nioEmbedded = product("NIOEmbedded", of: "swift-nio")
+let nioHTTP1 = product("NIOHTTP1", of: "swift-nio")
+let nioExtras = product("NIOExtras", of: "swift-nio-extras")
+let mustache = product("Mustache", of: "swift-mustache")
+let httpTypes = product("HTTPTypes", of: "swift-http-types")
+let arguments = product("ArgumentParser", of: "swift-argument-parser")
+let configuration = product("Configuration", of: "swift-configuration")
 
 let package = Package(
     name: "countersign",
+    // Of the library. The service is for Linux; on macOS its dependencies ask for more.
+    platforms: [.iOS(.v15), .macOS(.v12)],
     products: [
+        .library(name: "CountersignClient", targets: ["CountersignClient"]),
         .executable(name: "countersign", targets: ["countersign"]),
         .executable(name: "countersign-sandbox", targets: ["countersign-sandbox"]),
     ],
+    traits: [
+        .trait(name: "Service", description: "The service, its sandbox and their tests, which need other packages."),
+        .default(enabledTraits: ["Service"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
@@ -51,6 +70,9 @@ let package = Package(
     ],
     // A target depends only on targets declared above it, and imports what it declares: Scripts/check-layers checks both.
     targets: [
+        // For apps: Foundation alone
+        .target(name: "CountersignClient", exclude: readme, swiftSettings: librarySettings),
+
         // Layer 0: C, and what everything may use
         .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -112,13 +134,18 @@ let package = Package(
             name: "HTTPAPI", dependencies: ["HTTPServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log],
             exclude: readme, swiftSettings: commonSettings),
 
+        .target(
+            name: "WebPages",
+            dependencies: ["HTTPAPI", "HTTPServer", "SignIn", "Accounts", "OpenSSL", "Primitives", mustache],
+            exclude: readme, swiftSettings: commonSettings),
+
         // Layer 6
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Migrator", "Accounts", "KeyRing", "JOSE",
-                "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", arguments, configuration, log,
-                metrics, lifecycle, signals,
+                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Migrator", "Accounts",
+                "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", arguments,
+                configuration, log, metrics, lifecycle, signals,
             ],
             exclude: readme, swiftSettings: commonSettings),
         .executableTarget(
@@ -143,6 +170,9 @@ let package = Package(
             name: "TestSupport",
             dependencies: ["OpenSSL", "JOSE", "JSON", "Primitives", "Postgres", "Migrator", "Accounts", "Curl", log],
             path: "Tests/TestSupport", swiftSettings: commonSettings),
+        .testTarget(
+            name: "CountersignClientTests", dependencies: ["CountersignClient"], exclude: ["Fixtures"],
+            swiftSettings: commonSettings),
         .testTarget(
             name: "PrimitivesTests", dependencies: ["Primitives", "TestSupport"], swiftSettings: commonSettings),
         .testTarget(name: "OpenSSLTests", dependencies: ["OpenSSL", "COpenSSL"], swiftSettings: commonSettings),
@@ -173,7 +203,7 @@ let package = Package(
             ],
             swiftSettings: commonSettings),
         .testTarget(
-            name: "StorageTests", dependencies: ["Storage", "Accounts", "Postgres", "TestSupport"],
+            name: "StorageTests", dependencies: ["Storage", "Accounts", "KeyRing", "Postgres", "TestSupport"],
             swiftSettings: commonSettings),
         .testTarget(
             name: "SignInTests",
@@ -183,10 +213,17 @@ let package = Package(
             ],
             swiftSettings: commonSettings),
         .testTarget(
+            name: "WebPagesTests",
+            dependencies: [
+                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts", "JOSE", "KeyRing",
+                "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", log, lifecycle,
+            ],
+            swiftSettings: commonSettings),
+        .testTarget(
             name: "CountersignTests",
             dependencies: [
                 "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "KeyRing", "Migrator",
-                "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", log, lifecycle,
+                "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
             ],
             swiftSettings: commonSettings),
         .testTarget(

@@ -1,0 +1,65 @@
+import CountersignClient
+import SwiftUI
+
+/// Shows what the session's state asks for.
+struct RootView: View {
+    let client: SignInClient
+    @State private var state: SessionState?
+
+    var body: some View {
+        VStack {
+            switch state {
+            case nil: ProgressView()
+            case .signedIn: AccountView(client: client)
+            case .signedOut: SignInView(client: client, notice: nil)
+            case .ended(let code): SignInView(client: client, notice: "The session has ended (\(code)).")
+            }
+        }
+        .padding()
+        .task {
+            for await next in client.states { state = next }
+        }
+    }
+}
+
+struct AccountView: View {
+    let client: SignInClient
+    @State private var account: ClientAccount?
+    @State private var failure: String?
+
+    var body: some View {
+        VStack {
+            if let account {
+                Text(account.displayName ?? account.email ?? "Signed in")
+                List {
+                    ForEach(account.identities) { identity in
+                        Text("\(identity.provider.rawValue): \(identity.email ?? "no address")")
+                    }
+                }
+            }
+            if let failure { Text(failure) }
+            Button("Sign out") { Task { await signOut() } }
+        }
+        .task { await load() }
+    }
+
+    private func load() async {
+        do { account = try await client.account() } catch { failure = sentence(for: error) }
+    }
+
+    /// This phone has forgotten the session also when the service could not be reached.
+    private func signOut() async {
+        do { try await client.signOut() } catch { failure = sentence(for: error) }
+    }
+}
+
+/// What a person is shown; `RootView` follows the end of the session by itself.
+func sentence(for error: SessionError) -> String {
+    switch error {
+    case .transient: "The service can't be reached. Please try again."
+    case .reauthenticate, .noSession: "Please sign in."
+    case .cancelled: ""
+    case .refused(let code, _): "That was refused (\(code))."
+    case .insecureRequest, .storage: "This app can't keep a session on this device."
+    }
+}

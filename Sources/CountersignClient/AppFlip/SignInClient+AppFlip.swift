@@ -1,0 +1,74 @@
+public import Foundation
+
+extension SignInClient {
+    /// Answers a request of another app: the URL to open, with universal links only.
+    ///
+    /// A request is answered once: later calls, also of other tasks and after a restart within ten minutes, give the
+    /// first URL and ask nothing. The answer is kept before it is returned. An app that is ended before that has opened
+    /// nothing, and the next call asks the server again; a code that was never opened expires unused.
+    ///
+    /// The person has to be signed in already: without a session the answer is `cancelled`, and the other app goes on in
+    /// the browser.
+    ///
+    /// - Parameter consent: what the person decided. A refusal needs no network.
+    public func answer(_ request: AppFlipRequest, consent: Bool) async -> URL {
+        let key = request.key
+        if let first = keptAnswer(to: key) { return first }
+        if let first = answering[key] { return await first.value }
+        // A task of its own: a caller that is cancelled must not leave two answers to one request.
+        let answer = Task { () -> URL in
+            let url = consent ? await ask(request) : request.failure(.accessDenied)
+            keepAnswer(url, to: key, until: now().addingTimeInterval(600))
+            // What the store did not take stays an answer as long as the process lives.
+            if keptAnswer(to: key) != nil { answering[key] = nil }
+            return url
+        }
+        answering[key] = answer
+        return await answer.value
+    }
+
+    private func ask(_ request: AppFlipRequest) async -> URL {
+        var body: [String: JSONValue] = [
+            "client_id": .string(request.clientID), "redirect_uri": .string(request.redirectURI), "platform": "ios",
+            "consent": true,
+        ]
+        // Without a scope the server gives all that the client may have.
+        if !request.scopes.isEmpty { body["scope"] = .string(request.scopes.joined(separator: " ")) }
+        do throws(SessionError) {
+            switch FlipAnswer(try await post("oauth/flip", body)) {
+            case .code(let code): return request.success(code: code)
+            case .refused(let error): return request.failure(error)
+            }
+        } catch {
+            return request.failure(error.flipError)
+        }
+    }
+}
+
+/// What the server's answer means to the app that asked.
+private enum FlipAnswer {
+    case code(String)
+    case refused(AppFlipError)
+
+    /// What is not of the server, or of a later version of it, says nothing about the person: the browser may do better.
+    init(_ answer: HTTPAnswer) {
+        let members = JSONValue.object(in: answer.body) ?? [:]
+        if answer.status == 200, let code = members["code"]?.string, !code.isEmpty {
+            self = .code(code)
+        } else if answer.status != 200, let error = members["flip_error"]?.string.flatMap(AppFlipError.init) {
+            self = .refused(error)
+        } else {
+            self = .refused(.cancelled)
+        }
+    }
+}
+
+extension SessionError {
+    /// What a session that can't be used means to the app that asked.
+    fileprivate var flipError: AppFlipError {
+        switch self {
+        case .refused(code: "account_disabled", status: _): .unrecoverable
+        case .reauthenticate, .transient, .insecureRequest, .noSession, .cancelled, .refused, .storage: .cancelled
+        }
+    }
+}

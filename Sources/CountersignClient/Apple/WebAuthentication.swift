@@ -1,0 +1,75 @@
+#if canImport(AuthenticationServices) && !os(tvOS) && !os(watchOS)
+    import AuthenticationServices
+    import Foundation
+
+    /// One visit to the service's pages in the system's browser, until it comes to the redirect URI, the person closes it, or
+    /// the caller's task is cancelled.
+    @MainActor
+    final class WebAuthentication {
+        private let anchor: PresentationAnchor
+        private var session: ASWebAuthenticationSession?
+        private var answer: CheckedContinuation<Result<URL, SessionError>, Never>?
+
+        init(over anchor: ASPresentationAnchor) {
+            self.anchor = PresentationAnchor(anchor)
+        }
+
+        /// The URL that the browser came to.
+        func callback(from url: URL, to redirectURI: URL, isEphemeral: Bool) async throws(SessionError) -> URL {
+            let session = try makeSession(url, redirectURI) { @Sendable callback, error in
+                let result = Self.result(callback, error)
+                Task { @MainActor in self.finish(result) }
+            }
+            session.presentationContextProvider = anchor
+            session.prefersEphemeralWebBrowserSession = isEphemeral
+            self.session = session
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    answer = continuation
+                    if !session.start() { finish(.failure(.transient(retryAfter: nil))) }
+                }
+            } onCancel: {
+                Task { @MainActor in
+                    self.session?.cancel()
+                    self.finish(.failure(.cancelled))
+                }
+            }
+            return try result.get()
+        }
+
+        /// An https callback, which no other app can receive, is known to the system from iOS 17.4 and macOS 14.4 on.
+        private func makeSession(
+            _ url: URL, _ redirectURI: URL, _ completion: @escaping @Sendable (URL?, (any Error)?) -> Void
+        ) throws(SessionError) -> ASWebAuthenticationSession {
+            guard let scheme = redirectURI.scheme?.lowercased(), scheme != "http" else {
+                throw .refused(code: "unsupported_callback", status: 0)
+            }
+            guard #available(iOS 17.4, macOS 14.4, visionOS 1.1, *) else {
+                guard scheme != "https" else { throw .refused(code: "unsupported_callback", status: 0) }
+                return ASWebAuthenticationSession(url: url, callbackURLScheme: scheme, completionHandler: completion)
+            }
+            guard scheme == "https" else {
+                return ASWebAuthenticationSession(
+                    url: url, callback: .customScheme(scheme), completionHandler: completion)
+            }
+            guard let host = redirectURI.host else { throw .refused(code: "unsupported_callback", status: 0) }
+            return ASWebAuthenticationSession(
+                url: url, callback: .https(host: host, path: redirectURI.path), completionHandler: completion)
+        }
+
+        private nonisolated static func result(_ callback: URL?, _ error: (any Error)?) -> Result<URL, SessionError> {
+            if let callback { return .success(callback) }
+            if let error = error as? ASWebAuthenticationSessionError, error.code == .canceledLogin {
+                return .failure(.cancelled)
+            }
+            return .failure(.transient(retryAfter: nil))
+        }
+
+        /// The first outcome counts.
+        private func finish(_ result: Result<URL, SessionError>) {
+            answer?.resume(returning: result)
+            answer = nil
+            session = nil
+        }
+    }
+#endif

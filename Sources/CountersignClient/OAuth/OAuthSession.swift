@@ -1,0 +1,248 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    public import FoundationNetworking
+#endif
+
+/// Keeps the tokens of an OAuth server fresh, and puts them into requests.
+///
+/// One per grant and process; extensions of an app have one of their own on the same store. Any number of tasks may use
+/// one at a time: a refresh that several need is made once. Tokens go to the token endpoint over https; where requests
+/// with an access token go is for the app to decide.
+public actor OAuthSession {
+    public nonisolated let configuration: OAuthConfiguration
+    public nonisolated let clientID: String
+    private let store: any SessionStore
+    private let transport: any HTTPTransport
+    private let additionalRefreshParameters: @Sendable () async -> [String: String]
+    private let now: @Sendable () -> Date
+
+    private var current: StoredOAuthSession
+    /// The store has this session, so what it holds is the truth: another process may have refreshed it, or ended it.
+    private var isKept: Bool
+    /// The store did not take the last change. It is saved before anything else is done with it.
+    private var isUnsaved = false
+    private var refreshing: Task<Result<String, SessionError>, Never>?
+    /// Calls that wait for the refresh.
+    private var waiters: [Int: Waiter<Result<String, SessionError>>] = [:]
+    private var nextWaiter = 0
+
+    /// A session with tokens that the app has got. It is in the store after ``save()`` or the first refresh.
+    ///
+    /// - Parameters:
+    ///   - clientID: the client that the tokens were granted to.
+    ///   - additionalRefreshParameters: asked before each refresh; names of the protocol's own are left out.
+    public init(
+        configuration: OAuthConfiguration, clientID: String, clientSecret: String? = nil, tokens: OAuthTokens,
+        store: any SessionStore, transport: any HTTPTransport = URLSessionTransport(),
+        additionalRefreshParameters: @escaping @Sendable () async -> [String: String] = { [:] },
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.configuration = configuration
+        self.clientID = clientID
+        self.store = store
+        self.transport = transport
+        self.additionalRefreshParameters = additionalRefreshParameters
+        self.now = now
+        current = StoredOAuthSession(
+            configuration: configuration, clientID: clientID, clientSecret: clientSecret, tokens: tokens.labelled())
+        isKept = false
+    }
+
+    /// The session that a store has; nil when it is empty.
+    public init?(
+        restoringFrom store: any SessionStore, transport: any HTTPTransport = URLSessionTransport(),
+        additionalRefreshParameters: @escaping @Sendable () async -> [String: String] = { [:] },
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(SessionError) {
+        guard let stored = try StoredOAuthSession.read(try store.document()) else { return nil }
+        configuration = stored.configuration
+        clientID = stored.clientID
+        self.store = store
+        self.transport = transport
+        self.additionalRefreshParameters = additionalRefreshParameters
+        self.now = now
+        current = stored
+        isKept = true
+    }
+
+    /// The tokens as this process knows them, with the labels of the ID token where it can be read. Labels alone when
+    /// the session is over.
+    public var tokens: OAuthTokens { current.tokens }
+
+    /// Whether there is something to authorize with, as far as the phone knows. Sends nothing.
+    public var canAuthorize: Bool { current.tokens.isUsable }
+
+    /// Saves the session as it is, without refreshing it. What another process has made of a session that was saved
+    /// before is newer, and taken over instead.
+    ///
+    /// - Throws: `noSession` when it is over; `storage`.
+    public func save() throws(SessionError) {
+        guard canAuthorize else { throw .noSession }
+        if isKept, !isUnsaved, let newer = try? stored(), newer.isSession(of: current) {
+            current = newer
+        } else {
+            try keep()
+        }
+    }
+
+    /// The request with the access token, whatever it said of authorization before. With more than a minute left
+    /// nothing is sent; else the session is refreshed first. When that fails for now, the old token is handed out as
+    /// long as it has not expired.
+    ///
+    /// - Throws: `insecureRequest`; `noSession`, also for an old token without a refresh token; `reauthenticate`;
+    ///   `transient`; `refused`; `storage`; `cancelled`.
+    public func authorize(_ request: URLRequest) async throws(SessionError) -> URLRequest {
+        try SecureHosts.checkScheme(request.url)
+        guard canAuthorize else { throw .noSession }
+        var request = request
+        request.setBearer(try await usableToken())
+        return request
+    }
+
+    /// Has the session refreshed before its token is used again, also after a restart: an API has answered 401.
+    ///
+    /// - Throws: `noSession` without a refresh token; `storage`.
+    public func setNeedsRefresh() throws(SessionError) {
+        guard current.refreshToken != nil else { throw .noSession }
+        let refused = current.tokens.accessToken
+        try reload()
+        // Another process may have refreshed it meanwhile.
+        guard current.tokens.accessToken == refused else { return }
+        current.needsRefresh = true
+        try keep()
+    }
+
+    /// Ends the calls that wait, with `cancelled`. A refresh under way is finished and kept; later calls work.
+    public func stop() {
+        for waiter in waiters.values { waiter.finish(.failure(.cancelled)) }
+        waiters = [:]
+    }
+}
+
+extension OAuthSession {
+    private func usableToken() async throws(SessionError) -> String {
+        if !isUnsaved, let token = current.freshToken(now()) { return token }
+        do {
+            return try await refreshed()
+        } catch .transient(let retryAfter) {
+            guard let token = current.unexpiredToken(now()) else { throw .transient(retryAfter: retryAfter) }
+            return token
+        }
+    }
+
+    /// What the refresh under way comes to, or one that begins.
+    private func refreshed() async throws(SessionError) -> String {
+        let refresh = refreshing ?? startRefresh()
+        let waiter = Waiter<Result<String, SessionError>>()
+        let id = nextWaiter
+        nextWaiter += 1
+        waiters[id] = waiter
+        defer { waiters[id] = nil }
+        Task { waiter.finish(await refresh.value) }
+        return try await withTaskCancellationHandler {
+            await waiter.value
+        } onCancel: {
+            waiter.finish(.failure(.cancelled))
+        }.get()
+    }
+
+    /// The refresh is a task of its own: it goes on for the others, and is kept, when who asked for it gives up.
+    private func startRefresh() -> Task<Result<String, SessionError>, Never> {
+        let task = Task { () -> Result<String, SessionError> in
+            let result: Result<String, SessionError>
+            do throws(SessionError) { result = .success(try await refresh()) } catch { result = .failure(error) }
+            refreshing = nil
+            return result
+        }
+        refreshing = task
+        return task
+    }
+
+    private func refresh() async throws(SessionError) -> String {
+        try reload()
+        if let token = current.freshToken(now()) { return token }
+        guard let sent = current.refreshToken else { throw .noSession }
+        try SecureHosts.checkScheme(configuration.tokenEndpoint)
+        let endpoint = TokenEndpoint(
+            url: configuration.tokenEndpoint, clientID: clientID, clientSecret: current.clientSecret)
+        let request = endpoint.refreshRequest(sent, additional: await additionalRefreshParameters())
+        let sentAt = now()
+        do {
+            let (data, response) = try await transport.exchange(request)
+            return try take(try TokenGrant(HTTPAnswer(data, response), sentAt: sentAt), for: sent)
+        } catch .reauthenticate(let code) {
+            return try end(sent, code: code)
+        } catch .cancelled {
+            // The transport gave up by itself: nobody has cancelled this task.
+            throw .transient(retryAfter: nil)
+        }
+    }
+
+    /// Makes what was granted the session's, and saves it before it is used: a server that rotates takes the old refresh
+    /// token for stolen.
+    private func take(_ grant: TokenGrant, for sent: String) throws(SessionError) -> String {
+        if isKept, !isUnsaved {
+            // A store that can't be read now is written all the same: it is all that has the new refresh token.
+            let found: StoredOAuthSession?
+            do { found = try stored() } catch { found = current }
+            guard let found, found.isSession(of: current) else { throw over(.noSession) }
+            current = found
+            // Another process has signed in or refreshed meanwhile.
+            guard found.refreshToken == sent else { return try storedToken() }
+        }
+        current.apply(grant)
+        try keep()
+        return grant.accessToken
+    }
+
+    /// Forgets the session that the server has ended, unless another process has got newer tokens for it.
+    private func end(_ sent: String, code: String) throws(SessionError) -> String {
+        if isKept, let found = try stored(), found.isSession(of: current) {
+            guard found.refreshToken == sent else {
+                current = found
+                return try storedToken()
+            }
+            try store.forget()
+        }
+        throw over(.reauthenticate(code: code))
+    }
+
+    /// The token that another process has stored. When that is old too the next call refreshes it.
+    private func storedToken() throws(SessionError) -> String {
+        guard let token = current.freshToken(now()) else { throw .transient(retryAfter: nil) }
+        return token
+    }
+
+    /// Takes over what another process has made of the session.
+    private func reload() throws(SessionError) {
+        if isUnsaved { return try keep() }
+        guard isKept else { return }
+        guard let found = try stored(), found.isSession(of: current) else { throw over(.noSession) }
+        current = found
+    }
+
+    private func stored() throws(SessionError) -> StoredOAuthSession? {
+        try StoredOAuthSession.read(try store.document())
+    }
+
+    private func keep() throws(SessionError) {
+        isUnsaved = true
+        try store.keep(try StoredForm.write(current))
+        isUnsaved = false
+        isKept = true
+    }
+
+    /// The session is over here. What the store has by now is not its own.
+    private func over(_ error: SessionError) -> SessionError {
+        current.tokens = current.tokens.withoutSecrets
+        current.needsRefresh = nil
+        isKept = false
+        isUnsaved = false
+        return error
+    }
+}
+
+extension OAuthSession: Redacted {
+    public nonisolated var description: String { "OAuthSession(\(configuration.tokenEndpoint.host ?? ""))" }
+}

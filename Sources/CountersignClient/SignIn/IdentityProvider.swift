@@ -1,0 +1,13 @@
+/// Who says who somebody is. Open, because a newer server may name more.
+public struct IdentityProvider: RawRepresentable, Sendable, Hashable, Codable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+        self.rawValue = rawValue
+    }
+
+    public static let apple = Self(rawValue: "apple")
+    public static let google = Self(rawValue: "google")
+    /// The mailbox itself, proven by a mailed code.
+    public static let email = Self(rawValue: "email")
+}

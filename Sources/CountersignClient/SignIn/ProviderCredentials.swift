@@ -1,0 +1,60 @@
+public import Foundation
+
+/// What `ASAuthorizationAppleIDCredential` holds. Token or code suffices; send both.
+public struct AppleCredential: Sendable {
+    public var identityToken: String?
+    public var authorizationCode: String?
+    /// The raw nonce whose SHA-256 Apple's request carried.
+    public var nonce: String?
+    /// Apple gives it once, at the first consent; empty is as good as absent. It is kept in the store under the token's
+    /// `sub`, and sent again until that person is signed in.
+    public var fullName: PersonNameComponents?
+
+    public init(
+        identityToken: String? = nil, authorizationCode: String? = nil, nonce: String? = nil,
+        fullName: PersonNameComponents? = nil
+    ) {
+        self.identityToken = identityToken
+        self.authorizationCode = authorizationCode
+        self.nonce = nonce
+        self.fullName = fullName
+    }
+}
+
+extension AppleCredential: Redacted {
+    public var description: String {
+        "AppleCredential(identityToken: \(redacted(identityToken)), authorizationCode: \(redacted(authorizationCode)))"
+    }
+}
+
+/// What Google's SDK gives. Token or code suffices.
+public struct GoogleCredential: Sendable {
+    public var idToken: String?
+    /// Good once; nil after a restored sign-in.
+    public var serverAuthCode: String?
+    /// The nonce that the SDK was given, as it was.
+    public var nonce: String?
+
+    public init(idToken: String? = nil, serverAuthCode: String? = nil, nonce: String? = nil) {
+        self.idToken = idToken
+        self.serverAuthCode = serverAuthCode
+        self.nonce = nonce
+    }
+}
+
+extension GoogleCredential: Redacted {
+    public var description: String {
+        "GoogleCredential(idToken: \(redacted(idToken)), serverAuthCode: \(redacted(serverAuthCode)))"
+    }
+}
+
+/// A nonce of the server's: good once, for ten minutes. Google's SDK gets the value; Apple's request gets its SHA-256 in
+/// hexadecimal (``hashedValue``). The credential carries the value in both cases.
+public struct SignInNonce: Sendable {
+    public let value: String
+    public let expiresAt: Date
+}
+
+extension SignInNonce: Redacted {
+    public var description: String { "SignInNonce(\(redacted(value)))" }
+}

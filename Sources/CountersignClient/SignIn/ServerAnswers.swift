@@ -1,0 +1,174 @@
+import Foundation
+
+/// The answers of the server as they are written. A value of the wrong type or form makes the answer one that the
+/// protocol does not know.
+struct SessionWire: Decodable {
+    let sessionId: String
+    let accessToken: String
+    let tokenType: String
+    let expiresIn: Int
+    let refreshToken: String
+    let refreshExpiresAt: TimeWire
+
+    /// - Parameter sentAt: when it was asked for: the lifetime began later.
+    func session(of accountID: String, sentAt: Date) throws(SessionError) -> StoredSession {
+        // A token goes into a header. Ten years bound the sum.
+        func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+        guard isToken(accessToken), isToken(refreshToken), tokenType.lowercased() == "bearer",
+            (1...315_360_000).contains(expiresIn), !sessionId.isEmpty
+        else { throw .transient(retryAfter: nil) }
+        return StoredSession(
+            sessionID: sessionId, accountID: accountID, accessToken: accessToken,
+            accessExpiresAt: Timestamp.seconds(sentAt) + expiresIn, refreshToken: refreshToken,
+            refreshExpiresAt: Timestamp.seconds(refreshExpiresAt.date))
+    }
+}
+
+/// `2026-11-21T04:08:40Z`.
+struct TimeWire: Decodable {
+    let date: Date
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let date = Timestamp.parse(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no RFC 3339 time in UTC")
+        }
+        self.date = date
+    }
+}
+
+/// `SignedIn` or `LinkRequired`.
+enum SignInWire: Decodable {
+    case signedIn(SignedIn)
+    case linkRequired(LinkTicket)
+
+    struct SignedIn: Decodable {
+        struct Identity: Decodable {
+            let provider: IdentityProvider
+            let subject: String
+        }
+
+        let session: SessionWire
+        let account: AccountWire
+        /// What the person came with; absent after a password or a mailed code.
+        let identity: Identity?
+    }
+
+    private enum CodingKeys: CodingKey {
+        case status
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        switch try container.decode(String.self, forKey: .status) {
+        case "signedIn": self = .signedIn(try SignedIn(from: decoder))
+        case "linkRequired": self = .linkRequired(try LinkWire(from: decoder).ticket)
+        default:
+            throw DecodingError.dataCorruptedError(forKey: .status, in: container, debugDescription: "unknown status")
+        }
+    }
+}
+
+struct LinkWire: Decodable {
+    struct Identity: Decodable {
+        let provider: IdentityProvider
+        let email: String?
+        let emailVerified: Bool
+        let isPrivateEmail: Bool
+    }
+
+    struct Holder: Decodable {
+        struct Identity: Decodable {
+            let provider: IdentityProvider
+            let email: String?
+            let linkedAt: TimeWire
+        }
+
+        let providers: [IdentityProvider]
+        let createdAt: TimeWire?
+        let identities: [Identity]?
+    }
+
+    let linkTicket: String
+    let expiresAt: TimeWire
+    let identity: Identity
+    let choices: [String]
+    let holder: Holder?
+
+    var ticket: LinkTicket {
+        LinkTicket(
+            value: linkTicket, choices: choices.compactMap(LinkTicket.Choice.init), expiresAt: expiresAt.date,
+            provider: identity.provider, email: identity.email, isEmailVerified: identity.emailVerified,
+            isPrivateEmail: identity.isPrivateEmail,
+            holder: holder.map { holder in
+                LinkHolder(
+                    providers: holder.providers, createdAt: holder.createdAt?.date,
+                    identities: (holder.identities ?? []).map {
+                        .init(provider: $0.provider, maskedEmail: $0.email, linkedAt: $0.linkedAt.date)
+                    })
+            })
+    }
+}
+
+struct AccountWire: Decodable {
+    struct Identity: Decodable {
+        let identityId: String
+        let provider: IdentityProvider
+        let subject: String
+        let email: String?
+        let emailVerified: Bool
+        let isPrivateEmail: Bool
+        let emailDeliverable: Bool?
+        let linkedAt: TimeWire
+        let lastSignInAt: TimeWire?
+        let authorization: String
+    }
+
+    let accountId: String
+    let email: String?
+    let emailVerified: Bool
+    let emailProof: String?
+    let displayName: String?
+    let status: String
+    let createdAt: TimeWire
+    let hasPassword: Bool
+    let identities: [Identity]
+
+    var account: ClientAccount {
+        ClientAccount(
+            id: accountId, email: email, isEmailVerified: emailVerified,
+            emailProof: emailProof.map(ClientAccount.EmailProof.init), displayName: displayName,
+            status: ClientAccount.Status(rawValue: status), createdAt: createdAt.date, hasPassword: hasPassword,
+            identities: identities.map { identity in
+                ClientAccount.Identity(
+                    id: identity.identityId, provider: identity.provider, subject: identity.subject,
+                    email: identity.email, isEmailVerified: identity.emailVerified,
+                    isPrivateEmail: identity.isPrivateEmail, isEmailDeliverable: identity.emailDeliverable,
+                    linkedAt: identity.linkedAt.date, lastSignInAt: identity.lastSignInAt?.date,
+                    authorization: .init(rawValue: identity.authorization))
+            })
+    }
+}
+
+struct NonceWire: Decodable {
+    let nonce: String
+    let expiresAt: TimeWire
+}
+
+/// 409 `provider_already_linked`.
+struct ConflictWire: Decodable {
+    struct Existing: Decodable {
+        let email: String?
+    }
+
+    let existing: Existing?
+}
+
+/// `{}`: an object, whatever is in it.
+struct EmptyWire: Decodable {
+    private enum CodingKeys: CodingKey {}
+
+    init(from decoder: any Decoder) throws {
+        _ = try decoder.container(keyedBy: CodingKeys.self)
+    }
+}

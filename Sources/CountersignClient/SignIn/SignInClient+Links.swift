@@ -1,0 +1,67 @@
+import Foundation
+
+extension SignInClient {
+    /// Makes an account for the ticket's person.
+    ///
+    /// - Parameter displayName: goes before the name that the provider gave.
+    /// - Throws: `refused("email_taken", 409)`, and the ticket stays good; `refused("identity_already_linked", 409)`;
+    ///   `refused("link_ticket_expired", 410)` for one that is unknown, used or expired: sign in again.
+    public func create(
+        _ ticket: LinkTicket, displayName: String? = nil
+    ) async throws(SessionError) -> ClientAccount {
+        begin()
+        var body: [String: JSONValue] = ["linkTicket": .string(ticket.value)]
+        body["displayName"] = displayName.map(JSONValue.string)
+        let sentAt = now()
+        let answer = try await server.send("v1/links/create", body).body(SignInWire.self, status: 201)
+        guard case .signedIn(let signedIn) = answer else { throw .transient(retryAfter: nil) }
+        return try open(signedIn, sentAt: sentAt)
+    }
+
+    /// Links the ticket's identity to an account that its person shows to be theirs.
+    ///
+    /// - Parameter replacing: unlinks the account's other identity of this provider, which a `conflict` has shown.
+    /// - Throws: `refused("invalid_credentials", 401)` for a wrong proof, `refused("reauthentication_required", 403)` for
+    ///   a session that is too old, and the ticket stays good; `refused("link_ticket_expired", 410)`; `noSession`.
+    public func bind(
+        _ ticket: LinkTicket, proof: BindProof, replacing: Bool = false
+    ) async throws(SessionError) -> BindOutcome {
+        begin()
+        var body: [String: JSONValue] = ["linkTicket": .string(ticket.value)]
+        if replacing { body["onConflict"] = "replace" }
+        let sentAt = now()
+        let answer: HTTPAnswer
+        switch proof {
+        case .session: answer = try await send("v1/links/bind", body)
+        case .password(let email, let password):
+            body["email"] = .string(email)
+            body["password"] = .string(password)
+            answer = try await server.send("v1/links/bind", body)
+        case .emailCode(let email, let code):
+            body["email"] = .string(email)
+            body["emailCode"] = .string(code)
+            answer = try await server.send("v1/links/bind", body)
+        case .ticket: answer = try await server.send("v1/links/bind", body)
+        }
+        if answer.status == 409, answer.problemCode == "provider_already_linked" {
+            return .conflict(maskedEmail: JSONText.decode(ConflictWire.self, from: answer.body)?.existing?.email)
+        }
+        switch try answer.body(SignInWire.self) {
+        case .signedIn(let signedIn): return .signedIn(try open(signedIn, sentAt: sentAt))
+        case .linkRequired(let ticket): return .holder(ticket)
+        }
+    }
+
+    /// Has a code mailed with which `bind` can prove an address; the answer is the same for every address.
+    public func requestCode(to email: String, for ticket: LinkTicket) async throws(SessionError) {
+        let body: [String: JSONValue] = [
+            "email": .string(email), "purpose": "bind", "linkTicket": .string(ticket.value),
+        ]
+        _ = try await server.send("v1/email-codes", body).body(EmptyWire.self, status: 202)
+    }
+
+    /// Gives a ticket back. One that the server does not hear of expires by itself.
+    public func cancel(_ ticket: LinkTicket) async {
+        _ = try? await server.send("v1/links/cancel", ["linkTicket": .string(ticket.value)])
+    }
+}

@@ -1,0 +1,167 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    public import FoundationNetworking
+#endif
+
+extension SignInClient {
+    /// The request with the access token, whatever it said of authorization before. With more than a minute left
+    /// nothing is sent; else the session is refreshed first. When that fails for now, the old token is handed out as
+    /// long as it has not expired.
+    ///
+    /// Send the request without following redirects to other hosts, or use ``data(for:)``.
+    ///
+    /// - Throws: `insecureRequest`; `refused("foreign_host", 0)` for a host that may not get the token; `noSession`;
+    ///   `reauthenticate`; `transient`; `storage`; `cancelled`.
+    public func authorize(_ request: URLRequest) async throws(SessionError) -> URLRequest {
+        try server.hosts.check(request.url)
+        var request = request
+        request.setBearer(try await usableToken())
+        return request
+    }
+
+    /// Authorizes and sends a request. After 401 the session is refreshed and the request sent once more, unless the
+    /// answer names another reason than the session, or the body is a stream. Redirects are not followed.
+    ///
+    /// - Returns: the answer, whatever its status.
+    public func data(for request: URLRequest) async throws(SessionError) -> (Data, HTTPURLResponse) {
+        try server.hosts.check(request.url)
+        var request = request
+        let token = try await usableToken()
+        request.setBearer(token)
+        let first = try await server.transport.exchange(request)
+        let reason = HTTPAnswer(first.0, first.1)
+        let isServer = request.url.flatMap(SecureHosts.host) == SecureHosts.host(of: server.baseURL)
+        // What the server itself refuses for another reason must not be sent twice: it may hold a code.
+        let isSession = !isServer || reason.problemCode == nil || reason.refusesSession
+        guard reason.status == 401, isSession, request.httpBodyStream == nil else { return first }
+        let session = try await freshSession(replacing: token)
+        request.setBearer(session.accessToken)
+        let second = try await server.transport.exchange(request)
+        // Only the server itself can say that the session is over, not another API.
+        if isServer, HTTPAnswer(second.0, second.1).refusesSession { throw end(session, code: "invalid_session") }
+        return second
+    }
+
+    /// The account that is signed in, from the server.
+    public func account() async throws(SessionError) -> ClientAccount {
+        try await send("v1/account").body(AccountWire.self).account
+    }
+
+    /// Has the session refreshed before its token is used again, also after a restart: an API has answered 401.
+    ///
+    /// - Throws: `noSession`; `storage`.
+    public func setNeedsRefresh() throws(SessionError) {
+        let token = try signedIn().accessToken
+        try keeper.change { document in
+            // Another process may have refreshed it meanwhile.
+            if document.session?.accessToken == token { document.session?.needsRefresh = true }
+        }
+    }
+
+    /// A request to the server with the session. After 401 `invalid_session` the session is refreshed and the request
+    /// sent once more; when that is refused in the same way, the session is over.
+    func send(_ path: String, _ body: [String: JSONValue]? = nil) async throws(SessionError) -> HTTPAnswer {
+        let token = try await usableToken()
+        let first = try await server.send(path, body, bearer: token)
+        guard first.refusesSession else { return first }
+        let session = try await freshSession(replacing: token)
+        let second = try await server.send(path, body, bearer: session.accessToken)
+        if second.refusesSession { throw end(session, code: "invalid_session") }
+        return second
+    }
+
+    /// A POST of JSON to a path of the server with the session, sent once. Whatever is answered, the session stays.
+    func post(_ path: String, _ body: [String: JSONValue]) async throws(SessionError) -> HTTPAnswer {
+        try await server.send(path, body, bearer: try await usableToken())
+    }
+
+    /// The access token: one that is good for another minute, or the old one when there is no other for now.
+    private func usableToken() async throws(SessionError) -> String {
+        do {
+            return try await freshSession().accessToken
+        } catch .transient(let retryAfter) {
+            guard let session = keeper.known.session, session.isUnexpired(now()) else {
+                throw .transient(retryAfter: retryAfter)
+            }
+            return session.accessToken
+        }
+    }
+
+    /// The session with a token that is good for another minute, refreshed if need be.
+    ///
+    /// - Parameter refused: the access token that was refused, so that another is wanted.
+    func freshSession(replacing refused: String? = nil) async throws(SessionError) -> StoredSession {
+        while true {
+            let session = try signedIn()
+            if session.isFresh(now()), session.accessToken != refused { return session }
+            // Of an earlier token the refresh has been made already.
+            let refresh = refreshing ?? startRefresh(of: session)
+            if let refreshed = try await outcome(of: refresh) { return refreshed }
+        }
+    }
+
+    /// The refresh is a task of its own: it goes on for the others, and is kept, when who asked for it gives up.
+    private func startRefresh(of session: StoredSession) -> Task<Result<StoredSession?, SessionError>, Never> {
+        let generation = generation
+        let task = Task { () -> Result<StoredSession?, SessionError> in
+            let result: Result<StoredSession?, SessionError>
+            do throws(SessionError) { result = .success(try await refresh(session, generation)) } catch {
+                result = .failure(error)
+            }
+            if generation == self.generation { refreshing = nil }
+            return result
+        }
+        refreshing = task
+        return task
+    }
+
+    /// - Returns: the session with new tokens; nil when somebody has signed in or out meanwhile.
+    private func refresh(_ stale: StoredSession, _ generation: Int) async throws(SessionError) -> StoredSession? {
+        // An extension of the app may have refreshed, or signed out.
+        defer { announce() }
+        guard let session = try keeper.reloaded().session else { throw .noSession }
+        if session.accessToken != stale.accessToken, session.isFresh(now()) { return session }
+        let sentAt = now()
+        let answer: HTTPAnswer
+        do throws(SessionError) {
+            answer = try await server.send("v1/sessions/refresh", ["refreshToken": .string(session.refreshToken)])
+        } catch {
+            guard generation == self.generation else { return nil }
+            throw error
+        }
+        guard generation == self.generation else { return nil }
+        if answer.status == 401, let code = answer.problemCode,
+            ["invalid_refresh_token", "refresh_token_reused"].contains(code)
+        {
+            throw end(session, code: code)
+        }
+        let refreshed = try answer.body(SessionWire.self).session(of: session.accountID, sentAt: sentAt)
+        var isOurs = true
+        try keeper.change { document in
+            isOurs = document.session?.sessionID == session.sessionID
+            if isOurs { document.session = refreshed }
+        }
+        return isOurs ? refreshed : nil
+    }
+
+    /// Forgets a session that the server has ended.
+    ///
+    /// - Returns: what the call that found out has to throw.
+    private func end(_ session: StoredSession, code: String) -> SessionError {
+        defer { announce() }
+        _ = try? keeper.reloaded()
+        guard let known = keeper.known.session else {
+            // Another call was faster, or the person has signed out.
+            return endedCode.map { .reauthenticate(code: $0) } ?? .noSession
+        }
+        // Another process has got newer tokens, or somebody has signed in.
+        guard known.refreshToken == session.refreshToken else { return .transient(retryAfter: nil) }
+        generation += 1
+        refreshing = nil
+        endedCode = code
+        // A store that fails now is asked again before the next call.
+        try? keeper.change { $0.session = nil }
+        return .reauthenticate(code: code)
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+
+extension SignInClient {
+    /// Signs in with what Apple gave the app.
+    ///
+    /// - Throws: `refused("invalid_token", 401)` for a credential that the server does not accept: ask Apple for a new one,
+    ///   also after `transient`, as the code may have been used.
+    public func signIn(apple credential: AppleCredential) async throws(SessionError) -> SignInOutcome {
+        begin()
+        let subject = credential.identityToken.flatMap { unverifiedClaims(of: $0)?["sub"]?.string }
+        let name = keepName(StoredName(credential.fullName), of: subject)
+        var body: [String: JSONValue] = [:]
+        body["identityToken"] = credential.identityToken.map(JSONValue.string)
+        body["authorizationCode"] = credential.authorizationCode.map(JSONValue.string)
+        body["nonce"] = credential.nonce.map(JSONValue.string)
+        body["fullName"] = name?.json
+        return try await signIn("v1/sign-in/apple", body, subject: subject)
+    }
+
+    /// Signs in with what Google gave the app.
+    ///
+    /// - Throws: as for Apple.
+    public func signIn(google credential: GoogleCredential) async throws(SessionError) -> SignInOutcome {
+        var body: [String: JSONValue] = [:]
+        body["idToken"] = credential.idToken.map(JSONValue.string)
+        body["serverAuthCode"] = credential.serverAuthCode.map(JSONValue.string)
+        body["nonce"] = credential.nonce.map(JSONValue.string)
+        return try await signIn("v1/sign-in/google", body)
+    }
+
+    /// Signs in with a password.
+    ///
+    /// - Throws: `refused("invalid_credentials", 401)` for a wrong password and an unknown address alike.
+    public func signIn(email: String, password: String) async throws(SessionError) -> ClientAccount {
+        let outcome = try await signIn(
+            "v1/sign-in/password", ["email": .string(email), "password": .string(password)])
+        guard case .signedIn(let account) = outcome else { throw .transient(retryAfter: nil) }
+        return account
+    }
+
+    /// Signs in with a mailed code.
+    public func signIn(email: String, code: String) async throws(SessionError) -> SignInOutcome {
+        try await signIn("v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+    }
+
+    /// Has a sign-in code mailed, if there is somebody to sign in: the answer is the same for every address.
+    public func requestSignInCode(to email: String) async throws(SessionError) {
+        let answer = try await server.send("v1/email-codes", ["email": .string(email), "purpose": "signIn"])
+        _ = try answer.body(EmptyWire.self, status: 202)
+    }
+
+    /// A nonce of the server's for one sign-in with this provider.
+    public func makeNonce(for provider: IdentityProvider) async throws(SessionError) -> SignInNonce {
+        let answer = try await server.send("v1/nonces", ["provider": .string(provider.rawValue)])
+        let wire = try answer.body(NonceWire.self, status: 201)
+        return SignInNonce(value: wire.nonce, expiresAt: wire.expiresAt.date)
+    }
+
+    /// Posts a credential and opens the session of the answer.
+    ///
+    /// - Parameter subject: the `sub` at Apple of who signs in.
+    func signIn(
+        _ path: String, _ body: [String: JSONValue], subject: String? = nil
+    ) async throws(SessionError) -> SignInOutcome {
+        begin()
+        let sentAt = now()
+        switch try await server.send(path, body).body(SignInWire.self) {
+        case .signedIn(let answer): return .signedIn(try open(answer, sentAt: sentAt, subject: subject))
+        case .linkRequired(let ticket): return .linkRequired(ticket)
+        }
+    }
+
+    /// Makes the session of an answer the client's. One that the store does not take is the client's all the same, and
+    /// saved before it is used.
+    func open(
+        _ answer: SignInWire.SignedIn, sentAt: Date, subject: String? = nil
+    ) throws(SessionError) -> ClientAccount {
+        let account = answer.account.account
+        let session = try answer.session.session(of: account.id, sentAt: sentAt)
+        let isApple = answer.identity?.provider == .apple
+        generation += 1
+        endedCode = nil
+        defer { announce() }
+        let names = unkeptNames
+        unkeptNames = [:]
+        try keeper.change(replacingUnreadable: true) { document in
+            document.session = session
+            document.appleNames.merge(names) { $1 }
+            if let subject { document.appleNames[subject] = nil }
+            if isApple, let subject = answer.identity?.subject { document.appleNames[subject] = nil }
+        }
+        return account
+    }
+
+    /// Keeps the name that Apple has given, or finds the one that it gave before.
+    private func keepName(_ name: StoredName?, of subject: String?) -> StoredName? {
+        guard let subject else { return name }
+        guard let name else {
+            return (try? keeper.reloaded())?.appleNames[subject] ?? unkeptNames[subject]
+        }
+        do { try keeper.change { $0.appleNames[subject] = name } } catch {
+            // A store that fails stops no sign-in at this point.
+            unkeptNames[subject] = name
+        }
+        return name
+    }
+}

@@ -1,0 +1,102 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Signs people in with a Countersign server, and keeps them signed in.
+///
+/// One client per store and process; extensions of an app have a client of their own on the same store. Any number of
+/// tasks may use one at a time: a refresh that several need is made once.
+///
+/// Tokens go over https to the host of the base URL and to the named resource hosts, and to nobody else.
+public actor SignInClient {
+    nonisolated let server: Server
+    nonisolated let issuer: String
+    nonisolated let now: @Sendable () -> Date
+    nonisolated let sessionStates = SessionStates()
+
+    var keeper: SessionKeeper
+    /// Counts sign-ins, sign-outs and ends: what was asked for under an earlier one changes nothing any more.
+    var generation = 0
+    /// Why the last session ended, until somebody signs in or out.
+    var endedCode: String?
+    /// The refresh under way; nil as its success when the session it was for is no longer the client's.
+    var refreshing: Task<Result<StoredSession?, SessionError>, Never>?
+    /// Names that Apple has given while the store took nothing.
+    var unkeptNames: [String: StoredName] = [:]
+    /// Attempts of web sign-in whose code was sent, by their state.
+    var spentAttempts: Set<String> = []
+    /// Answers to other apps that are being asked for, by the request.
+    var answering: [String: Task<URL, Never>] = [:]
+
+    /// - Parameters:
+    ///   - baseURL: the public URL of the server, https.
+    ///   - store: where the session is kept. A store serves one client, or clients of one server and user.
+    ///   - transport: how requests are sent.
+    ///   - resourceHosts: hosts besides that of the base URL that may get the token: the app's own APIs.
+    ///   - allowsLoopbackHTTP: allows http to 127.0.0.1, ::1 and localhost, for development.
+    ///   - issuer: the `iss` of the server's redirects where it is not the base URL (`tokens.issuer`).
+    ///   - now: the clock.
+    public init(
+        baseURL: URL, store: any SessionStore, transport: any HTTPTransport = URLSessionTransport(),
+        resourceHosts: Set<String> = [], allowsLoopbackHTTP: Bool = false, issuer: String? = nil,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        let hosts = resourceHosts.union([SecureHosts.host(of: baseURL) ?? ""])
+        server = Server(
+            baseURL: baseURL, transport: transport,
+            hosts: SecureHosts(hosts, allowsLoopbackHTTP: allowsLoopbackHTTP), allowsLoopbackHTTP: allowsLoopbackHTTP)
+        self.issuer = issuer ?? baseURL.absoluteString
+        self.now = now
+        keeper = SessionKeeper(store)
+    }
+
+    /// Whether somebody is signed in, as far as the phone knows. Sends nothing.
+    public var canAuthorize: Bool {
+        _ = try? loaded()
+        return keeper.known.session != nil
+    }
+
+    /// The state now, then each change, for any number of observers. A stream ends with its client.
+    public nonisolated var states: AsyncStream<SessionState> {
+        let stream = sessionStates.stream()
+        if sessionStates.last == nil {
+            // Every call begins by announcing the state it found, so this one can't come too late.
+            Task { await self.begin() }
+        }
+        return stream
+    }
+
+    /// Announces the state as the store has it, if none has been.
+    func begin() {
+        guard sessionStates.last == nil else { return }
+        _ = try? keeper.current()
+        announce()
+    }
+
+    /// The document, from memory or the store.
+    @discardableResult
+    func loaded() throws(SessionError) -> SessionDocument {
+        defer { announce() }
+        return try keeper.current()
+    }
+
+    /// The session that is signed in, however old its token is.
+    func signedIn() throws(SessionError) -> StoredSession {
+        guard let session = try loaded().session else { throw .noSession }
+        return session
+    }
+
+    func announce() {
+        if let session = keeper.known.session {
+            sessionStates.announce(.signedIn(accountID: session.accountID))
+        } else {
+            sessionStates.announce(endedCode.map(SessionState.ended) ?? .signedOut)
+        }
+    }
+}
+
+extension SignInClient: Redacted {
+    public nonisolated var description: String { "SignInClient(\(server.baseURL.host ?? ""))" }
+}

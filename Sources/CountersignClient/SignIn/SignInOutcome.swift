@@ -1,0 +1,45 @@
+/// What a sign-in comes to. `linkRequired` leaves a session of before alone.
+public enum SignInOutcome: Sendable, Equatable {
+    case signedIn(ClientAccount)
+    /// Nobody has this identity yet: ask the person, then `create` or `bind`.
+    case linkRequired(LinkTicket)
+}
+
+/// How somebody shows that the account is theirs; exactly one proof is sent.
+public enum BindProof: Sendable {
+    /// The session that is signed in; it has to be fresh.
+    case session
+    case password(email: String, password: String)
+    /// A code that `requestCode(to:for:)` had mailed.
+    case emailCode(email: String, code: String)
+    /// None: for a ticket that proves the mailbox of the holder that it shows.
+    case ticket
+}
+
+extension BindProof: Redacted {
+    public var description: String {
+        switch self {
+        case .session: "session"
+        case .password: "password"
+        case .emailCode: "emailCode"
+        case .ticket: "ticket"
+        }
+    }
+}
+
+/// What *bind* comes to. Without `signedIn` the ticket stays good.
+public enum BindOutcome: Sendable, Equatable {
+    case signedIn(ClientAccount)
+    /// The account has another identity of this provider: bind again with `replacing`, or keep that one.
+    case conflict(maskedEmail: String?)
+    /// The server shows whose account it is first; the same call again binds.
+    case holder(LinkTicket)
+}
+
+/// Whether somebody is signed in.
+public enum SessionState: Sendable, Equatable {
+    case signedOut
+    case signedIn(accountID: String)
+    /// The server has ended the session; the code says why.
+    case ended(code: String)
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Testing
+
+@testable import CountersignClient
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite struct StoreFailureTests {
+    private static let failed = SessionError.storage("the store failed: Fault")
+    private let request: URLRequest
+
+    init() throws {
+        request = URLRequest(url: try #require(URL(string: "https://127.0.0.1/things")))
+    }
+
+    private func bearer(_ request: URLRequest) -> String? { request.value(forHTTPHeaderField: "Authorization") }
+
+    @Test func `a rotated token that is not stored is not used, and not lost`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
+        let store = FaultyStore(Fixture.document(expiresIn: 30), failing: [.save])
+        let client = server.client(store)
+        for _ in 0..<2 {
+            await #expect(throws: Self.failed) { try await client.authorize(request) }
+        }
+        #expect(store.content == Fixture.document(expiresIn: 30))
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(2))")
+        #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(2))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a store that can't be loaded is asked again`() async throws {
+        let server = try ScriptedServer { _ in .drop }
+        let store = FaultyStore(Fixture.document(), failing: [.load])
+        let client = server.client(store)
+        #expect(await client.canAuthorize == false)
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        await #expect(throws: Self.failed) { try await client.setNeedsRefresh() }
+        await #expect(throws: Self.failed) { try await client.signOut() }
+        store.fail([])
+        #expect(await client.canAuthorize)
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(1))")
+        #expect(store.content == Fixture.document() && server.requests.isEmpty)
+    }
+
+    @Test func `a store that can't be loaded before a refresh stops it`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.session(2)) }
+        let store = FaultyStore(Fixture.document(expiresIn: 61))
+        let clock = TestClock()
+        let client = server.client(store, clock: clock)
+        _ = try await client.authorize(request)
+        clock.advance(10)
+        store.fail([.load])
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        #expect(server.requests.isEmpty)
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(2))")
+    }
+
+    @Test func `a sign-in that is not stored is saved before it is used`() async throws {
+        let server = try ScriptedServer { _ in .json(200, Fixture.signedIn(3)) }
+        let store = FaultyStore(failing: [.save])
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.signIn(email: "a@x.example", password: "p") }
+        #expect(await client.canAuthorize)
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        store.fail([])
+        #expect(bearer(try await client.authorize(request)) == "Bearer \(Fixture.access(3))")
+        #expect(try Fixture.stored(store.content).session?.refreshToken == Fixture.refresh(3))
+    }
+
+    @Test(arguments: ["garbage", #"{"v":2,"session":{}}"#, "{}", #"{"v":1,"session":{"accessToken":1}}"#])
+    func `what can't be read is left as it is, until a sign-in replaces it`(_ text: String) async throws {
+        let server = try ScriptedServer { request in
+            request.path == "/v1/sign-in/apple"
+                ? .problem(401, "invalid_token") : .json(200, Fixture.signedIn(identity: nil))
+        }
+        let garbage = Data(text.utf8)
+        let store = FaultyStore(garbage)
+        let client = server.client(store)
+        #expect(await client.canAuthorize == false)
+        for _ in 0..<2 {
+            do {
+                _ = try await client.authorize(request)
+                Issue.record("authorized")
+            } catch .storage {}
+            do {
+                try await client.signOut()
+                Issue.record("signed out")
+            } catch .storage {}
+            do {
+                try await client.setNeedsRefresh()
+                Issue.record("set")
+            } catch .storage {}
+        }
+        await #expect(throws: SessionError.refused(code: "invalid_token", status: 401)) {
+            try await client.signIn(
+                apple: AppleCredential(identityToken: Fixture.token(), fullName: Fixture.name("Kim", nil)))
+        }
+        #expect(store.content == garbage && store.saves.isEmpty)
+        _ = try await client.signIn(email: "a@x.example", password: "p")
+        let document = try Fixture.stored(store.content)
+        #expect(document.session?.accessToken == Fixture.access(1))
+        // The name that could not be stored was not lost.
+        #expect(document.appleNames[Fixture.subject]?.givenName == "Kim")
+    }
+
+    @Test func `the end of a session that the store does not forget is tried again`() async throws {
+        let server = try ScriptedServer { _ in .problem(401, "invalid_refresh_token") }
+        let store = FaultyStore(Fixture.document(expiresIn: 30), failing: [.remove])
+        let client = server.client(store)
+        await #expect(throws: SessionError.reauthenticate(code: "invalid_refresh_token")) {
+            try await client.authorize(request)
+        }
+        #expect(await client.canAuthorize == false)
+        await #expect(throws: Self.failed) { try await client.authorize(request) }
+        store.fail([])
+        await #expect(throws: SessionError.noSession) { try await client.authorize(request) }
+        #expect(store.content == nil && server.requests.count == 1)
+    }
+
+    @Test func `a sign-out that the store does not take is said, and tried again`() async throws {
+        let server = try ScriptedServer { _ in .noContent }
+        let store = FaultyStore(Fixture.document(), failing: [.remove])
+        let client = server.client(store)
+        await #expect(throws: Self.failed) { try await client.signOut() }
+        #expect(server.requests.map(\.target) == ["/v1/sessions/revoke"])
+        #expect(await client.canAuthorize == false)
+        #expect(store.content != nil)
+        store.fail([])
+        #expect(await client.canAuthorize == false)
+        #expect(store.content == nil)
+    }
+
+    @Test func `an error of the store shows nothing of what it says`() {
+        let error = SessionError(storing: FaultyStore.Fault())
+        #expect(!"\(error)".contains("secret") && !String(reflecting: error).contains("secret"))
+    }
+}

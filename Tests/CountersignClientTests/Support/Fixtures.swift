@@ -1,0 +1,84 @@
+import Foundation
+
+@testable import CountersignClient
+
+/// Answers of the server, and clients of a scripted one.
+enum Fixture {
+    static let accountID = "01a1fc41-9b43-7f32-8e73-0b16f91ee2fd"
+    static let sessionID = "01a1fc41-9b43-7a01-afff-a0f49219c796"
+    static let subject = "002339.e31ec7ab53f584e332a472879c93b4fe.0602"
+    static let ticket = "79ufB6ZFgI34wPt4FHlSaehaPumDTXqDoj6RTmSPD1M"
+
+    static func access(_ number: Int) -> String { "access-\(number)-abcdefghijklmnopqrstuvwxyz" }
+    static func refresh(_ number: Int) -> String { "refresh-\(number)-abcdefghijklmnopqrstuvwxyz" }
+
+    static func session(_ number: Int, expiresIn: String = "900", id: String = sessionID) -> String {
+        """
+        {"sessionId":"\(id)","accessToken":"\(access(number))","tokenType":"Bearer","expiresIn":\(expiresIn),
+         "refreshToken":"\(refresh(number))","refreshExpiresAt":"2027-01-20T03:58:40Z","later":{"member":1}}
+        """
+    }
+
+    static let identity = """
+        {"identityId":"01a1fc41-9b43-7cef-ac4a-1bb95032c35a","provider":"apple","subject":"\(subject)",
+         "email":"kim@example.com","emailVerified":true,"isPrivateEmail":false,"emailDeliverable":true,
+         "linkedAt":"2026-11-21T03:58:40Z","lastSignInAt":"2026-11-21T03:00:00Z","authorization":"active"}
+        """
+
+    static let account = """
+        {"accountId":"\(accountID)","email":"kim@example.com","emailVerified":true,"emailProof":"stated",
+         "displayName":"Kim Example","status":"active","createdAt":"2026-11-21T03:58:40Z","hasPassword":false,
+         "identities":[\(identity)],"later":[1]}
+        """
+
+    static func signedIn(_ number: Int = 1, session: String? = nil, identity: String? = Fixture.identity) -> String {
+        """
+        {"status":"signedIn","session":\(session ?? Fixture.session(number)),"account":\(account)
+         \(identity.map { #","identity":\#($0)"# } ?? "")}
+        """
+    }
+
+    static func linkRequired(choices: String = #"["create","bind"]"#, holder: String? = nil) -> String {
+        """
+        {"status":"linkRequired","linkTicket":"\(ticket)","expiresAt":"2026-11-21T04:08:40Z",
+         "identity":{"provider":"apple","email":"kim@example.com","emailVerified":true,"isPrivateEmail":false},
+         "choices":\(choices)\(holder.map { #","holder":\#($0)"# } ?? "")}
+        """
+    }
+
+    /// A JWT of nobody's, for who reads it without verifying.
+    static func token(_ subject: String = subject) -> String {
+        let claims = Base64URL.encode(Data(#"{"iss":"https://appleid.apple.com","sub":"\#(subject)"}"#.utf8))
+        return "eyJhbGciOiJSUzI1NiJ9.\(claims).c2lnbmF0dXJl"
+    }
+
+    static func name(_ given: String?, _ family: String?) -> PersonNameComponents {
+        var name = PersonNameComponents()
+        name.givenName = given
+        name.familyName = family
+        return name
+    }
+
+    /// A stored session whose access token lives until `expiresIn` after the clock's start.
+    static func document(_ number: Int = 1, expiresIn: Int = 900, session id: String = sessionID) -> Data {
+        Data(
+            """
+            {"v":1,"later":true,"session":{"sessionID":"\(id)","accountID":"\(accountID)",
+            "accessToken":"\(access(number))","accessExpiresAt":\(Timestamp.seconds(TestClock.start) + expiresIn),
+            "refreshToken":"\(refresh(number))","refreshExpiresAt":1800417520}}
+            """.utf8)
+    }
+
+    static func stored(_ data: Data?) throws -> SessionDocument { try SessionDocument(data) }
+}
+
+extension ScriptedServer {
+    func client(
+        _ store: any SessionStore = InMemorySessionStore(), clock: TestClock = TestClock(),
+        transport: any HTTPTransport = URLSessionTransport(), resourceHosts: Set<String> = []
+    ) -> SignInClient {
+        SignInClient(
+            baseURL: url(), store: store, transport: transport, resourceHosts: resourceHosts, allowsLoopbackHTTP: true,
+            now: { clock.now })
+    }
+}

@@ -10,50 +10,7 @@ import Testing
 
 /// What the file and the environment may say, and which faults are reported for everything else.
 @Suite struct ConfigurationTests {
-    /// A sound configuration; a test changes one key of it.
-    private final class Setup {
-        let directory: URL
-        var environment: [String: String]
-
-        init() throws {
-            directory = FileManager.default.temporaryDirectory.appending(path: "config-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-            environment = [:]
-            environment = [
-                "COUNTERSIGN_POSTGRES_URL": "postgresql://service@/app",
-                "COUNTERSIGN_APPLE_CLIENT_IDS": "com.example.app",
-                "COUNTERSIGN_KEYRING_PATH": try file("keyring", "k1 \(String(repeating: "A", count: 43))=\n"),
-            ]
-        }
-
-        deinit {
-            try? FileManager.default.removeItem(at: directory)
-        }
-
-        func file(_ name: String, _ text: String, mode: Int = 0o600) throws -> String {
-            let path = directory.appending(path: name).path
-            try Data(text.utf8).write(to: URL(filePath: path))
-            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-            return path
-        }
-
-        func load(yaml: String? = nil) throws -> ServiceConfiguration {
-            let path = try yaml.map { try file("config.yaml", $0) }
-            return try ConfigurationSources(path: path, environment: environment).load(ServiceConfiguration.init)
-        }
-
-        /// The faults, each as `key (origin): sentence`.
-        func faults(yaml: String? = nil) -> [String] {
-            do {
-                _ = try load(yaml: yaml)
-                return []
-            } catch let faults as ConfigurationFaults {
-                return faults.faults.map(\.description)
-            } catch {
-                return ["\(error)"]
-            }
-        }
-    }
+    private typealias Setup = ConfigurationSetup
 
     @Test func `the least configuration has the documented defaults`() throws {
         let configuration = try Setup().load()
@@ -349,7 +306,7 @@ import Testing
     }
 
     @Test func `every default is a value that its key can have`() {
-        for row in Settings.rows(teams: ["main", "beta"]) {
+        for row in Settings.rows(teams: ["main", "beta"], apps: ["lamp"]) {
             if let text = row.defaultText { #expect(row.accepts(.text(text)), "\(row.name)") }
         }
     }
@@ -360,7 +317,8 @@ import Testing
         #expect(
             page == ConfigurationReference.rewritten(page),
             "rewrite it: `countersign config reference < docs/configuration.md`")
-        let names = Settings.rows(teams: ["main", "name"]).map { $0.name.replacing(".name.", with: ".NAME.") }
+        let names = Settings.rows(teams: ["main", "name"], apps: ["name"])
+            .map { $0.name.replacing(".name.", with: ".NAME.") }
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
     }
 
@@ -394,7 +352,7 @@ import Testing
     }
 
     @Test func `no key is in the table twice`() {
-        let names = Settings.rows(teams: ["main", "beta"]).map(\.name)
+        let names = Settings.rows(teams: ["main", "beta"], apps: ["lamp"]).map(\.name)
         #expect(Set(names).count == names.count)
     }
 }

@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 package import HTTPServer
 package import SignIn
 
@@ -12,6 +12,8 @@ package struct MobileAPI: Sendable {
     let emailCodes: EmailCodeSignIn
     let sessions: Sessions
     let accounts: AccountSettings
+    /// `nil` where the web sign-in is off.
+    let web: WebSignIn?
     let accessTokens: AccessTokens
     /// The URL of the public listener, without a final slash.
     let publicURL: String
@@ -19,7 +21,7 @@ package struct MobileAPI: Sendable {
     package init(
         providers: ProviderSignIn, nonces: SignInNonces, tickets: TicketLinking, linking: IdentityLinking,
         passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, sessions: Sessions, accounts: AccountSettings,
-        accessTokens: AccessTokens, publicURL: String
+        web: WebSignIn?, accessTokens: AccessTokens, publicURL: String
     ) {
         self.providers = providers
         self.nonces = nonces
@@ -29,12 +31,14 @@ package struct MobileAPI: Sendable {
         self.emailCodes = emailCodes
         self.sessions = sessions
         self.accounts = accounts
+        self.web = web
         self.accessTokens = accessTokens
         self.publicURL = publicURL
     }
 
     package var routes: [Route] {
-        signInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes + emailReplacementRoutes
+        signInRoutes + webSignInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes
+            + emailReplacementRoutes
             + sessionRoutes + discoveryRoutes
     }
 
@@ -46,7 +50,7 @@ package struct MobileAPI: Sendable {
 }
 
 extension Request {
-    func caller(device: Device?) -> Client {
+    package func caller(device: Device?) -> Client {
         Client(
             requestID: id, address: client.text, network: client.network, wideNetwork: client.wideNetwork,
             device: device,

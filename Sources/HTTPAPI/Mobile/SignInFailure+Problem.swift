@@ -40,6 +40,9 @@ extension SignInFailure: ProblemConvertible {
         case .identityNotFound: Problem(.notFound)
         case .linkTicketExpired: Problem(.linkTicketExpired)
         case .sessionNotFound: Problem(.notFound)
+        case .webFlowExpired: Problem(.invalidRequest, detail: "This sign-in is over; begin again.")
+        case .webAnswerRefused: Problem(.invalidRequest)
+        case .webCodeRejected: Problem(.invalidToken)
         case .rateLimited(let kind, let retryAfter):
             Problem(.rateLimited, reason: kind.rawValue, retryAfter: Int(clamping: retryAfter))
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)

@@ -1,6 +1,7 @@
 /// A media type as `Content-Type` names it (RFC 9110 §8.3.1).
 enum MediaType {
     static let json = "application/json"
+    static let form = "application/x-www-form-urlencoded"
 
     /// Whether a `Content-Type` is this type. The only parameter that is accepted is `charset=utf-8`, as every other
     /// would ask us to read the bytes in another way than we do.

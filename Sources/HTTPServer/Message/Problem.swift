@@ -127,6 +127,15 @@ extension Problem: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension Problem {
+    /// The header fields of a response with this problem, whatever the form of its body.
+    package var headers: [(name: String, value: String)] {
+        var headers: [(name: String, value: String)] = []
+        if code.status == .unauthorized { headers.append(("WWW-Authenticate", "Bearer")) }
+        if let allow { headers.append(("Allow", allow)) }
+        if let seconds = code.retryAfter(retryAfter) { headers.append(("Retry-After", String(seconds))) }
+        return headers
+    }
+
     /// The response with the problem's members as JSON.
     func response(requestID: String) -> Response {
         let body = JSONWriter.object { writer in
@@ -140,9 +149,7 @@ extension Problem {
             members?(&writer)
         }
         var response = Response(code.status, contentType: "application/problem+json", body: body)
-        if code.status == .unauthorized { response.headers.append(("WWW-Authenticate", "Bearer")) }
-        if let allow { response.headers.append(("Allow", allow)) }
-        if let seconds = code.retryAfter(retryAfter) { response.headers.append(("Retry-After", String(seconds))) }
+        response.headers = headers
         return response
     }
 

@@ -15,6 +15,29 @@ extension Request {
     }
 }
 
+extension Request {
+    /// The parameters of the query, for an operation whose caller adds others or is answered by itself for what is
+    /// repeated.
+    ///
+    /// - Throws: 400 for text that is no query.
+    package func queryValues() throws(Problem) -> QueryValues {
+        guard let pairs = QueryFields.pairs(in: queryText) else {
+            throw Problem(.invalidRequest, detail: "The query is not well-formed.")
+        }
+        return QueryValues(pairs: pairs)
+    }
+}
+
+/// The parameters of a query with all their values; `+` is a plus sign.
+package struct QueryValues: Sendable {
+    fileprivate let pairs: [(name: String, value: String)]
+
+    /// The values with exactly this name, in their order.
+    package func all(_ name: String) -> [String] {
+        pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+    }
+}
+
 /// The parameters of a query, `name=value` joined by `&`, both percent-encoded UTF-8.
 ///
 /// `+` is a plus sign, as in RFC 3986: in an email address it must not become a space.
@@ -25,17 +48,26 @@ package struct QueryFields {
 
     /// - Returns: `nil` for text that is not percent-encoded UTF-8 or decodes to a control character.
     init?(_ text: Substring?) {
-        guard let text, !text.isEmpty else { return }
-        for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
-            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decoded(parts[0]), let value = parts.count == 2 ? Self.decoded(parts[1]) : "",
-                !name.isEmpty
-            else { return nil }
+        guard let decoded = Self.pairs(in: text) else { return nil }
+        for (name, value) in decoded {
             if pairs.contains(where: { $0.name.utf8.elementsEqual(name.utf8) }) {
                 errors.append(FieldError(field: String(name.prefix(64)), reason: .duplicate))
             }
             pairs.append((name, value))
         }
+    }
+
+    /// - Returns: `nil` as `init` does.
+    fileprivate static func pairs(in text: Substring?) -> [(name: String, value: String)]? {
+        guard let text, !text.isEmpty else { return [] }
+        var pairs: [(name: String, value: String)] = []
+        for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false) {
+            let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = decoded(parts[0]), let value = parts.count == 2 ? decoded(parts[1]) : "", !name.isEmpty
+            else { return nil }
+            pairs.append((name, value))
+        }
+        return pairs
     }
 
     private static func decoded(_ text: Substring.UTF8View) -> String? {

@@ -36,6 +36,12 @@ package struct Request: Sendable {
         head.headers.first(name: name)
     }
 
+    /// The values of all header fields with this name.
+    func headers(_ name: String) -> [String] { head.headers[name] }
+
+    /// Whether the method is HEAD, which the route of GET answers: it must have no effect (RFC 9110 §9.2.1).
+    package var isHead: Bool { head.method == .HEAD }
+
     /// The value of a path parameter of the template.
     ///
     /// - Throws: 404 when `parse` returns `nil`: to a client, a malformed id is one that does not exist.

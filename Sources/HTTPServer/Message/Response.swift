@@ -15,6 +15,8 @@ package struct Response: Sendable {
     package var caching: Caching
     /// Further header fields, never those that every response carries.
     package var headers: [(name: String, value: String)] = []
+    /// What the body, which is no problem's JSON, says in its own words: for the log line and the metrics.
+    package var problem: Problem?
 
     package init(_ status: Status, contentType: String? = nil, body: [UInt8] = [], caching: Caching = .noStore) {
         self.status = status
@@ -28,6 +30,20 @@ package struct Response: Sendable {
         _ status: Status = .ok, caching: Caching = .noStore, _ write: (inout JSONWriter) -> Void
     ) -> Response {
         Response(status, contentType: "application/json", body: JSONWriter.object(write), caching: caching)
+    }
+
+    /// A page.
+    package static func html(_ status: Status, _ body: [UInt8]) -> Response {
+        Response(status, contentType: "text/html; charset=utf-8", body: body)
+    }
+
+    /// Sends the client on by GET, whatever the method of its request (RFC 9110 §15.4.4).
+    ///
+    /// - Parameter location: an absolute URL, or a path of ours.
+    package static func redirect(to location: String) -> Response {
+        var response = Response(.seeOther)
+        response.headers.append(("Location", location))
+        return response
     }
 
     /// A response without a body.

@@ -18,10 +18,14 @@ extension Reloadable<[Route]> {
     /// The same operations for a listener. Each request is handled, to its end, by the handler that is current when it
     /// comes.
     ///
-    /// - Precondition: only handlers are replaced: later tables have the same operations in the same order.
+    /// - Precondition: only handlers and refusals are replaced: later tables have the same operations in the same order.
     package var routes: [Route] {
         value.enumerated().map { index, route in
-            route.handled { [self] request in try await value[index].handler(request) }
+            let handled = route.handled { [self] request in try await value[index].handler(request) }
+            guard let refusal = route.refusal else { return handled }
+            return handled.refused { [self] error, problem, request in
+                (value[index].refusal ?? refusal)(error, problem, request)
+            }
         }
     }
 }

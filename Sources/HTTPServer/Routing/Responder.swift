@@ -143,7 +143,15 @@ struct Responder: Sendable {
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
                     logger: logger)
-                return Outcome(response: try await match.handler(request), route: route, client: client)
+                do {
+                    let response = try await match.handler(request)
+                    return Outcome(response: response, route: route, problem: response.problem, client: client)
+                } catch {
+                    guard let refusal = match.refusal else { throw error }
+                    let problem = Problem(error) ?? unexpected(error, route: route)
+                    return Outcome(
+                        response: refusal(error, problem, request), route: route, problem: problem, client: client)
+                }
             }
         } catch {
             let problem = Problem(error) ?? unexpected(error, route: route)

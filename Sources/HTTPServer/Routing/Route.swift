@@ -24,10 +24,14 @@ package struct Route: Sendable {
 
     package typealias Handler = @Sendable (Request) async throws -> Response
 
+    /// The response to an error that the handler has thrown, and to its problem, in place of the problem's own JSON.
+    package typealias Refusal = @Sendable (any Error, Problem, Request) -> Response
+
     package let method: Method
     package let template: String
     package let priority: Priority
     package private(set) var handler: Handler
+    package private(set) var refusal: Refusal?
 
     package init(
         _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
@@ -42,6 +46,16 @@ package struct Route: Sendable {
     func handled(by handler: @escaping Handler) -> Route {
         var route = self
         route.handler = handler
+        return route
+    }
+
+    /// The same operation, whose errors are answered by `refusal`.
+    ///
+    /// It is about what the handler throws: a request that reaches no handler, for its form, its method or for overload,
+    /// is answered by the problem itself.
+    package func refused(by refusal: @escaping Refusal) -> Route {
+        var route = self
+        route.refusal = refusal
         return route
     }
 }

@@ -67,7 +67,10 @@ enum TokenRules: Sendable {
 extension ConfigurationReader {
     fileprivate mutating func appleTeams() -> [AppleProvider.Configuration.Team] {
         value(Settings.Apple.teams).compactMap { name in
-            optional(Settings.Apple.team(name).clientIDs).map { .init(realm: Realm(name), clientIDs: $0) }
+            let settings = Settings.Apple.team(name)
+            let (clientIDs, servicesID) = (optional(settings.clientIDs) ?? [], optional(settings.servicesID))
+            let all = AppleConfiguration.Team.clientIDs(clientIDs, servicesID)
+            return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all)
         }
     }
 }

@@ -7,7 +7,10 @@ struct AppleConfiguration: Sendable {
     struct Team: Sendable {
         /// The realm of its identities: an Apple `sub` means something within one team only.
         let name: String
+        /// The Services ID is one of them.
         let clientIDs: [String]
+        /// The client of the web sign-in.
+        let servicesID: String?
         /// Absent: identity tokens alone, no codes and no revocation.
         let signing: Signing?
     }
@@ -28,6 +31,7 @@ struct AppleConfiguration: Sendable {
     let tokenURL: String
     let revokeURL: String
     let userMigrationURL: String
+    let authorizeURL: String
     let nonceForm: NonceForm
 
     /// Nil when no `apple.*` key is set: the provider is off.
@@ -41,6 +45,7 @@ struct AppleConfiguration: Sendable {
         tokenURL = reader.value(Settings.Apple.tokenURL)
         revokeURL = reader.value(Settings.Apple.revokeURL)
         userMigrationURL = reader.value(Settings.Apple.userMigrationURL)
+        authorizeURL = reader.value(Settings.Apple.authorizeURL)
         nonceForm = reader.value(Settings.Apple.nonceForm)
         if names.isEmpty { reader.refuse(Settings.Apple.teams.name, "lists no team") }
         if !names.contains("main") {
@@ -50,6 +55,9 @@ struct AppleConfiguration: Sendable {
         }
         refuseSharedClientIDs(&reader)
     }
+
+    /// The team whose Services ID the web sign-in's button has.
+    var webTeam: Team? { teams.first { $0.servicesID != nil } }
 
     static func isTeamName(_ name: String) -> Bool {
         name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
@@ -61,8 +69,10 @@ struct AppleConfiguration: Sendable {
         for team in teams {
             for clientID in team.clientIDs {
                 guard let owner = owners.updateValue(team.name, forKey: Array(clientID.utf8)) else { continue }
+                let settings = Settings.Apple.team(team.name)
+                let isServicesID = team.servicesID.map { $0.utf8.elementsEqual(clientID.utf8) } ?? false
                 reader.refuse(
-                    Settings.Apple.team(team.name).clientIDs.name,
+                    isServicesID ? settings.servicesID.name : settings.clientIDs.name,
                     "has a client ID of the team \(owner): a client ID belongs to one team")
             }
         }
@@ -73,7 +83,8 @@ extension AppleConfiguration.Team {
     fileprivate init(name: String, from reader: inout ConfigurationReader) {
         let settings = Settings.Apple.team(name)
         self.name = name
-        clientIDs = reader.value(settings.clientIDs)
+        servicesID = reader.optional(settings.servicesID)
+        clientIDs = Self.clientIDs(reader.value(settings.clientIDs), servicesID)
         let teamID = reader.optional(settings.teamID)
         let keyID = reader.optional(settings.keyID)
         let path = reader.optional(settings.privateKeyPath)
@@ -99,6 +110,14 @@ extension AppleConfiguration.Team {
         } else {
             signing = nil
         }
+    }
+
+    /// The client IDs with the Services ID among them.
+    static func clientIDs(_ clientIDs: [String], _ servicesID: String?) -> [String] {
+        guard let servicesID, !clientIDs.contains(where: { $0.utf8.elementsEqual(servicesID.utf8) }) else {
+            return clientIDs
+        }
+        return clientIDs + [servicesID]
     }
 
     private static func modificationDate(ofFileAt path: String) -> Date? {

@@ -3,7 +3,7 @@ struct ConfigurationListing {
     let lines: [String]
 
     init(sources: ConfigurationSources) {
-        lines = Settings.rows(teams: sources.teamNames).map { row in
+        lines = sources.rows.map { row in
             let found = sources.value(of: row.name)
             let value: String
             switch (found?.raw, row.defaultText) {
@@ -42,7 +42,7 @@ struct ConfigurationListing {
 extension ConfigurationReader {
     /// A fault for every value that its key can't take, whichever command uses it.
     mutating func refuseUnacceptable() {
-        for row in Settings.rows(teams: sources.teamNames) {
+        for row in sources.rows {
             guard let found = sources.value(of: row.name), !row.accepts(found.raw) else { continue }
             refuse(row.name, "expects \(row.expectation)")
         }

@@ -37,6 +37,27 @@ extension ConfigurationReader {
         return bytes
     }
 
+    /// The bytes of a file that everybody may read; nil after a fault.
+    mutating func file(_ setting: Setting<String>, _ path: String, maximumBytes: Int) -> [UInt8]? {
+        guard !path.isEmpty else { return nil }
+        let target = URL(filePath: path).resolvingSymlinksInPath().path
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
+            attributes[.type] as? FileAttributeType == .typeRegular,
+            let handle = FileHandle(forReadingAtPath: target),
+            let data = try? handle.read(upToCount: maximumBytes + 1) ?? Data()
+        else {
+            refuse(setting.name, "names no file that can be read")
+            return nil
+        }
+        guard data.count <= maximumBytes else {
+            refuse(setting.name, "names a file that is larger than \(maximumBytes / 1024) KiB")
+            return nil
+        }
+        let bytes = [UInt8](data)
+        fingerprints[setting.name] = SHA256.hash(bytes)
+        return bytes
+    }
+
     /// Whether only its owner may open the file. A file of root's may also be readable for a group: that is how
     /// systemd's `LoadCredential=` and Kubernetes' `fsGroup` pass it to a service that isn't root.
     static func isSecret(mode: Int, owner: uid_t, reader: uid_t) -> Bool {

@@ -2,7 +2,7 @@
 struct ConfigurationReader {
     let sources: ConfigurationSources
     private(set) var faults: [ConfigurationFault] = []
-    /// SHA-256 of each secret file that was opened, by the key that names it.
+    /// SHA-256 of each file that was opened, by the key that names it.
     var fingerprints: [String: [UInt8]] = [:]
 
     init(sources: ConfigurationSources) {
@@ -67,7 +67,7 @@ extension ConfigurationSources {
     func isAnySet(in section: String) -> Bool {
         let prefix = section + "."
         return fileKeys.contains { $0.hasPrefix(prefix) }
-            || Settings.rows(teams: teamNames).contains { $0.name.hasPrefix(prefix) && value(of: $0.name) != nil }
+            || rows.contains { $0.name.hasPrefix(prefix) && value(of: $0.name) != nil }
     }
 
     /// The names in `apple.teams`, which determine what keys there are.
@@ -75,9 +75,17 @@ extension ConfigurationSources {
         value(of: Settings.Apple.teams.name)?.raw.list ?? []
     }
 
+    /// The names in `web.apps`, likewise.
+    var appNames: [String] {
+        value(of: Settings.Web.apps.name)?.raw.list ?? []
+    }
+
+    /// Every key that there is under these names.
+    var rows: [any SettingRow] { Settings.rows(teams: teamNames, apps: appNames) }
+
     /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
     fileprivate func unknownKeys() -> [ConfigurationFault] {
-        let known = Set(Settings.rows(teams: teamNames).map(\.name))
+        let known = Set(rows.map(\.name))
         var seen: Set<String> = []
         return fileKeys.compactMap { key in
             let sentence: String
@@ -90,6 +98,8 @@ extension ConfigurationSources {
             } else if key.hasPrefix("apple.team.") {
                 sentence =
                     "unknown key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
+            } else if key.hasPrefix("web.app.") {
+                sentence = "unknown key: web.apps doesn't list the app, or an app has no such key"
             } else {
                 sentence = "unknown key; see `countersign config show` for all there are"
             }

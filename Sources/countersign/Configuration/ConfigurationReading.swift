@@ -2,7 +2,7 @@
 struct ConfigurationReading<Section: Sendable>: Sendable {
     let sources: ConfigurationSources
     let section: Section
-    /// SHA-256 of each secret file that was opened, by the key that names it: a new content under the old path is a
+    /// SHA-256 of each file that was opened, by the key that names it: a new content under the old path is a
     /// change too.
     private let fingerprints: [String: [UInt8]]
 
@@ -67,10 +67,13 @@ struct ReloadedConfiguration: Sendable {
         running: ConfigurationReading<ReloadableConfiguration>
     ) throws(ConfigurationFaults) {
         let whole = try ConfigurationReading(of: newer, ServiceConfiguration.init)
-        let rows = Settings.rows(teams: start.sources.teamNames + running.sources.teamNames + newer.teamNames)
-        // Providers that were switched on or off. Some of their parts are made only at the start, as the cache of their
-        // keys.
-        let switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }
+        let all = [start.sources, running.sources, newer]
+        let rows = Settings.rows(
+            teams: Set(all.flatMap(\.teamNames)).sorted(), apps: Set(all.flatMap(\.appNames)).sorted())
+        // Providers that were switched on or off, and the web sign-in. Some of their parts are made only at the start, as
+        // the cache of a provider's keys, and the routes.
+        var switched = ["apple", "google"].filter { start.sources.isAnySet(in: $0) != newer.isAnySet(in: $0) }
+        if start.sources.appNames.isEmpty != newer.appNames.isEmpty { switched.append("web") }
         func isFixed(_ row: any SettingRow) -> Bool {
             !row.reloads || switched.contains { row.name.hasPrefix($0 + ".") }
         }

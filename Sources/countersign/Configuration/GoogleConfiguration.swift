@@ -18,6 +18,7 @@ struct GoogleConfiguration: Sendable {
     let tokenURL: String
     let revokeURL: String
     let riscConfigurationURL: String
+    let authorizeURL: String
     let nonceForm: NonceForm
 
     /// Nil when no `google.*` key is set: the provider is off.
@@ -31,6 +32,7 @@ struct GoogleConfiguration: Sendable {
         tokenURL = reader.value(Settings.Google.tokenURL)
         revokeURL = reader.value(Settings.Google.revokeURL)
         riscConfigurationURL = reader.value(Settings.Google.riscConfigurationURL)
+        authorizeURL = reader.value(Settings.Google.authorizeURL)
         nonceForm = reader.value(Settings.Google.nonceForm)
         let id = reader.optional(Settings.Google.serverClientID)
         let secret = reader.optional(Settings.Google.serverClientSecret)

@@ -21,6 +21,7 @@ struct LimitsConfiguration: Sendable {
     let registrationPerNetwork: RateLimit
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
+    let webFlowsPerNetwork: RateLimit
 
     init(from reader: inout ConfigurationReader) {
         passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
@@ -31,6 +32,7 @@ struct LimitsConfiguration: Sendable {
         registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
+        webFlowsPerNetwork = reader.value(Settings.Limits.webFlowsPerNetwork)
     }
 }
 

@@ -6,6 +6,7 @@ import Logging
 struct ReloadableConfiguration: Sendable {
     let apple: AppleConfiguration?
     let google: GoogleConfiguration?
+    let web: WebConfiguration?
     let noncePolicy: NoncePolicy
     let verifiedEmail: VerifiedEmailPolicy
     let strayAccount: StrayAccountPolicy
@@ -16,6 +17,7 @@ struct ReloadableConfiguration: Sendable {
     init(from reader: inout ConfigurationReader) {
         apple = AppleConfiguration(from: &reader)
         google = GoogleConfiguration(from: &reader)
+        web = WebConfiguration(from: &reader)
         noncePolicy = reader.value(Settings.noncePolicy)
         verifiedEmail = reader.value(Settings.verifiedEmail)
         strayAccount = reader.value(Settings.strayAccount)

@@ -1,5 +1,6 @@
 import KeyRing
 import Storage
+import WebPages
 
 /// The whole configuration of `serve`, validated as a whole.
 struct ServiceConfiguration: Sendable {
@@ -11,6 +12,8 @@ struct ServiceConfiguration: Sendable {
     let tokens: TokensConfiguration
     let keyRing: KeyRing
     let mail: MailConfiguration?
+    /// How the pages look.
+    let pages: PageTheme
     let log: LogConfiguration
 
     /// Nil only when the reader has faults.
@@ -21,9 +24,24 @@ struct ServiceConfiguration: Sendable {
         reloadable = ReloadableConfiguration(from: &reader)
         tokens = TokensConfiguration(from: &reader, server: server)
         mail = MailConfiguration(from: &reader, server: server)
+        pages = PageTheme(from: &reader, server: server)
+        if reloadable.web != nil { reader.refuseUnusablePublicURL(server.publicURL) }
         log = LogConfiguration(from: &reader)
         guard let keyRing = KeyRing(from: &reader) else { return nil }
         self.keyRing = keyRing
+    }
+}
+
+extension ConfigurationReader {
+    /// Browsers keep the cookies of the pages for a whole host and over https alone.
+    fileprivate mutating func refuseUnusablePublicURL(_ url: String) {
+        let key = Settings.Server.publicURL.name
+        if !url.isEmpty, !WebAddress.isProviderURL(url) {
+            refuse(key, "must be https: for the web sign-in (http: only with a loopback host)")
+        }
+        if WebAddress.path(of: url).contains(where: { $0 != "/" }) {
+            refuse(key, "must have no path for the web sign-in, whose pages are below /web of their host")
+        }
     }
 }
 

@@ -97,6 +97,9 @@ enum Settings {
             "apple.userMigrationUrl", .providerURL, default: "https://appleid.apple.com/auth/usermigrationinfo",
             reloads: true,
             "Where `apple transfer` asks for users of a moved app")
+        static let authorizeURL = Setting(
+            "apple.authorizeUrl", .providerURL, default: "https://appleid.apple.com/auth/authorize", reloads: true,
+            "Where the [web sign-in](#web-sign-in) sends people")
         static let nonceForm = Setting(
             "apple.nonceForm", .choice(placeholder: NonceForm.raw), default: "sha256Hex", reloads: true,
             """
@@ -109,6 +112,7 @@ enum Settings {
 
         struct Team {
             let clientIDs: Setting<[String]>
+            let servicesID: Setting<String>
             let teamID: Setting<String>
             let keyID: Setting<String>
             let privateKeyPath: Setting<String>
@@ -120,6 +124,14 @@ enum Settings {
                 clientIDs = Setting(
                     "\(prefix).clientIds", .clientIDs, reloads: true,
                     meaning("clientIds", "Bundle IDs and Services IDs whose tokens are accepted"))
+                servicesID = Setting(
+                    "\(prefix).servicesId", .text, reloads: true,
+                    meaning(
+                        "servicesId",
+                        """
+                        Services ID of the [web sign-in](#web-sign-in), without which it has no Apple button; also a \
+                        client ID of the team. Where several teams have one, the first of `apple.teams` has the button
+                        """))
                 teamID = Setting(
                     "\(prefix).teamId", .text, reloads: true,
                     meaning(
@@ -135,7 +147,7 @@ enum Settings {
                     meaning("privateKeyPath", "The `.p8` file, which signs the client secrets"))
             }
 
-            var rows: [any SettingRow] { [clientIDs, teamID, keyID, privateKeyPath] }
+            var rows: [any SettingRow] { [clientIDs, servicesID, teamID, keyID, privateKeyPath] }
         }
     }
 
@@ -183,6 +195,9 @@ enum Settings {
             Read by `doctor`, `google risc status` and `register`, which warn when it names an issuer or key address \
             other than the configured ones; nothing is changed by it
             """)
+        static let authorizeURL = Setting(
+            "google.authorizeUrl", .providerURL, default: "https://accounts.google.com/o/oauth2/v2/auth", reloads: true,
+            "Where the [web sign-in](#web-sign-in) sends people, as the client `google.serverClientId`")
         static let nonceForm = Setting(
             "google.nonceForm", .choice(placeholder: NonceForm.raw), default: "raw", reloads: true,
             "As `apple.nonceForm`")
@@ -261,6 +276,9 @@ enum Settings {
         static let mailPerNetwork = Setting(
             "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
             "Codes that one network asks for, for any address")
+        static let webFlowsPerNetwork = Setting(
+            "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
+            "Web sign-ins that one network begins")
     }
 
     enum Tokens {
@@ -315,8 +333,8 @@ enum Settings {
             "Whether emails and full addresses may be [logged](operations/logs.md#personal-data)")
     }
 
-    /// Every row, with those of the named teams besides `main`.
-    static func rows(teams: [String]) -> [any SettingRow] {
+    /// Every row, with those of the named teams besides `main` and of the named apps of the web sign-in.
+    static func rows(teams: [String], apps: [String]) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
             Admin.host, Admin.port, Admin.healthPort,
@@ -326,22 +344,22 @@ enum Settings {
             Apple.team("main").rows
             + teams.filter { $0 != "main" && AppleConfiguration.isTeamName($0) }.flatMap { Apple.team($0).rows } + [
                 Apple.teams, Apple.redirectURIs, Apple.issuers, Apple.keysURL, Apple.tokenURL, Apple.revokeURL,
-                Apple.userMigrationURL, Apple.nonceForm,
+                Apple.userMigrationURL, Apple.authorizeURL, Apple.nonceForm,
             ]
         let google: [any SettingRow] = [
             Google.clientIDs, Google.authorizedParties, Google.serverClientID, Google.serverClientSecret,
             Google.hostedDomains, Google.serviceAccountPath, Google.issuers, Google.keysURL, Google.tokenURL,
-            Google.revokeURL, Google.riscConfigurationURL, Google.nonceForm,
+            Google.revokeURL, Google.riscConfigurationURL, Google.authorizeURL, Google.nonceForm,
         ]
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
             Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
-            Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
+            Limits.webFlowsPerNetwork, Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
-        return server + apple + google + policies
+        return server + apple + google + Web.rows(apps: apps) + Pages.rows + policies
     }
 }

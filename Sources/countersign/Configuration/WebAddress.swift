@@ -24,6 +24,9 @@ struct WebAddress {
         return address.scheme == "https" || address.isLoopback
     }
 
+    /// The path of a URL; empty where there is none.
+    static func path(of text: String) -> String { URLComponents(string: text)?.percentEncodedPath ?? "" }
+
     var isLoopback: Bool {
         WebAddress.isLoopback(host)
     }

@@ -4,7 +4,7 @@ import Foundation
 extension Doctor {
     /// Form and mode were checked with the configuration.
     @Sendable func files() async -> [Finding] {
-        let rows = Settings.rows(teams: reading.sources.teamNames).filter { row in
+        let rows = reading.sources.rows.filter { row in
             row.name.hasSuffix("privateKeyPath") || row.name == Settings.Google.serviceAccountPath.name
                 || row.name == Settings.keyringPath.name
         }

@@ -52,6 +52,7 @@ struct Doctor: Sendable {
             Check(name: .googleKeys, find: googleKeys), Check(name: .appleEndpoints, find: appleEndpoints),
             Check(name: .googleEndpoints, find: googleEndpoints), Check(name: .googleEvents, find: googleEvents),
             Check(name: .mail, find: mail), Check(name: .publicURL, find: publicURL),
+            Check(name: .webSignIn, find: webSignIn),
         ]
     }
 

@@ -63,4 +63,5 @@ enum CheckName: String, CaseIterable, Sendable {
     case googleEvents
     case mail
     case publicURL = "publicUrl"
+    case webSignIn
 }

@@ -84,6 +84,8 @@ enum HelpTexts {
             "Time for which the current key has signed access tokens.",
         "countersign_token_verify_seconds":
             "Duration of verifying a provider's token, by provider.",
+        "countersign_web_steps_total":
+            "Steps of sign-ins in a browser, by step and outcome.",
         "countersign_wrong_guesses_total":
             "Wrong passwords and mailed codes, by kind.",
         "process_cpu_seconds_total":

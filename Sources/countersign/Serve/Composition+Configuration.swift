@@ -89,10 +89,12 @@ extension SessionLifetimes {
 
 extension SignInService.Configuration {
     init(_ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
+        let relays = configuration.web?.relayRedirectURIs(publicURL: fixed.server.publicURL) ?? []
         self.init(
             verifiedEmailPolicy: configuration.verifiedEmail,
             refreshLifetime: Int64(fixed.tokens.refreshLifetime),
-            redirectURIs: configuration.apple?.redirectURIs ?? [])
+            redirectURIs: (configuration.apple?.redirectURIs ?? []) + relays)
+        relayRedirectURIs = relays
         sessionLifetime = fixed.tokens.sessionLifetime.map(Int64.init)
         strayAccountPolicy = configuration.strayAccount
         noncePolicy = configuration.noncePolicy
@@ -105,8 +107,37 @@ extension SignInService.Configuration {
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,
+            .webFlowsPerNetwork: configuration.limits.webFlowsPerNetwork,
         ]
         mailLanguages = fixed.mail?.templates.languages ?? []
+        web = configuration.web.map { WebSignIn.Configuration($0, configuration, fixed: fixed) }
+    }
+}
+
+extension WebSignIn.Configuration {
+    init(_ web: WebConfiguration, _ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
+        self.init(
+            issuer: fixed.tokens.issuer, publicURL: fixed.server.publicURL, apps: web.apps,
+            apple: configuration.apple.flatMap(Apple.init), google: configuration.google.flatMap { Google($0, web) },
+            offersEmailCode: fixed.mail != nil)
+    }
+}
+
+extension WebSignIn.Configuration.Apple {
+    /// The first team with a Services ID; nil without one.
+    fileprivate init?(_ configuration: AppleConfiguration) {
+        guard let team = configuration.webTeam, let servicesID = team.servicesID else { return nil }
+        self.init(servicesID: servicesID, realm: Realm(team.name), authorizeURL: configuration.authorizeURL)
+    }
+}
+
+extension WebSignIn.Configuration.Google {
+    /// Nil without a server client.
+    fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration) {
+        guard let client = configuration.serverClient else { return nil }
+        self.init(
+            clientID: client.id, authorizeURL: configuration.authorizeURL, hostedDomains: configuration.hostedDomains,
+            requireIssuer: web.requiresGoogleIssuer)
     }
 }
 

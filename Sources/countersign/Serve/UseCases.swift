@@ -6,6 +6,7 @@ import Logging
 import Providers
 import SignIn
 import Storage
+import WebPages
 
 /// The parts of the service that outlive a reload of the configuration.
 struct ServiceResources: Sendable {
@@ -36,6 +37,8 @@ struct UseCases: Sendable {
     let grantChecks: GrantCheckWorker
     let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
+    private let webConfiguration: WebConfiguration?
+    private let clock: any WallClock
 
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
         let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
@@ -66,6 +69,8 @@ struct UseCases: Sendable {
             store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
+        webConfiguration = configuration.web
+        self.clock = clock
     }
 
     /// The routes of the public listener.
@@ -73,7 +78,18 @@ struct UseCases: Sendable {
         let mobile = MobileAPI(
             providers: signIn.providers, nonces: signIn.nonces, tickets: signIn.tickets, linking: signIn.linking,
             passwords: signIn.passwords, emailCodes: signIn.emailCodes, sessions: signIn.sessions,
-            accounts: signIn.accounts, accessTokens: signIn.accessTokens, publicURL: configuration.server.publicURL)
-        return mobile.routes + EventsAPI(events: events).routes
+            accounts: signIn.accounts, web: signIn.web, accessTokens: signIn.accessTokens,
+            publicURL: configuration.server.publicURL)
+        return mobile.routes + EventsAPI(events: events).routes + webRoutes(configuration)
+    }
+
+    /// None where the web sign-in is off.
+    private func webRoutes(_ configuration: ServiceConfiguration) -> [Route] {
+        guard let web = signIn.web else { return [] }
+        return WebAPI(
+            signIn: web, accounts: signIn.accounts, theme: configuration.pages,
+            publicURL: configuration.server.publicURL, relayPackages: webConfiguration?.relayPackages ?? [:],
+            clock: clock
+        ).routes
     }
 }

@@ -1,0 +1,142 @@
+import Mustache
+
+/// The templates: one for each page, and the parts that pages share. They are compiled in, and parsed once at the start.
+///
+/// `{{text.NAME}}` is a ``PageText``, `{{{name}}}` an ``HTMLText``.
+enum PageTemplate: String, CaseIterable {
+    // Pages
+    case chooser
+    case password
+    case emailCode
+    case link
+    case create
+    case bind
+    case conflict
+    case consent
+    case openApp
+    case account
+    case signedOut
+    case failure
+    // Parts
+    case layout
+    case csrf
+    case error
+    case emailField
+    case passwordField
+    case holder
+    case heldIdentity
+    case lead
+    case cancelLast
+
+    var source: String {
+        switch self {
+        case .chooser: ChooserPage.template
+        case .password: PasswordPage.template
+        case .emailCode: EmailCodePage.template
+        case .link: LinkPage.template
+        case .create: CreatePage.template
+        case .bind: BindPage.template
+        case .conflict: ConflictPage.template
+        case .consent: ConsentPage.template
+        case .openApp: OpenAppPage.template
+        case .account: AccountPage.template
+        case .signedOut: SignedOutPage.template
+        case .failure: FailurePage.template
+        case .layout: PageTemplate.layoutSource
+        case .csrf: #"<input type="hidden" name="csrf" value="{{{csrf}}}">"#
+        case .error: #"{{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}"#
+        case .emailField: PageTemplate.emailFieldSource
+        case .passwordField: PageTemplate.passwordFieldSource
+        case .holder: PageTemplate.holderSource
+        case .heldIdentity: PageTemplate.heldIdentitySource
+        case .lead: #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#
+        case .cancelLast: PageTemplate.cancelSource
+        }
+    }
+
+    /// All templates, each under its name.
+    static func library() -> MustacheLibrary {
+        do {
+            let templates = try allCases.map { ($0.rawValue, try MustacheTemplate(string: $0.source)) }
+            return MustacheLibrary(templates: Dictionary(uniqueKeysWithValues: templates))
+        } catch {
+            // A fault of this source, whatever the configuration says: the first start of any build finds it.
+            fatalError("a template of the pages can't be parsed: \(error)")
+        }
+    }
+
+    private static let layoutSource = """
+        <!DOCTYPE html>
+        <html lang="{{{lang}}}" dir="{{{dir}}}">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <meta name="color-scheme" content="light dark">
+        {{#refresh}}
+        <meta http-equiv="refresh" content="0; url={{{uri}}}">
+        {{/refresh}}
+        <title>{{{title}}}</title>
+        <link rel="stylesheet" href="{{{styleSheet}}}">
+        {{#logo}}
+        <link rel="icon" href="{{{logo}}}">
+        {{/logo}}
+        </head>
+        <body>
+        <header>{{#logo}}<img src="{{{logo}}}" alt="">{{/logo}}<span>{{{service}}}</span></header>
+        <main>
+        <h1>{{heading}}</h1>
+        {{> *content}}
+        </main>
+        {{#hasFooter}}
+        <footer>
+        {{#help}}<a href="{{{help}}}">{{text.help}}</a>{{/help}}
+        {{#privacy}}<a href="{{{privacy}}}">{{text.privacy}}</a>{{/privacy}}
+        {{#terms}}<a href="{{{terms}}}">{{text.terms}}</a>{{/terms}}
+        </footer>
+        {{/hasFooter}}
+        </body>
+        </html>
+
+        """
+
+    // `type=email` refuses addresses that a mail server takes (a local part beyond ASCII) and rewrites domains.
+    private static let emailFieldSource = """
+        <div class="field"><label for="email">{{text.email}}</label>
+        <input id="email" name="email" type="text" inputmode="email" autocomplete="username" autocapitalize="none" \
+        spellcheck="false" dir="ltr" required maxlength="254" value="{{{address}}}"{{#invalid.email}} \
+        aria-invalid="true" aria-describedby="error"{{/invalid.email}}{{#focus.email}} autofocus{{/focus.email}}></div>
+        """
+
+    private static let passwordFieldSource = """
+        <div class="field"><label for="password">{{text.password}}</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" dir="ltr" required\
+        {{#invalid.password}} aria-invalid="true" aria-describedby="error"{{/invalid.password}}\
+        {{#focus.password}} autofocus{{/focus.password}}></div>
+        """
+
+    private static let holderSource = """
+        {{#holder}}
+        <div class="box">
+        <p>{{text.holderExists}}</p>
+        <ul class="rows">
+        {{#identities}}
+        {{> heldIdentity}}
+        {{/identities}}
+        </ul>
+        {{#since}}<p class="detail">{{text.holderSince}}</p>{{/since}}
+        </div>
+        {{/holder}}
+        """
+
+    private static let heldIdentitySource = """
+        <li><span class="name">{{{provider}}}</span>\
+        {{#maskedEmail}}<span class="detail">{{{maskedEmail}}}</span>{{/maskedEmail}}\
+        {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}</li>
+        """
+
+    private static let cancelSource = """
+        {{#cancel}}
+        <form class="last" method="post" action="{{{action}}}">{{> csrf}}<button class="quiet">{{text.cancel}}</button></form>
+        {{/cancel}}
+        """
+}

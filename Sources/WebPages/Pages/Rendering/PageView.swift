@@ -1,0 +1,82 @@
+import Accounts
+import Mustache
+
+/// A page as its template takes it.
+struct PageView {
+    let template: PageTemplate
+    /// The `h1`, and the page's title.
+    let heading: MustacheTemplate
+    var error: FormError?
+    /// The field that has the focus at first, where no error moves it.
+    var firstField: FormField?
+    /// What the placeholders of the texts stand for. In the body each is isolated, in the title it is bare.
+    var names: [String: String] = [:]
+    /// The values of the template: ``HTMLText``, `Bool`, texts, and lists and dictionaries of these. A value that is
+    /// missing has its section left out.
+    var values: [String: Any] = [:]
+
+    init(_ template: PageTemplate, _ heading: MustacheTemplate, error: FormError? = nil) {
+        self.template = template
+        self.heading = heading
+        self.error = error
+    }
+
+    /// Sets a value of the template; `nil` leaves it out.
+    subscript(name: String) -> Any? {
+        get { values[name] }
+        set { values[name] = newValue }
+    }
+
+    mutating func show(_ purpose: SignInPurpose, in theme: PageTheme) {
+        switch purpose {
+        case .app(let name):
+            names["app"] = name
+        case .account:
+            names["app"] = theme.name
+        case .client(let name):
+            names["app"] = theme.name
+            names["client"] = name
+            values["continuesToClient"] = true
+        }
+    }
+
+    mutating func show(_ source: ProvenSource, email: String?) {
+        switch source {
+        case .apple: names["provider"] = Provider.apple.brand
+        case .google: names["provider"] = Provider.google.brand
+        case .mailbox: values["isMailbox"] = true
+        }
+        names["email"] = email
+        values["hasEmail"] = email != nil
+    }
+
+    mutating func show(_ holder: AccountHolder?, in localization: Localization) {
+        guard let holder, !holder.identities.isEmpty || holder.createdAt != nil else { return }
+        var value: [String: Any] = ["identities": holder.identities.map { $0.value(in: localization) }]
+        value["since"] = holder.createdAt.map { ["date": HTMLText(localization.date($0))] }
+        values["holder"] = value
+    }
+}
+
+extension HeldIdentity {
+    func value(in localization: Localization) -> [String: Any] {
+        var value: [String: Any] = ["provider": HTMLText(provider.brand)]
+        value["maskedEmail"] = maskedEmail.map { HTMLText($0).isolated }
+        value["linked"] = linkedAt.map { ["date": HTMLText(localization.date($0))] }
+        return value
+    }
+}
+
+extension FormTarget {
+    var value: [String: Any] { ["action": HTMLText(action), "csrf": HTMLText(csrf)] }
+}
+
+extension Provider {
+    /// The provider's name, the same in every language.
+    var brand: String {
+        switch self {
+        case .apple: "Apple"
+        case .google: "Google"
+        }
+    }
+}

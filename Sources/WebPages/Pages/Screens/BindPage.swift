@@ -1,0 +1,78 @@
+/// Which account is the person's: the proofs of it.
+package struct BindPage: Sendable {
+    package let purpose: SignInPurpose
+    package let source: ProvenSource
+    package let holder: AccountHolder?
+    /// Posts `proof=ticket` by its button: the mailbox is proven and ``holder`` is shown. `nil` where that is no proof.
+    package let confirm: FormTarget?
+    /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
+    package let password: FormTarget?
+    /// The page that mails a code.
+    package let emailCodeLink: String?
+    /// The page of *create*, where that may be chosen.
+    package let createLink: String?
+    package let cancel: FormTarget
+    package let email: String?
+    package let error: FormError?
+
+    package init(
+        purpose: SignInPurpose, source: ProvenSource, holder: AccountHolder?, confirm: FormTarget?,
+        password: FormTarget?, emailCodeLink: String?, createLink: String?, cancel: FormTarget, email: String? = nil,
+        error: FormError? = nil
+    ) {
+        self.purpose = purpose
+        self.source = source
+        self.holder = holder
+        self.confirm = confirm
+        self.password = password
+        self.emailCodeLink = emailCodeLink
+        self.createLink = createLink
+        self.cancel = cancel
+        self.email = email
+        self.error = error
+    }
+}
+
+extension BindPage {
+    static let template = """
+        <p class="lead">{{#isMailbox}}{{text.bindLeadMailbox}}{{/isMailbox}}\
+        {{^isMailbox}}{{text.bindLead}}{{/isMailbox}}</p>
+        {{> error}}
+        {{> holder}}
+        {{#confirm}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <button class="primary" name="proof" value="ticket" aria-describedby="mine">{{text.thisIsMine}}</button>
+        <p class="hint" id="mine">{{text.thisIsMineHint}}</p></form>
+        {{/confirm}}
+        {{#password}}
+        {{#confirm}}
+        <p class="or">{{text.or}}</p>
+        {{/confirm}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        {{> emailField}}
+        {{> passwordField}}
+        <button{{^confirm}} class="primary"{{/confirm}}>{{text.linkAccount}}</button></form>
+        {{/password}}
+        {{#emailCodeLink}}
+        <a class="button" href="{{{emailCodeLink}}}">{{text.emailMeACode}}</a>
+        {{/emailCodeLink}}
+        {{#createLink}}
+        <p class="last"><a class="button quiet" href="{{{createLink}}}">{{text.createInstead}}</a></p>
+        {{/createLink}}
+        {{> cancelLast}}
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.bind, localization[.bindTitle], error: error)
+        view.show(purpose, in: theme)
+        view.show(source, email: nil)
+        view.show(holder, in: localization)
+        view["confirm"] = confirm?.value
+        view["password"] = password?.value
+        view["address"] = email.map { HTMLText($0) }
+        view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
+        view["createLink"] = createLink.map { HTMLText($0) }
+        view["cancel"] = cancel.value
+        return view
+    }
+}

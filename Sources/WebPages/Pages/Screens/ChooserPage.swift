@@ -1,0 +1,96 @@
+package import Accounts
+
+/// The ways to sign in.
+package struct ChooserPage: Sendable {
+    package let purpose: SignInPurpose
+    /// In order; one alone where the app asked for one.
+    package let providers: [ProviderButton]
+    /// Posts `email`, `password`; `nil` where only a provider is offered.
+    package let password: FormTarget?
+    /// The page that mails a code; `nil` where that isn't offered.
+    package let emailCodeLink: String?
+    /// `nil` where there is nothing to go back to.
+    package let cancel: FormTarget?
+    /// What stands in the field for the address.
+    package let email: String?
+    package let error: FormError?
+
+    /// A provider's button: a form of its own.
+    package struct ProviderButton: Sendable {
+        package let provider: Provider
+        package let form: FormTarget
+
+        package init(_ provider: Provider, _ form: FormTarget) {
+            self.provider = provider
+            self.form = form
+        }
+    }
+
+    package init(
+        purpose: SignInPurpose, providers: [ProviderButton], password: FormTarget?, emailCodeLink: String?,
+        cancel: FormTarget?, email: String? = nil, error: FormError? = nil
+    ) {
+        self.purpose = purpose
+        self.providers = providers
+        self.password = password
+        self.emailCodeLink = emailCodeLink
+        self.cancel = cancel
+        self.email = email
+        self.error = error
+    }
+}
+
+extension ChooserPage {
+    static let template = """
+        {{> lead}}
+        {{> error}}
+        {{#providers}}
+        <form method="post" action="{{{action}}}">{{> csrf}}\
+        <button class="provider {{{style}}}">{{{mark}}}<span>{{label}}</span></button></form>
+        {{/providers}}
+        {{#divided}}
+        <p class="or">{{text.or}}</p>
+        {{/divided}}
+        {{#password}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        {{> emailField}}
+        {{> passwordField}}
+        <button class="primary">{{text.signIn}}</button></form>
+        {{/password}}
+        {{#emailCodeLink}}
+        <a class="button" href="{{{emailCodeLink}}}">{{text.emailMeACode}}</a>
+        {{/emailCodeLink}}
+        {{> cancelLast}}
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.chooser, localization[.signInTitle], error: error)
+        view.show(purpose, in: theme)
+        view["providers"] = providers.map { $0.value(in: localization, theme) }
+        view["divided"] = !providers.isEmpty && (password != nil || emailCodeLink != nil)
+        view["password"] = password?.value
+        view["address"] = email.map { HTMLText($0) }
+        view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
+        view["cancel"] = cancel?.value
+        return view
+    }
+}
+
+extension ChooserPage.ProviderButton {
+    fileprivate func value(in localization: Localization, _ theme: PageTheme) -> [String: Any] {
+        var value = form.value
+        value["style"] = HTMLText(provider.rawValue)
+        switch provider {
+        case .apple:
+            value["label"] = localization[.continueWithApple]
+            // Human Interface Guidelines: the logo as the operator got it from Apple, as high as the button.
+            value["mark"] = theme.appleLogo.map { logo in
+                HTMLText(markup: #"<img src="\#(HTMLText(logo.path).markup)" alt="">"#)
+            }
+        case .google:
+            value["label"] = localization[.continueWithGoogle]
+            value["mark"] = HTMLText(markup: GoogleMark.svg)
+        }
+        return value
+    }
+}

@@ -1,0 +1,85 @@
+package import Accounts
+
+/// The account has another identity of the provider: replace it, or keep it.
+package struct ConflictPage: Sendable {
+    /// The proof of the account, which *replace* gives once more.
+    package enum Proof: Sendable {
+        /// Posts `email` (hidden) and `password`, asked for again: no page repeats one.
+        case password(email: String)
+        /// Posts `email` and `code`, both hidden: the code is still good.
+        case emailCode(email: String, code: String)
+        /// Posts `proof=ticket` (hidden).
+        case ticket
+    }
+
+    package let purpose: SignInPurpose
+    package let provider: Provider
+    /// The identity that is linked so far.
+    package let existing: HeldIdentity
+    package let proof: Proof
+    /// Posts `onConflict=replace` by its button, and the proof.
+    package let replace: FormTarget
+    /// Ends the choice; the account stays as it is.
+    package let keep: FormTarget
+    package let error: FormError?
+
+    package init(
+        purpose: SignInPurpose, provider: Provider, existing: HeldIdentity, proof: Proof, replace: FormTarget,
+        keep: FormTarget, error: FormError? = nil
+    ) {
+        self.purpose = purpose
+        self.provider = provider
+        self.existing = existing
+        self.proof = proof
+        self.replace = replace
+        self.keep = keep
+        self.error = error
+    }
+}
+
+extension ConflictPage {
+    static let template = """
+        <p>{{text.conflictLead}}</p>
+        <div class="box"><ul class="rows">
+        {{#existing}}
+        {{> heldIdentity}}
+        {{/existing}}
+        </ul></div>
+        <p class="lead">{{text.conflictHint}}</p>
+        {{> error}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        {{#hidden}}
+        <input type="hidden" name="{{{name}}}" value="{{{value}}}">
+        {{/hidden}}
+        {{#asksPassword}}
+        <div class="field"><label for="password">{{text.passwordAgain}}</label>
+        <input id="password" name="password" type="password" autocomplete="current-password" dir="ltr" required\
+        {{#invalid.password}} aria-invalid="true" aria-describedby="error"{{/invalid.password}}\
+        {{#focus.password}} autofocus{{/focus.password}}></div>
+        {{/asksPassword}}
+        <button name="onConflict" value="replace">{{text.replace}}</button></form>
+        {{#keep}}
+        <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.keep}}</button></form>
+        {{/keep}}
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.conflict, localization[.conflictTitle], error: error)
+        view.show(purpose, in: theme)
+        view.names["provider"] = provider.brand
+        view["existing"] = existing.value(in: localization)
+        view["hidden"] = hiddenFields.map { ["name": HTMLText($0.name), "value": HTMLText($0.value)] }
+        if case .password = proof { view["asksPassword"] = true }
+        view.values.merge(replace.value) { $1 }
+        view["keep"] = keep.value
+        return view
+    }
+
+    private var hiddenFields: [(name: String, value: String)] {
+        switch proof {
+        case .password(let email): [("email", email)]
+        case .emailCode(let email, let code): [("email", email), ("code", code)]
+        case .ticket: [("proof", "ticket")]
+        }
+    }
+}

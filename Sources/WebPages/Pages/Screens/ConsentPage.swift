@@ -1,0 +1,92 @@
+/// What a client of the OAuth server gets to know, and of whom.
+package struct ConsentPage: Sendable {
+    package enum Scope: Hashable, Sendable {
+        case profile
+        case email
+        /// Any other: the operator's sentence, in the page's language.
+        case sentence(String)
+    }
+
+    package let client: String
+    package let account: AccountTitle
+    /// Signs out of this account and offers the chooser.
+    package let otherAccount: FormTarget
+    package let scopes: [Scope]
+    /// The client's own privacy policy, where one is known.
+    package let clientPrivacyURL: String?
+    /// Posts `consent=allow` or `consent=deny`.
+    package let form: FormTarget
+
+    package init(
+        client: String, account: AccountTitle, otherAccount: FormTarget, scopes: [Scope], clientPrivacyURL: String?,
+        form: FormTarget
+    ) {
+        self.client = client
+        self.account = account
+        self.otherAccount = otherAccount
+        self.scopes = scopes
+        self.clientPrivacyURL = clientPrivacyURL
+        self.form = form
+    }
+}
+
+/// An account as it is named to its own owner.
+package struct AccountTitle: Hashable, Sendable {
+    package let displayName: String?
+    package let email: String?
+
+    package init(displayName: String?, email: String?) {
+        self.displayName = displayName
+        self.email = email
+    }
+}
+
+extension ConsentPage {
+    static let template = """
+        <div class="box"><p>{{text.consentAccount}}</p>
+        <p>{{#displayName}}<span class="name">{{{displayName}}}</span>{{/displayName}}\
+        {{#address}}<span class="detail">{{{address}}}</span>{{/address}}</p>
+        {{#otherAccount}}
+        <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.useAnotherAccount}}</button></form>
+        {{/otherAccount}}
+        </div>
+        {{#hasScopes}}
+        <h2 id="scopes">{{text.consentScopes}}</h2>
+        <ul class="scopes" aria-labelledby="scopes">
+        {{#scopes}}
+        <li>{{sentence}}{{{words}}}</li>
+        {{/scopes}}
+        </ul>
+        {{/hasScopes}}
+        <p class="lead">{{text.consentEnd}}</p>
+        {{#clientPrivacy}}
+        <p><a href="{{{clientPrivacy}}}">{{text.clientPrivacy}}</a></p>
+        {{/clientPrivacy}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <button class="primary" name="consent" value="allow">{{text.allow}}</button>
+        <button name="consent" value="deny">{{text.deny}}</button></form>
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.consent, localization[.consentTitle])
+        view.names["client"] = client
+        view["displayName"] = account.displayName.map { HTMLText($0).isolated }
+        view["address"] = account.email.map { HTMLText($0).isolated }
+        view["otherAccount"] = otherAccount.value
+        view["hasScopes"] = !scopes.isEmpty
+        view["scopes"] = scopes.map { $0.value(in: localization) }
+        view["clientPrivacy"] = clientPrivacyURL.map { HTMLText($0) }
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}
+
+extension ConsentPage.Scope {
+    fileprivate func value(in localization: Localization) -> [String: Any] {
+        switch self {
+        case .profile: ["sentence": localization[.scopeProfile]]
+        case .email: ["sentence": localization[.scopeEmail]]
+        case .sentence(let words): ["words": HTMLText(words).isolated]
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// The last question before an account is made: whether there is none yet.
+package struct CreatePage: Sendable {
+    package let purpose: SignInPurpose
+    package let source: ProvenSource
+    /// The person's own address, unless a relay.
+    package let email: String?
+    /// Posts `displayName` (may be empty), and `password` (may be empty) where ``offersPassword``.
+    package let form: FormTarget
+    /// Whether a password may be chosen: where a mailbox was proven.
+    package let offersPassword: Bool
+    /// What stands in the field for the name.
+    package let displayName: String?
+    /// The account that will lose the address to the new one; `nil` where none will.
+    package let takesAddressFrom: AccountHolder?
+    /// The page of *bind*.
+    package let bindLink: String
+    package let cancel: FormTarget
+    package let error: FormError?
+
+    package init(
+        purpose: SignInPurpose, source: ProvenSource, email: String?, form: FormTarget, offersPassword: Bool,
+        displayName: String?, takesAddressFrom: AccountHolder?, bindLink: String, cancel: FormTarget,
+        error: FormError? = nil
+    ) {
+        self.purpose = purpose
+        self.source = source
+        self.email = email
+        self.form = form
+        self.offersPassword = offersPassword
+        self.displayName = displayName
+        self.takesAddressFrom = takesAddressFrom
+        self.bindLink = bindLink
+        self.cancel = cancel
+        self.error = error
+    }
+}
+
+extension CreatePage {
+    static let template = """
+        <div class="box"><p>{{text.askedBefore}}</p>
+        <a class="button" href="{{{bindLink}}}">{{text.haveAccount}}</a></div>
+        {{> error}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <div class="field"><label for="displayName">{{text.displayName}}</label>
+        <input id="displayName" name="displayName" type="text" autocomplete="name" dir="auto" maxlength="100" \
+        value="{{{displayName}}}"{{#invalid.displayName}} aria-invalid="true" aria-describedby="error"\
+        {{/invalid.displayName}}{{#focus.displayName}} autofocus{{/focus.displayName}}></div>
+        {{#offersPassword}}
+        <div class="field"><label for="password">{{text.newPassword}}</label>
+        <input id="password" name="password" type="password" autocomplete="new-password" dir="ltr" \
+        aria-describedby="{{#invalid.password}}error {{/invalid.password}}password-hint"\
+        {{#invalid.password}} aria-invalid="true"{{/invalid.password}}\
+        {{#focus.password}} autofocus{{/focus.password}}>
+        <p class="hint" id="password-hint">{{text.newPasswordHint}}</p></div>
+        {{/offersPassword}}
+        {{#takesAddress}}
+        {{> holder}}
+        <p>{{text.takesAddress}}</p>
+        {{/takesAddress}}
+        <button class="primary">{{text.createAccount}}</button></form>
+        {{> cancelLast}}
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.create, localization[.createTitle], error: error)
+        view.show(purpose, in: theme)
+        view.show(source, email: email)
+        view.show(takesAddressFrom, in: localization)
+        view.values.merge(form.value) { $1 }
+        view["takesAddress"] = takesAddressFrom != nil && email != nil
+        view["offersPassword"] = offersPassword
+        view["displayName"] = displayName.map { HTMLText($0) }
+        view["bindLink"] = HTMLText(bindLink)
+        view["cancel"] = cancel.value
+        return view
+    }
+}

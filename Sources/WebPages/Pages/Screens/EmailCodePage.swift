@@ -1,0 +1,109 @@
+/// A code by mail: first the address, then the code.
+package struct EmailCodePage: Sendable {
+    /// What the code is for.
+    package enum Reason: String, CaseIterable, Sendable {
+        case signIn
+        /// To prove the account that the identity is linked to.
+        case bind
+        /// The account has no proven address, and the client asks for one.
+        case confirmAddress
+    }
+
+    package enum Step: Sendable {
+        /// Posts `email`.
+        case address
+        /// Posts `email` (hidden) and `code`. Says that a code was mailed if the address is known, in the same words
+        /// for every address.
+        case code(email: String)
+    }
+
+    package let purpose: SignInPurpose
+    package let reason: Reason
+    package let step: Step
+    /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` here.
+    package let form: FormTarget
+    package let backLink: String
+    /// What stands in the field for the address in the first step.
+    package let email: String?
+    package let error: FormError?
+
+    package init(
+        purpose: SignInPurpose, reason: Reason, step: Step, form: FormTarget, backLink: String, email: String? = nil,
+        error: FormError? = nil
+    ) {
+        self.purpose = purpose
+        self.reason = reason
+        self.step = step
+        self.form = form
+        self.backLink = backLink
+        self.email = email
+        self.error = error
+    }
+}
+
+extension EmailCodePage {
+    static let template = """
+        <p class="lead">{{lead}}</p>
+        {{#sent}}
+        <p class="lead">{{text.codeLife}}</p>
+        {{/sent}}
+        {{> error}}
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        {{#sent}}
+        <input type="hidden" name="email" value="{{{address}}}">
+        <div class="field"><label for="code">{{text.code}}</label>
+        <input class="code" id="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" \
+        spellcheck="false" dir="ltr" required maxlength="32"\
+        {{#invalid.code}} aria-invalid="true" aria-describedby="error"{{/invalid.code}}\
+        {{#focus.code}} autofocus{{/focus.code}}></div>
+        <button class="primary">{{text.confirmCode}}</button></form>
+        <form class="last" method="post" action="{{{action}}}">{{> csrf}}
+        <input type="hidden" name="email" value="{{{address}}}">
+        <p class="hint">{{text.codeMissing}}</p>
+        <button class="quiet">{{text.sendAnotherCode}}</button></form>
+        {{/sent}}
+        {{^sent}}
+        {{> emailField}}
+        <button class="primary">{{text.sendCode}}</button></form>
+        {{/sent}}
+        <p class="last"><a class="button quiet" href="{{{backLink}}}">{{text.back}}</a></p>
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view: PageView
+        switch step {
+        case .address:
+            view = PageView(.emailCode, localization[title], error: error)
+            view["lead"] = localization[lead]
+            view["address"] = email.map { HTMLText($0) }
+            view["sent"] = false
+        case .code(let email):
+            view = PageView(.emailCode, localization[.enterCodeTitle], error: error)
+            view.names["email"] = email
+            view["lead"] = localization[reason == .confirmAddress ? .codeSentConfirmAddress : .codeSent]
+            view["address"] = HTMLText(email)
+            view["sent"] = true
+            view.firstField = .code
+        }
+        view.show(purpose, in: theme)
+        view.values.merge(form.value) { $1 }
+        view["backLink"] = HTMLText(backLink)
+        return view
+    }
+
+    private var title: PageText {
+        switch reason {
+        case .signIn: .codeTitle
+        case .bind: .codeTitleBind
+        case .confirmAddress: .codeTitleConfirmAddress
+        }
+    }
+
+    private var lead: PageText {
+        switch reason {
+        case .signIn: .codeLead
+        case .bind: .codeLeadBind
+        case .confirmAddress: .codeLeadConfirmAddress
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// Something that no form can mend: what happened, and what to do.
+package struct FailurePage: Sendable {
+    package enum Failure: String, CaseIterable, Sendable {
+        /// The app, or the address it wants the answer at, is not registered.
+        case unknownApp
+        /// The same of a client of the OAuth server, or one that is disabled.
+        case unknownClient
+        case invalidRequest
+        /// Unknown, over, or of another browser that has no cookie of ours.
+        case flowExpired
+        /// Begun in another browser.
+        case anotherBrowser
+        /// The provider's answer was refused, or came twice.
+        case answerRefused
+        /// The hidden field of a form is missing or wrong.
+        case formExpired
+        /// The account is signed in for too long to be changed.
+        case reauthenticationRequired
+        case accountDisabled
+        case tooManyRequests
+        case notFound
+        case methodNotAllowed
+        case unavailable
+        case internalError
+    }
+
+    package let failure: Failure
+    /// A page from which the person can begin again; `nil` where only the app can.
+    package let retryLink: String?
+    /// The request's id, for the support.
+    package let requestID: String?
+
+    package init(_ failure: Failure, retryLink: String? = nil, requestID: String? = nil) {
+        self.failure = failure
+        self.retryLink = retryLink
+        self.requestID = requestID
+    }
+}
+
+extension FailurePage {
+    static let template = """
+        <p class="lead" role="alert">{{advice}}</p>
+        {{#retryLink}}
+        <a class="button primary" href="{{{retryLink}}}">{{text.tryAgain}}</a>
+        {{/retryLink}}
+        {{#hasReference}}
+        <p class="reference last">{{text.reference}}</p>
+        {{/hasReference}}
+        """
+
+    func view(in localization: Localization) -> PageView {
+        let texts = localization.templates(failure)
+        var view = PageView(.failure, texts.heading)
+        view["advice"] = texts.advice
+        view["retryLink"] = retryLink.map { HTMLText($0) }
+        view.names["reference"] = requestID
+        view["hasReference"] = requestID != nil
+        return view
+    }
+}

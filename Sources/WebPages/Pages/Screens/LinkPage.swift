@@ -1,0 +1,81 @@
+package import Accounts
+
+/// Create an account, or bind to one: the choice of a person who is not known. The first choice is the one suggested.
+package struct LinkPage: Sendable {
+    package let purpose: SignInPurpose
+    package let source: ProvenSource
+    /// The person's own address, unless a relay.
+    package let email: String?
+    /// Each with the page it leads to, in the order of ``LinkRequired/choices``.
+    package let choices: [Choice]
+    package let holder: AccountHolder?
+    package let cancel: FormTarget
+
+    package struct Choice: Sendable {
+        package let choice: LinkChoice
+        package let link: String
+
+        package init(_ choice: LinkChoice, link: String) {
+            self.choice = choice
+            self.link = link
+        }
+    }
+
+    package init(
+        purpose: SignInPurpose, source: ProvenSource, email: String?, choices: [Choice], holder: AccountHolder?,
+        cancel: FormTarget
+    ) {
+        self.purpose = purpose
+        self.source = source
+        self.email = email
+        self.choices = choices
+        self.holder = holder
+        self.cancel = cancel
+    }
+}
+
+extension LinkPage {
+    static let template = """
+        {{#isMailbox}}
+        <p class="lead">{{text.mailboxProven}}</p>
+        {{/isMailbox}}
+        {{^isMailbox}}
+        {{#hasEmail}}
+        <p class="lead">{{text.signedInAs}}</p>
+        {{/hasEmail}}
+        <p class="lead">{{text.notLinkedYet}}</p>
+        {{/isMailbox}}
+        {{> holder}}
+        {{#choices}}
+        <div class="choice"><a class="button{{#suggested}} primary{{/suggested}}" href="{{{link}}}">{{label}}</a>
+        <p class="hint">{{hint}}</p></div>
+        {{/choices}}
+        {{> cancelLast}}
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.link, localization[.linkTitle])
+        view.show(purpose, in: theme)
+        view.show(source, email: email)
+        view.show(holder, in: localization)
+        view["choices"] = choices.enumerated().map { index, choice in
+            choice.value(in: localization, isSuggested: index == 0)
+        }
+        view["cancel"] = cancel.value
+        return view
+    }
+}
+
+extension LinkPage.Choice {
+    fileprivate func value(in localization: Localization, isSuggested: Bool) -> [String: Any] {
+        let (label, hint): (PageText, PageText) =
+            switch choice {
+            case .create: (.createNew, .createNewHint)
+            case .bind: (.useExisting, .useExistingHint)
+            }
+        return [
+            "link": HTMLText(link), "label": localization[label], "hint": localization[hint],
+            "suggested": isSuggested,
+        ]
+    }
+}

@@ -1,0 +1,41 @@
+import OpenSSL
+import Primitives
+
+/// A file that the pages load: the style sheet, a picture. Its path holds a part of its hash, so it may be cached for
+/// ever.
+package struct PageAsset: Hashable, Sendable {
+    /// `/web/assets/NAME-HASH.EXTENSION`.
+    package let path: String
+    package let mediaType: String
+    package let bytes: [UInt8]
+
+    /// - Parameters:
+    ///   - name: what the path begins with.
+    ///   - kind: the type of the file.
+    package init(name: String, kind: Kind, bytes: [UInt8]) {
+        let hash = SHA256.hash(bytes).prefix(8)
+        self.path = "/web/assets/\(name)-\(Hexadecimal.encode(Array(hash))).\(kind.rawValue)"
+        self.mediaType = kind.mediaType
+        self.bytes = bytes
+    }
+
+    /// By the extension of the file's name.
+    package enum Kind: String, CaseIterable, Sendable {
+        case css
+        case svg
+        case png
+        case jpg
+        case jpeg
+        case webp
+
+        var mediaType: String {
+            switch self {
+            case .css: "text/css; charset=utf-8"
+            case .svg: "image/svg+xml"
+            case .png: "image/png"
+            case .jpg, .jpeg: "image/jpeg"
+            case .webp: "image/webp"
+            }
+        }
+    }
+}

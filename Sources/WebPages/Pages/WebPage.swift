@@ -1,0 +1,141 @@
+package import Accounts
+
+/// A page, with everything that is shown on it. The target makes HTML of it and decides nothing: which buttons there
+/// are, where they lead and what went wrong is said by the values.
+package enum WebPage: Sendable {
+    case chooser(ChooserPage)
+    case password(PasswordPage)
+    case emailCode(EmailCodePage)
+    case link(LinkPage)
+    case create(CreatePage)
+    case bind(BindPage)
+    case conflict(ConflictPage)
+    case consent(ConsentPage)
+    case openApp(OpenAppPage)
+    case account(AccountPage)
+    case signedOut(SignedOutPage)
+    case failure(FailurePage)
+}
+
+/// Where a form goes. Every form is `method=post` with one hidden field `csrf`.
+package struct FormTarget: Hashable, Sendable {
+    /// A path on this origin, with its query.
+    package let action: String
+    package let csrf: String
+
+    package init(action: String, csrf: String) {
+        self.action = action
+        self.csrf = csrf
+    }
+}
+
+/// What a person signs in for; it is the heading of every page on the way.
+package enum SignInPurpose: Hashable, Sendable {
+    /// An app of the operator's, by its name.
+    case app(String)
+    /// The person's own account page.
+    case account
+    /// A client of the OAuth server, by its name.
+    case client(String)
+}
+
+/// How the person has just proven who they are, when no account is known for it yet.
+package enum ProvenSource: Hashable, Sendable {
+    case apple
+    case google
+    /// A mailed code.
+    case mailbox
+}
+
+/// What was wrong with a form that is shown again. Each has one sentence and marks the fields it is about.
+package enum FormError: String, CaseIterable, Sendable {
+    /// Unknown address or wrong password: one sentence for both.
+    case wrongPassword
+    /// Wrong, spent or expired: one sentence for all.
+    case wrongCode
+    case invalidEmail
+    case missingPassword
+    case missingCode
+    case weakPassword
+    case invalidDisplayName
+    case emailTaken
+    case identityAlreadyLinked
+    case lastSignInMethod
+    case accountDisabled
+    case tooManyTries
+    case mailUnavailable
+    case providerUnavailable
+    /// Apple or Google reported an error, or their answer was refused.
+    case providerRefused
+    /// The person cancelled at the provider.
+    case cancelledAtProvider
+}
+
+/// An account that exists already, as far as the person may see it.
+package struct AccountHolder: Sendable {
+    /// The identities of the account, or no more than their providers.
+    package let identities: [HeldIdentity]
+    /// Since when the account exists; only where the person has proven the mailbox.
+    package let createdAt: Timestamp?
+
+    package init(identities: [HeldIdentity], createdAt: Timestamp?) {
+        self.identities = identities
+        self.createdAt = createdAt
+    }
+}
+
+/// An identity of an account that exists already.
+package struct HeldIdentity: Sendable {
+    package let provider: Provider
+    package let maskedEmail: String?
+    package let linkedAt: Timestamp?
+
+    package init(provider: Provider, maskedEmail: String? = nil, linkedAt: Timestamp? = nil) {
+        self.provider = provider
+        self.maskedEmail = maskedEmail
+        self.linkedAt = linkedAt
+    }
+}
+
+/// A field of a form, by its name on the wire.
+enum FormField: String, Sendable {
+    case email
+    case password
+    case code
+    case displayName
+}
+
+extension FormError {
+    /// The fields that it is about; the last one gets the focus.
+    var fields: [FormField] {
+        switch self {
+        case .wrongPassword: [.email, .password]
+        case .wrongCode, .missingCode: [.code]
+        case .invalidEmail, .emailTaken: [.email]
+        case .missingPassword, .weakPassword: [.password]
+        case .invalidDisplayName: [.displayName]
+        case .identityAlreadyLinked, .lastSignInMethod, .accountDisabled, .tooManyTries, .mailUnavailable,
+            .providerUnavailable, .providerRefused, .cancelledAtProvider:
+            []
+        }
+    }
+}
+
+extension WebPage {
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        switch self {
+        case .chooser(let page): page.view(in: localization, theme)
+        case .password(let page): page.view(in: localization, theme)
+        case .emailCode(let page): page.view(in: localization, theme)
+        case .link(let page): page.view(in: localization, theme)
+        case .create(let page): page.view(in: localization, theme)
+        case .bind(let page): page.view(in: localization, theme)
+        case .conflict(let page): page.view(in: localization, theme)
+        case .consent(let page): page.view(in: localization, theme)
+        case .openApp(let page): page.view(in: localization)
+        case .account(let page): page.view(in: localization)
+        case .signedOut(let page): page.view(in: localization)
+        case .failure(let page): page.view(in: localization)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import HTTPServer
+
+/// The header fields of every page and redirect.
+struct PageHeaders: Sendable {
+    /// Seconds: a year.
+    private static let transportSecurityLifetime = 31_536_000
+
+    /// Whether the pages are served over https.
+    let isSecure: Bool
+
+    /// - Parameters:
+    ///   - targets: the sources besides our own at which a form of the page may end. Browsers apply the list to the
+    ///     redirects of a form too (CSP 3 §6.4.1.1).
+    ///   - isIsolated: whether a page of another site that has opened this one loses its hold on it. Those of clients of
+    ///     the OAuth server keep theirs, since they open it in a pop-up.
+    func fields(targets: [String] = [], isIsolated: Bool = false) -> [(name: String, value: String)] {
+        var fields = [
+            ("Content-Security-Policy", policy(targets)), ("X-Frame-Options", "DENY"),
+            ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "none"),
+        ]
+        if isSecure {
+            fields.append(("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)"))
+        }
+        if isIsolated { fields.append(("Cross-Origin-Opener-Policy", "same-origin")) }
+        return fields
+    }
+
+    private func policy(_ targets: [String]) -> String {
+        """
+        default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
+        form-action \((["'self'"] + targets).joined(separator: " "))
+        """
+    }
+
+    /// Those of a style sheet or a picture: opened by itself, an SVG file runs nothing and loads nothing.
+    var forAssets: [(name: String, value: String)] {
+        var fields = [("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")]
+        if isSecure {
+            fields.append(("Strict-Transport-Security", "max-age=\(Self.transportSecurityLifetime)"))
+        }
+        return fields
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPServer
+import SignIn
+
+/// A refusal that its page explains better than its code does.
+struct PageRefusal: ProblemConvertible {
+    let failure: FailurePage.Failure
+    let problem: Problem
+
+    init(_ failure: FailurePage.Failure, _ problem: Problem) {
+        self.failure = failure
+        self.problem = problem
+    }
+}
+
+extension FailurePage.Failure {
+    /// The page of an error that a handler has thrown.
+    init(_ error: any Error, _ problem: Problem) {
+        switch error {
+        case let refusal as PageRefusal: self = refusal.failure
+        case SignInFailure.webFlowExpired, SignInFailure.linkTicketExpired: self = .flowExpired
+        case SignInFailure.webAnswerRefused: self = .answerRefused
+        default: self.init(problem.code)
+        }
+    }
+
+    private init(_ code: Problem.Code) {
+        switch code {
+        case .invalidToken: self = .answerRefused
+        case .invalidRequest, .weakPassword, .invalidCredentials, .invalidSession, .invalidRefreshToken,
+            .refreshTokenReused, .emailTaken, .identityAlreadyLinked, .providerAlreadyLinked, .lastSignInMethod,
+            .payloadTooLarge, .unsupportedMediaType:
+            self = .invalidRequest
+        case .accountDisabled: self = .accountDisabled
+        case .forbidden: self = .formExpired
+        case .reauthenticationRequired: self = .reauthenticationRequired
+        case .notFound: self = .notFound
+        case .methodNotAllowed: self = .methodNotAllowed
+        case .linkTicketExpired: self = .flowExpired
+        case .rateLimited: self = .tooManyRequests
+        case .internalError: self = .internalError
+        case .providerUnavailable, .temporarilyUnavailable: self = .unavailable
+        }
+    }
+}
+
+extension FormError {
+    /// What a form says that is shown again; `nil` for a failure that another try doesn't mend.
+    ///
+    /// - Parameter wrong: what wrong credentials are in this form.
+    init?(_ failure: SignInFailure, wrong: FormError) {
+        switch failure {
+        case .invalidCredentials: self = wrong
+        case .malformedEmail: self = .invalidEmail
+        case .missingCredential("password"): self = .missingPassword
+        case .missingCredential("code"), .missingCredential("emailCode"): self = .missingCode
+        case .weakPassword: self = .weakPassword
+        case .emailTaken: self = .emailTaken
+        case .identityAlreadyLinked: self = .identityAlreadyLinked
+        case .lastSignInMethod: self = .lastSignInMethod
+        case .accountDisabled: self = .accountDisabled
+        case .rateLimited: self = .tooManyTries
+        case .mailUnavailable: self = .mailUnavailable
+        case .providerUnavailable: self = .providerUnavailable
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// Signing in on our own page: by a password, by a mailed code.
+extension WebAPI {
+    var formRoutes: [Route] {
+        [
+            Route(.post, "/web/password") { request in try await takePassword(request) },
+            Route(.post, "/web/email-code") { request in
+                let (flow, (email, code)) = try flowForm(of: request, "/web/email-code") { form in
+                    (form.string("email"), form.optionalString("code", maximumBytes: 64))
+                }
+                request.note(email: email)
+                guard let code else { return try await mailCode(to: email, flow, request) }
+                return try await take(code, of: email, flow, request)
+            },
+        ]
+    }
+
+    private func takePassword(_ request: Request) async throws -> Response {
+        let (flow, (email, password)) = try flowForm(of: request, "/web/password") { form in
+            (form.string("email"), form.string("password", maximumBytes: 4096))
+        }
+        request.note(email: email)
+        do throws(SignInFailure) {
+            let step = try await signIn.password(
+                email: email, password: password, flow: flow.id, browser: flow.browser,
+                client: request.caller(device: nil))
+            return response(to: request, step)
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
+                .password(try passwordPage(page, flow, email: email, error: fault))
+            }
+        }
+    }
+
+    private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
+        do throws(SignInFailure) {
+            try await signIn.mailCode(
+                to: email, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                .emailCode(try emailCodePage(page, flow, .address, email: email, error: fault))
+            }
+        }
+        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        return response(.emailCode(try emailCodePage(page, flow, .code(email: email))), to: request, flow: page)
+    }
+
+    private func take(
+        _ code: String, of email: String, _ flow: FlowReference, _ request: Request
+    ) async throws -> Response {
+        do throws(SignInFailure) {
+            let step = try await signIn.emailCode(
+                email: email, code: code, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+            return response(to: request, step)
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                .emailCode(try emailCodePage(page, flow, .code(email: email), error: fault))
+            }
+        }
+    }
+
+    /// The form with what was wrong.
+    ///
+    /// - Throws: a failure that another try doesn't mend, also because it has ended the flow.
+    func shownAgain(
+        _ reference: FlowReference, after failure: SignInFailure, wrong: FormError, _ request: Request,
+        _ page: (WebFlow, FormError) throws -> WebPage
+    ) async throws -> Response {
+        guard let fault = FormError(failure, wrong: wrong),
+            let flow = try? await signIn.flow(reference.id, browser: reference.browser)
+        else { throw failure }
+        return response(try page(flow, fault), after: failure, to: request, flow: flow)
+    }
+
+    // MARK: Pages
+
+    func passwordPage(
+        _ flow: WebFlow, _ reference: FlowReference, email: String?, error: FormError? = nil
+    ) throws -> PasswordPage {
+        PasswordPage(
+            purpose: flow.purpose, form: try reference.target("/web/password"),
+            emailCodeLink: emailCodeLink(in: flow, reference), backLink: reference.link(), email: email, error: error)
+    }
+
+    func emailCodePage(
+        _ flow: WebFlow, _ reference: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        error: FormError? = nil
+    ) throws -> EmailCodePage {
+        EmailCodePage(
+            purpose: flow.purpose, reason: .signIn, step: step, form: try reference.target("/web/email-code"),
+            backLink: reference.link(), email: email, error: error)
+    }
+}

@@ -1,0 +1,244 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// The choice of a person who is not known, in a flow that ends here: *create* or *bind*.
+extension WebAPI {
+    private enum Proof: String {
+        case ticket
+    }
+
+    private enum ConflictResolution: String {
+        case replace
+    }
+
+    /// What a form of *bind* proves the account by.
+    private struct BindForm {
+        let proof: Proof?
+        let email: String?
+        let password: String?
+        let code: String?
+        let isReplacing: Bool
+
+        init(_ form: inout FormFields) {
+            proof = form.optionalChoice("proof", of: Proof.self)
+            email = form.optionalString("email")
+            password = form.optionalString("password", maximumBytes: 4096)
+            code = form.optionalString("code", maximumBytes: 64)
+            isReplacing = form.optionalChoice("onConflict", of: ConflictResolution.self) == .replace
+        }
+    }
+
+    var linkRoutes: [Route] {
+        [
+            Route(.post, "/web/link/create") { request in try await create(request) },
+            Route(.post, "/web/link/bind") { request in
+                let (flow, form) = try flowForm(of: request, "/web/link/bind") { BindForm(&$0) }
+                request.note(email: form.email)
+                switch (form.proof, form.email, form.password, form.code) {
+                case (.ticket, nil, nil, nil):
+                    return try await bind(form, .ticket, flow, request)
+                case (nil, let email?, let password?, nil):
+                    return try await bind(form, .password(email: email, password: password), flow, request)
+                case (nil, let email?, nil, let code?):
+                    return try await bind(form, .emailCode(email: email, code: code), flow, request)
+                case (nil, let email?, nil, nil):
+                    return try await mailBindCode(to: email, flow, request)
+                default:
+                    throw Problem(.invalidRequest, errors: [FieldError(field: "proof", reason: .notAllowed)])
+                }
+            },
+            Route(.post, "/web/link/cancel", priority: .revoking) { request in
+                let (flow, _) = try flowForm(of: request, "/web/link/cancel") { _ in }
+                let step = try await signIn.cancelLink(
+                    flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+                return response(to: request, step)
+            },
+        ]
+    }
+
+    private func create(_ request: Request) async throws -> Response {
+        let (flow, (text, password)) = try flowForm(of: request, "/web/link/create") { form in
+            // The limit is above that of passwords, so that a long one is answered as weak.
+            (form.optionalString("displayName"), form.optionalString("password", maximumBytes: 32 * 1024))
+        }
+        do throws(SignInFailure) {
+            let step = try await signIn.create(
+                flow: flow.id, browser: flow.browser, displayName: text.flatMap(DisplayName.init),
+                password: password.flatMap { $0.isEmpty ? nil : $0 }, client: request.caller(device: nil))
+            return response(to: request, step)
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                guard let link = page.link else { throw SignInFailure.webFlowExpired }
+                return .create(try createPage(page, flow, link, displayName: text, error: fault))
+            }
+        }
+    }
+
+    private func bind(
+        _ form: BindForm, _ credential: BindCredential, _ flow: FlowReference, _ request: Request
+    ) async throws -> Response {
+        let failure: SignInFailure
+        do throws(SignInFailure) {
+            let step = try await signIn.bind(
+                flow: flow.id, browser: flow.browser, credential: credential, replacing: form.isReplacing,
+                client: request.caller(device: nil))
+            return response(to: request, step)
+        } catch {
+            failure = error
+        }
+        if case .providerAlreadyLinked(let existing) = failure {
+            let page = try await signIn.flow(flow.id, browser: flow.browser)
+            let conflict = ConflictPage(
+                purpose: page.purpose, provider: existing.key.provider, existing: HeldIdentity(existing),
+                proof: ConflictPage.Proof(credential), replace: try flow.target("/web/link/bind"),
+                keep: try flow.target("/web/link/cancel"))
+            return response(.conflict(conflict), after: failure, to: request, flow: page)
+        }
+        let wrong: FormError = form.code == nil ? .wrongPassword : .wrongCode
+        return try await shownAgain(flow, after: failure, wrong: wrong, request) { page, fault in
+            guard let link = page.link else { throw SignInFailure.webFlowExpired }
+            if let email = form.email, form.code != nil {
+                return .emailCode(try bindCodePage(page, flow, .code(email: email), error: fault))
+            }
+            return .bind(try bindPage(page, flow, link, email: form.email, error: fault))
+        }
+    }
+
+    private func mailBindCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
+        do throws(SignInFailure) {
+            try await signIn.mailBindCode(
+                to: email, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+        } catch {
+            return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
+                .emailCode(try bindCodePage(page, flow, .address, email: email, error: fault))
+            }
+        }
+        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        return response(.emailCode(try bindCodePage(page, flow, .code(email: email))), to: request, flow: page)
+    }
+}
+
+// MARK: - Pages
+
+extension WebAPI {
+    func linkScreen(
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired
+    ) throws -> WebPage {
+        switch screen {
+        case .create where link.choices.contains(.create):
+            return .create(try createPage(flow, reference, link))
+        case .bind where link.choices.contains(.bind):
+            return .bind(try bindPage(flow, reference, link, email: link.ownEmail))
+        case .email where offersBindCode(link):
+            return .emailCode(try bindCodePage(flow, reference, .address, email: link.ownEmail))
+        case .create, .bind, .email, .password, nil:
+            return .link(
+                LinkPage(
+                    purpose: flow.purpose, source: link.source, email: link.ownEmail,
+                    choices: link.choices.map { choice in
+                        switch choice {
+                        case .create: .init(choice, link: reference.link(.create))
+                        case .bind: .init(choice, link: reference.link(.bind))
+                        }
+                    },
+                    holder: link.holder.map { AccountHolder($0) }, cancel: try reference.target("/web/link/cancel")))
+        }
+    }
+
+    /// A mailbox that was proven proves its own account alone.
+    private func offersBindCode(_ link: LinkRequired) -> Bool {
+        guard case .identity = link.person else { return false }
+        return signIn.configuration.offersEmailCode
+    }
+
+    private func createPage(
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, displayName: String? = nil,
+        error: FormError? = nil
+    ) throws -> CreatePage {
+        CreatePage(
+            purpose: flow.purpose, source: link.source, email: link.ownEmail,
+            form: try reference.target("/web/link/create"), offersPassword: link.source == .mailbox,
+            displayName: displayName, takesAddressFrom: link.provenHolder.map { AccountHolder($0) },
+            bindLink: reference.link(.bind), cancel: try reference.target("/web/link/cancel"), error: error)
+    }
+
+    private func bindPage(
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, email: String?, error: FormError? = nil
+    ) throws -> BindPage {
+        let target = try reference.target("/web/link/bind")
+        return BindPage(
+            purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
+            confirm: link.provenHolder == nil ? nil : target, password: link.source == .mailbox ? nil : target,
+            emailCodeLink: offersBindCode(link) ? reference.link(.email) : nil,
+            createLink: link.choices.contains(.create) ? reference.link(.create) : nil,
+            cancel: try reference.target("/web/link/cancel"), email: email, error: error)
+    }
+
+    private func bindCodePage(
+        _ flow: WebFlow, _ reference: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        error: FormError? = nil
+    ) throws -> EmailCodePage {
+        EmailCodePage(
+            purpose: flow.purpose, reason: .bind, step: step, form: try reference.target("/web/link/bind"),
+            backLink: reference.link(.bind), email: email, error: error)
+    }
+}
+
+extension LinkRequired {
+    fileprivate var source: ProvenSource {
+        switch person {
+        case .identity(let identity):
+            switch identity.key.provider {
+            case .apple: .apple
+            case .google: .google
+            }
+        case .mailbox: .mailbox
+        }
+    }
+
+    /// The person's own address. That of a relay says nothing to them.
+    fileprivate var ownEmail: String? {
+        switch person {
+        case .identity(let identity): identity.email.flatMap { $0.isPrivateRelay ? nil : $0.address.text }
+        case .mailbox(let email): email.text
+        }
+    }
+
+    /// The account whose mailbox the ticket proves.
+    fileprivate var provenHolder: ShownHolder? { holder.flatMap { $0.showsIdentities ? $0 : nil } }
+}
+
+extension AccountHolder {
+    fileprivate init(_ holder: ShownHolder) {
+        if holder.showsIdentities {
+            self.init(
+                identities: holder.account.identities.map { HeldIdentity($0) }, createdAt: holder.account.createdAt)
+        } else {
+            let providers = Provider.allCases.filter { provider in
+                holder.account.identities.contains { $0.key.provider == provider }
+            }
+            self.init(identities: providers.map { HeldIdentity(provider: $0) }, createdAt: nil)
+        }
+    }
+}
+
+extension HeldIdentity {
+    fileprivate init(_ identity: Identity) {
+        self.init(
+            provider: identity.key.provider, maskedEmail: identity.email?.masked, linkedAt: identity.linkedAt)
+    }
+}
+
+extension ConflictPage.Proof {
+    /// The proof that *replace* gives once more.
+    fileprivate init(_ credential: BindCredential) {
+        switch credential {
+        case .password(let email, _): self = .password(email: email)
+        case .emailCode(let email, let code): self = .emailCode(email: email, code: code)
+        // No form of the pages posts an access token.
+        case .ticket, .session: self = .ticket
+        }
+    }
+}

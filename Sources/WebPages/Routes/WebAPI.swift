@@ -1,0 +1,220 @@
+package import Accounts
+import HTTPAPI
+package import HTTPServer
+package import SignIn
+
+/// The pages of the web sign-in: `/web`.
+///
+/// A handler reads a request, calls a use case of ``WebSignIn``, and shows its outcome. Every error of a handler is a page
+/// too, which repeats nothing of the request.
+package struct WebAPI: Sendable {
+    let signIn: WebSignIn
+    let accounts: AccountSettings
+    let pages: Pages
+    let assets: [String: PageAsset]
+    /// The URL of the public listener, without a final slash.
+    let publicURL: String
+    /// The Android packages of the apps with a relay, by the apps' names.
+    let relayPackages: [String: String]
+    let cookies: PageCookies
+    let headers: PageHeaders
+    let clock: any WallClock
+
+    package init(
+        signIn: WebSignIn, accounts: AccountSettings, theme: PageTheme, publicURL: String,
+        relayPackages: [String: String], clock: any WallClock
+    ) {
+        self.signIn = signIn
+        self.accounts = accounts
+        self.pages = Pages(theme: theme)
+        self.assets = Dictionary(pages.assets.map { ($0.path, $0) }) { first, _ in first }
+        self.publicURL = publicURL
+        self.relayPackages = relayPackages
+        self.cookies = PageCookies(publicURL: publicURL)
+        self.headers = PageHeaders(isSecure: cookies.isSecure)
+        self.clock = clock
+    }
+
+    package var routes: [Route] {
+        let routes =
+            flowRoutes + providerRoutes + formRoutes + linkRoutes + accountRoutes + [relayRoute, assetRoute]
+        return routes.map { route in
+            route.refused { error, problem, request in failure(error, problem, request) }
+        }
+    }
+
+    /// The style sheet and the pictures. Their paths change with their bytes.
+    private var assetRoute: Route {
+        Route(.get, "/web/assets/{asset}", priority: .reading) { request in
+            let asset = try request.parameter("asset") { assets["/web/assets/" + $0] }
+            var response = Response(
+                .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
+            response.headers = headers.forAssets
+            return response
+        }
+    }
+}
+
+// MARK: - Requests
+
+extension WebAPI {
+    func flowID(of request: Request) throws -> WebFlowID {
+        guard let id = try request.queryValues().only("flow").flatMap(WebFlowID.init) else {
+            throw SignInFailure.webFlowExpired
+        }
+        return id
+    }
+
+    /// Reads a form of one of our own pages.
+    ///
+    /// - Parameters:
+    ///   - secret: the value of the cookie that the form belongs to.
+    ///   - flow: the id of its flow; empty for none.
+    /// - Throws: 403 for a form that another site has made, or that is of another browser, flow or action.
+    func ownForm<Value>(
+        of request: Request, action: String, secret: String?, flow: String,
+        _ read: (inout FormFields) throws -> Value
+    ) throws -> Value {
+        // Origin is no help: under `no-referrer` it is `null` on our own forms too (Fetch §3.1).
+        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
+            throw PageRefusal(.formExpired, Problem(.forbidden, reason: "cross_site"))
+        }
+        return try request.form { fields in
+            let token = fields.optionalString("csrf")
+            guard let secret, try FormToken.accepts(token, secret: secret, flow: flow, action: action) else {
+                throw PageRefusal(.formExpired, Problem(.forbidden, reason: "csrf"))
+            }
+            return try read(&fields)
+        }
+    }
+
+    /// Reads a form of a flow.
+    func flowForm<Value>(
+        of request: Request, _ action: String, _ read: (inout FormFields) throws -> Value
+    ) throws -> (flow: FlowReference, value: Value) {
+        let id = try flowID(of: request)
+        let browser = cookies.browser(of: request)
+        let value = try ownForm(
+            of: request, action: action, secret: browser?.text, flow: id.description, read)
+        guard let browser else { throw SignInFailure.webFlowExpired }
+        return (FlowReference(id: id, browser: browser), value)
+    }
+}
+
+/// A flow, and the browser that goes on with it.
+struct FlowReference: Sendable {
+    let id: WebFlowID
+    let browser: BrowserSecret
+
+    /// Where a form of the flow goes.
+    func target(_ action: String) throws -> FormTarget {
+        FormTarget(
+            action: "\(action)?flow=\(id)",
+            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action))
+    }
+
+    /// The page of the flow, or one of its further screens.
+    func link(_ screen: WebAPI.Screen? = nil) -> String {
+        "/web/sign-in?flow=\(id)" + (screen.map { "&with=\($0.rawValue)" } ?? "")
+    }
+}
+
+extension Request {
+    /// Whether nobody asked for the answer, or not yet: it must not open or spend anything. Browsers and link previews
+    /// fetch what a person may never look at.
+    var isSpeculative: Bool {
+        if isHead { return true }
+        let purposes = [header("Sec-Purpose"), header("Purpose"), header("X-Moz")].compactMap { $0?.lowercased() }
+        return purposes.contains { $0.hasPrefix("prefetch") || $0.hasPrefix("preview") }
+    }
+}
+
+extension QueryValues {
+    /// The value of a parameter that came once.
+    func only(_ name: String) -> String? {
+        let values = all(name)
+        return values.count == 1 ? values.first : nil
+    }
+}
+
+// MARK: - Responses
+
+extension WebAPI {
+    /// - Parameters:
+    ///   - flow: the one that the page belongs to.
+    ///   - targets: where forms of a page without a flow may end.
+    func response(
+        _ page: WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil, targets: [String] = [],
+        isIsolated: Bool = false
+    ) -> Response {
+        let language = PageLanguage.choose(
+            uiLocales: flow?.languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
+        var response = Response.html(status, pages.html(page, language: language))
+        response.headers = headers.fields(
+            targets: flow?.formActionSources ?? targets, isIsolated: flow?.isIsolated ?? isIsolated)
+        return response
+    }
+
+    /// A page with a form that was refused, shown again.
+    func response(
+        _ page: WebPage, after failure: SignInFailure, to request: Request, flow: WebFlow? = nil,
+        isIsolated: Bool = false
+    ) -> Response {
+        let problem = failure.problem
+        var response = response(page, problem.code.status, to: request, flow: flow, isIsolated: isIsolated)
+        response.headers += problem.headers
+        response.problem = problem
+        return response
+    }
+
+    /// Sends the browser on, to a path of ours or out of here.
+    func redirect(to target: String, flow: WebFlow? = nil, isIsolated: Bool = false) -> Response {
+        var response = Response.redirect(to: target.hasPrefix("/") ? publicURL + target : target)
+        response.headers += headers.fields(isIsolated: flow?.isIsolated ?? isIsolated)
+        return response
+    }
+
+    /// The answer to a request that must have no effect.
+    var untouched: Response {
+        var response = Response.empty()
+        response.headers = headers.fields()
+        return response
+    }
+
+    func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
+        let failure = FailurePage.Failure(error, problem)
+        let page = FailurePage(
+            failure, retryLink: failure == .reauthenticationRequired ? "/web/account" : nil, requestID: request.id)
+        var response = response(.failure(page), problem.code.status, to: request)
+        response.headers += problem.headers
+        return response
+    }
+
+    /// The languages that an app's request names; those of a flow are kept with it.
+    private func uiLocales(of request: Request) -> [String] {
+        guard let tags = try? request.queryValues().only("ui_locales") else { return [] }
+        return tags.split { $0 == " " || $0 == "+" }.prefix(8).map { $0.lowercased() }
+    }
+}
+
+extension Request {
+    fileprivate var acceptedLanguages: [String] { AcceptLanguage.tags(header("Accept-Language")) }
+}
+
+extension WebFlow {
+    /// Whether its pages may leave the group of the page that opened them. A client of the OAuth server may wait for its
+    /// pop-up.
+    fileprivate var isIsolated: Bool {
+        switch kind {
+        case .app, .account: true
+        case .oauth: false
+        }
+    }
+
+    var purpose: SignInPurpose {
+        switch kind {
+        case .app(let name, _): .app(name)
+        case .account, .oauth: .account
+        }
+    }
+}

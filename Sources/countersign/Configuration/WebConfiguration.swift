@@ -1,0 +1,43 @@
+import Accounts
+
+/// The web sign-in: the apps that may begin one.
+struct WebConfiguration: Sendable {
+    let apps: [WebApp]
+    /// The Android packages of the apps with a relay, by the names of the apps.
+    let relayPackages: [String: String]
+    /// Whether Google's answers must name their issuer.
+    let requiresGoogleIssuer: Bool
+
+    /// Nil when no app is listed: the web sign-in is off.
+    init?(from reader: inout ConfigurationReader) {
+        requiresGoogleIssuer = reader.value(Settings.Web.requiresGoogleIssuer)
+        let names = reader.value(Settings.Web.apps)
+        var apps: [WebApp] = []
+        var relayPackages: [String: String] = [:]
+        for name in names {
+            let settings = Settings.Web.app(name)
+            relayPackages[name] = reader.optional(settings.appleRelayPackage)
+            // Of an app with a relay alone nobody begins a sign-in here.
+            let uris =
+                relayPackages[name] == nil
+                ? reader.value(settings.redirectURIs) : reader.optional(settings.redirectURIs) ?? []
+            apps.append(
+                WebApp(
+                    id: name, name: reader.optional(settings.name) ?? name,
+                    redirectURIs: uris.compactMap(AppRedirectURI.init(registering:))))
+        }
+        guard !names.isEmpty else { return nil }
+        self.apps = apps
+        self.relayPackages = relayPackages
+    }
+
+    /// The addresses of the relays, which Apple has to know as Return URLs.
+    func relayRedirectURIs(publicURL: String) -> [String] {
+        apps.map(\.id).filter { relayPackages[$0] != nil }.map { publicURL + "/web/relay/apple/" + $0 }
+    }
+
+    /// The name is a part of variables and of paths.
+    static func isAppName(_ name: String) -> Bool {
+        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
+    }
+}

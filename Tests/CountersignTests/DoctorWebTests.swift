@@ -1,0 +1,67 @@
+import Curl
+import Foundation
+import OpenSSL
+import Testing
+
+@testable import countersign
+
+/// What the doctor says of the web sign-in.
+@Suite struct DoctorWebTests {
+    private static func findings(_ variables: [String: String]) async throws -> [String] {
+        let setup = try ConfigurationSetup()
+        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
+        if variables["APPLE_TEAM_ID"] != nil {
+            let key = String(decoding: try P256PrivateKey().pem(), as: UTF8.self)
+            setup.environment["COUNTERSIGN_APPLE_PRIVATE_KEY_PATH"] = try setup.file("apple.p8", key)
+        }
+        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
+        let fetcher = try CurlFetcher()
+        let findings = await Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
+            clock: SystemClock()
+        ).webSignIn()
+        await fetcher.shutdown()
+        return findings.map(\.line)
+    }
+
+    private static let app = [
+        "WEB_APPS": "lamp", "SERVER_PUBLIC_URL": "https://auth.example.com",
+        "WEB_APP_LAMP_REDIRECT_URIS": "https://a.example/in,http://127.0.0.1/in,com.example.lamp:/in",
+    ]
+
+    @Test func `what is off is said`() async throws {
+        #expect(try await Self.findings([:]) == ["ok webSignIn: is off: web.apps is not set"])
+        let buttons = try await Self.findings(Self.app)
+        #expect(buttons.contains("ok webSignIn: no Apple button: apple.servicesId is not set"))
+        #expect(buttons.contains("ok webSignIn: no Google button: google.serverClientId is not set"))
+        #expect(buttons.allSatisfy { $0.hasPrefix("ok ") })
+    }
+
+    @Test func `what has to be registered at the providers is printed`() async throws {
+        let findings = try await Self.findings(
+            Self.app.merging([
+                "APPLE_SERVICES_ID": "com.example.web", "APPLE_TEAM_ID": "ABCDE12345", "APPLE_KEY_ID": "FGHIJ67890",
+                "GOOGLE_CLIENT_IDS": "g", "GOOGLE_SERVER_CLIENT_ID": "g", "GOOGLE_SERVER_CLIENT_SECRET": "canary",
+                "WEB_APP_LAMP_APPLE_RELAY_PACKAGE": "com.example.lamp",
+            ]) { $1 })
+        let base = "https://auth.example.com/web"
+        #expect(
+            findings == [
+                "ok webSignIn: Apple must have \(base)/callback/apple as a Return URL of the Services ID com.example.web",
+                "ok webSignIn: Google must have \(base)/callback/google as a redirect URI of the client g",
+                "ok webSignIn: the app lamp has 1 links, 1 loopback addresses, 1 private schemes: another app can claim a "
+                    + "scheme, and its people are asked for a click",
+                "ok webSignIn: Apple must have \(base)/relay/apple/lamp as a Return URL of the Services ID that the app names",
+            ])
+    }
+
+    @Test func `a Services ID without a key and an address on this machine are warnings`() async throws {
+        var variables = Self.app
+        variables["APPLE_SERVICES_ID"] = "com.example.web"
+        variables["SERVER_PUBLIC_URL"] = "http://127.0.0.1:8080"
+        let warnings = try await Self.findings(variables).filter { $0.hasPrefix("warning ") }
+        #expect(warnings.count == 2, "\(warnings)")
+        #expect(warnings.first?.contains("Apple takes no such Return URL") == true)
+        #expect(warnings.last?.contains("a Services ID and no key") == true)
+    }
+}

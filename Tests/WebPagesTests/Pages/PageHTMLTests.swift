@@ -1,0 +1,212 @@
+import Foundation
+import Testing
+
+@testable import WebPages
+
+/// Every page, in every language and two themes.
+@Suite struct PageHTMLTests {
+    private static let pages = [Pages(theme: .plain), Pages(theme: .operated)]
+
+    private func forEachPage(
+        of samples: PageSamples = PageSamples(), _ body: (String, HTMLDocument, [UInt8], PageLanguage) throws -> Void
+    ) throws {
+        for pages in PageHTMLTests.pages {
+            for (name, page) in samples.pages {
+                for language in PageLanguage.allCases {
+                    let bytes = pages.html(page, language: language)
+                    try body("\(name) in \(language.rawValue)", HTMLDocument(bytes), bytes, language)
+                }
+            }
+        }
+    }
+
+    @Test func `every page is well-formed, below 30 KiB and says its language`() throws {
+        try forEachPage { name, document, bytes, language in
+            #expect(bytes.count < 30 * 1024, "\(name)")
+            let root = try #require(document.elements.first)
+            #expect(root.name == "html" && root.attributes == ["lang": language.rawValue, "dir": "ltr"], "\(name)")
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("{{"), "\(name)")
+        }
+    }
+
+    @Test func `no page has script, inline style or anything of another origin`() throws {
+        let allowed: Set = [
+            "html", "head", "meta", "title", "link", "body", "header", "main", "footer", "h1", "h2", "p", "div", "span",
+            "a", "form", "input", "label", "button", "ul", "li", "bdi", "img", "svg", "path",
+        ]
+        try forEachPage { name, document, _, _ in
+            for element in document.elements {
+                #expect(allowed.contains(element.name), "\(element.name) on \(name)")
+                for (attribute, value) in element.attributes {
+                    #expect(attribute != "style" && !attribute.hasPrefix("on"), "\(attribute) on \(name)")
+                    if attribute == "src" || element.name == "link" && attribute == "href" || attribute == "action" {
+                        #expect(value.hasPrefix("/web/"), "\(value) on \(name)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `every form is a POST with one csrf, its buttons say what they do`() throws {
+        try forEachPage { name, document, bytes, _ in
+            let html = String(decoding: bytes, as: UTF8.self)
+            let forms = html.components(separatedBy: "<form ").dropFirst().map {
+                $0.components(separatedBy: "</form>")[0]
+            }
+            for form in forms {
+                #expect(form.contains("method=\"post\" action=\"/web/"), "\(name)")
+                #expect(form.components(separatedBy: "name=\"csrf\"").count == 2, "\(name)")
+                #expect(form.contains("<button"), "\(name)")
+            }
+            for button in document.all("button") + document.all("a") {
+                #expect(!button.text.isEmpty, "\(name)")
+            }
+        }
+    }
+
+    @Test func `every page has one main, one h1, labelled fields and a title that begins with the error`() throws {
+        try forEachPage { name, document, _, _ in
+            #expect(document.all("main").count == 1 && document.all("h1").count == 1, "\(name)")
+            #expect(document.all("title").count == 1, "\(name)")
+            let title = try #require(document.all("title").first).text
+            let heading = try #require(document.all("h1").first).text
+            #expect(title.contains(heading), "\(title) of \(name)")
+            let ids = document.elements.compactMap { $0.attributes["id"] }
+            #expect(Set(ids).count == ids.count, "\(name)")
+            let labels = document.all("label").compactMap { $0.attributes["for"] }
+            let fields = document.all("input").filter { $0.attributes["type"] != "hidden" }
+            #expect(fields.compactMap { $0.attributes["id"] } == labels, "\(name)")
+            for field in fields {
+                #expect(field.attributes["autocomplete"] != nil, "\(name)")
+            }
+            for reference in document.elements.compactMap({
+                $0.attributes["aria-describedby"] ?? $0.attributes["aria-labelledby"]
+            }) {
+                #expect(reference.split(separator: " ").allSatisfy { ids.contains(String($0)) }, "\(name)")
+            }
+            let hasError = document.elements.contains { $0.attributes["id"] == "error" }
+            #expect(title.hasPrefix(heading) != hasError, "\(title) of \(name)")
+            #expect(document.elements.count { $0.attributes["autofocus"] != nil } <= 1, "\(name)")
+        }
+    }
+
+    @Test(arguments: FormError.allCases)
+    func `an error is an alert that its fields point at`(_ error: FormError) throws {
+        let page = ChooserPage(
+            purpose: .account, providers: [], password: FormTarget(action: "/web/password", csrf: "t"),
+            emailCodeLink: nil, cancel: nil, email: "a@example.com", error: error)
+        let document = try HTMLDocument(Pages(theme: .plain).html(.chooser(page), language: .english))
+        let alert = try #require(document.elements.first { $0.attributes["role"] == "alert" })
+        #expect(alert.attributes["id"] == "error" && !alert.text.isEmpty)
+        for field in document.all("input") where field.attributes["type"] != "hidden" {
+            let isMarked = error.fields.contains { $0.rawValue == field.attributes["name"] }
+            #expect((field.attributes["aria-invalid"] == "true") == isMarked)
+            #expect((field.attributes["aria-describedby"] == "error") == isMarked)
+        }
+    }
+
+    @Test func `fields have the purpose that password managers look for`() throws {
+        func field(_ name: String, on page: String) throws -> [String: String] {
+            let page = try #require(PageSamples().pages.first { $0.name == page }).page
+            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+            return try #require(document.all("input").first { $0.attributes["id"] == name }).attributes
+        }
+        #expect(try field("email", on: "chooser")["autocomplete"] == "username")
+        #expect(try field("email", on: "chooser")["inputmode"] == "email")
+        #expect(try field("password", on: "chooser")["autocomplete"] == "current-password")
+        #expect(try field("password", on: "create-mailbox")["autocomplete"] == "new-password")
+        #expect(try field("password", on: "conflict-password")["autocomplete"] == "current-password")
+        #expect(try field("code", on: "code-entry-signIn")["autocomplete"] == "one-time-code")
+        #expect(try field("code", on: "code-entry-signIn")["inputmode"] == "numeric")
+        #expect(try field("email", on: "password")["value"] == "mira.novak@example.com")
+    }
+
+    @Test(arguments: [
+        #"<script>alert(1)</script>"#, #"" autofocus onfocus="alert(1)"#, "'><img src=x onerror=alert(1)>",
+        "\"\u{301} onmouseover=\"alert(1)", "<\u{338}b>", "&lt;b&gt; {{text.cancel}} {{{csrf}}}", "</title></main>",
+        "evil\u{202E}moc.elpmaxe@arim\u{2066}\u{200F}\u{0}\u{85}\u{2028}",
+    ])
+    func `a name is only ever text`(_ hostile: String) throws {
+        let samples = PageSamples(
+            app: hostile, client: hostile, email: hostile, masked: hostile, displayName: hostile, sentence: hostile,
+            uri: "com.example.lamp:/?state=" + hostile, reference: hostile)
+        let pages = [
+            Pages(theme: .plain),
+            Pages(theme: PageTheme(name: hostile, privacyURL: hostile, termsURL: hostile, helpURL: hostile)),
+        ]
+        let harmless = [
+            Pages(theme: .plain), Pages(theme: PageTheme(name: "x", privacyURL: "x", termsURL: "x", helpURL: "x")),
+        ]
+        for (pages, harmless) in zip(pages, harmless) {
+            for (hostilePage, plainPage) in zip(samples.pages, PageSamples().pages) {
+                let bytes = pages.html(hostilePage.page, language: .german)
+                let document = try HTMLDocument(bytes)
+                let expected = try HTMLDocument(harmless.html(plainPage.page, language: .german))
+                #expect(document.shape == expected.shape, "\(hostilePage.name)")
+                let scalars = String(decoding: bytes, as: UTF8.self).unicodeScalars
+                #expect(
+                    !scalars.contains { "\u{202E}\u{2066}\u{200F}\u{0}\u{85}\u{2028}".unicodeScalars.contains($0) },
+                    "\(hostilePage.name)")
+            }
+        }
+    }
+
+    @Test func `a way back into an app is a refresh and a link`() throws {
+        let page = try #require(PageSamples().pages.first { $0.name == "open-app-signedIn" }).page
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+        let uri = "com.example.lamp:/signed-in?code=c0de&amp;state=st4te&amp;iss=https%3A%2F%2Fauth.example.com"
+        let refresh = try #require(document.all("meta").first { $0.attributes["http-equiv"] == "refresh" })
+        #expect(refresh.attributes["content"] == "0; url=\(uri)")
+        let link = try #require(document.all("a").first)
+        #expect(link.attributes["href"] == uri && link.text == "Open Lamp")
+    }
+
+    @Test func `only a way back into an app refreshes`() throws {
+        try forEachPage { name, document, _, _ in
+            let refreshes = document.all("meta").contains { $0.attributes["http-equiv"] == "refresh" }
+            #expect(refreshes == name.hasPrefix("open-app"), "\(name)")
+        }
+    }
+
+    @Test func `Google's mark is theirs, unaltered`() throws {
+        let page = try #require(PageSamples().pages.first { $0.name == "chooser" }).page
+        let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+        let colors = document.all("path").compactMap { $0.attributes["fill"] }
+        #expect(colors == ["#EA4335", "#4285F4", "#FBBC05", "#34A853"])
+        #expect(document.all("path").allSatisfy { $0.path.contains("button") })
+    }
+
+    @Test func `the suggested choice comes first and stands out`() throws {
+        for (name, first) in [("link-claimed", "create"), ("link-stated", "bind"), ("link-proven", "bind")] {
+            let page = try #require(PageSamples().pages.first { $0.name == name }).page
+            let document = try HTMLDocument(Pages(theme: .plain).html(page, language: .english))
+            let primary = document.elements.filter { $0.attributes["class"]?.hasSuffix("primary") == true }
+            #expect(primary.count == 1)
+            #expect(primary.first?.attributes["href"]?.hasSuffix("with=\(first)") == true, "\(name)")
+            #expect(document.all("a").first?.attributes["href"] == primary.first?.attributes["href"])
+        }
+    }
+
+    /// `COUNTERSIGN_WRITE_PAGES=DIR swift test --filter WebPagesTests.PageHTMLTests` leaves every page there, to look at
+    /// and for tests in a browser: `DIR/THEME/LANGUAGE/NAME.html`, the assets under `DIR/web/assets`.
+    @Test(.enabled(if: ProcessInfo.processInfo.environment["COUNTERSIGN_WRITE_PAGES"] != nil))
+    func `every page is written to a directory`() throws {
+        let directory = URL(
+            fileURLWithPath: ProcessInfo.processInfo.environment["COUNTERSIGN_WRITE_PAGES"] ?? "", isDirectory: true)
+        func write(_ bytes: [UInt8], to path: String) throws {
+            let file = directory.appendingPathComponent(path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+        }
+        for (theme, pages) in zip(["plain", "operated"], PageHTMLTests.pages) {
+            for asset in pages.assets { try write(asset.bytes, to: String(asset.path.dropFirst())) }
+            for (name, page) in PageSamples().pages {
+                for language in PageLanguage.allCases {
+                    try write(pages.html(page, language: language), to: "\(theme)/\(language.rawValue)/\(name).html")
+                }
+                try write(pages.html(page, in: .arabicForTests), to: "\(theme)/ar/\(name).html")
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Accounts
+import Foundation
+import WebPages
+
+/// Every page in every state that it has, made of a few names that a test may choose.
+struct PageSamples {
+    var app = "Lamp"
+    var client = "Google Home"
+    var email = "mira.novak@example.com"
+    var masked = "m***@example.com"
+    var displayName = "Mira Novak"
+    var sentence = "Switch your lamps on and off"
+    var uri = "com.example.lamp:/signed-in?code=c0de&state=st4te&iss=https%3A%2F%2Fauth.example.com"
+    var reference = "0198c1d2-7b3e-7c4f-8a51-5e6f70819203"
+
+    private let created = Timestamp(seconds: 1_709_649_000)
+    private let linked = Timestamp(seconds: 1_748_736_000)
+
+    private func form(_ path: String) -> FormTarget {
+        FormTarget(
+            action: "/web/\(path)?flow=0198c1d2-7b3e-7c4f-8a51-5e6f70819203", csrf: "dG9rZW4tb2YtdGhpcy1mb3Jt")
+    }
+
+    private func link(_ with: String) -> String {
+        "/web/sign-in?flow=0198c1d2-7b3e-7c4f-8a51-5e6f70819203&with=\(with)"
+    }
+
+    private var holder: AccountHolder {
+        AccountHolder(
+            identities: [
+                HeldIdentity(provider: .apple, maskedEmail: masked, linkedAt: linked),
+                HeldIdentity(provider: .google, maskedEmail: masked, linkedAt: created),
+            ], createdAt: created)
+    }
+
+    private var providersOnly: AccountHolder {
+        AccountHolder(identities: [HeldIdentity(provider: .apple)], createdAt: nil)
+    }
+
+    /// By a name that is good for a file.
+    var pages: [(name: String, page: WebPage)] {
+        signingIn + codes + linking + ending + account
+            + FailurePage.Failure.allCases.map { failure in
+                let page = FailurePage(failure, retryLink: link("chooser"), requestID: reference)
+                return ("failure-\(failure.rawValue)", .failure(page))
+            }
+            + FormError.allCases.map { ("error-\($0.rawValue)", .chooser(chooser(error: $0))) }
+    }
+
+    private func chooser(
+        _ purpose: SignInPurpose? = nil, providers: [Provider] = [.apple, .google], alone: Bool = false,
+        error: FormError? = nil
+    ) -> ChooserPage {
+        ChooserPage(
+            purpose: purpose ?? .app(app), providers: providers.map { .init($0, form("start/\($0.rawValue)")) },
+            password: alone ? nil : form("password"), emailCodeLink: alone ? nil : link("code"),
+            cancel: form("cancel"), email: error == nil ? nil : email, error: error)
+    }
+
+    private var signingIn: [(String, WebPage)] {
+        [
+            ("chooser", .chooser(chooser())),
+            ("chooser-apple-alone", .chooser(chooser(providers: [.apple], alone: true))),
+            ("chooser-account", .chooser(chooser(.account))),
+            ("chooser-client", .chooser(chooser(.client(client), providers: [.google]))),
+            (
+                "password",
+                .password(
+                    PasswordPage(
+                        purpose: .app(app), form: form("password"), emailCodeLink: link("code"),
+                        backLink: link("chooser"), email: email, error: .wrongPassword))
+            ),
+        ]
+    }
+
+    private var codes: [(String, WebPage)] {
+        EmailCodePage.Reason.allCases.map { reason in
+            (
+                "code-\(reason.rawValue)",
+                .emailCode(
+                    EmailCodePage(
+                        purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
+                        backLink: link("chooser"), email: email))
+            )
+        }
+            + EmailCodePage.Reason.allCases.map { reason in
+                (
+                    "code-entry-\(reason.rawValue)",
+                    .emailCode(
+                        EmailCodePage(
+                            purpose: .client(client), reason: reason, step: .code(email: email),
+                            form: form("email-code"), backLink: link("code"), error: reason == .bind ? .wrongCode : nil)
+                    )
+                )
+            }
+    }
+
+    private func link(
+        _ choices: [LinkChoice], _ source: ProvenSource, _ holder: AccountHolder?, email: String? = nil
+    ) -> WebPage {
+        .link(
+            LinkPage(
+                purpose: .account, source: source, email: email ?? self.email,
+                choices: choices.map { .init($0, link: link($0.rawValue)) }, holder: holder, cancel: form("link/cancel")
+            ))
+    }
+
+    private func create(_ source: ProvenSource, offersPassword: Bool, error: FormError? = nil) -> WebPage {
+        .create(
+            CreatePage(
+                purpose: .account, source: source, email: email, form: form("link/create"),
+                offersPassword: offersPassword, displayName: displayName,
+                takesAddressFrom: offersPassword ? holder : nil, bindLink: link("bind"), cancel: form("link/cancel"),
+                error: error))
+    }
+
+    private func bind(_ source: ProvenSource, holder: AccountHolder?, isProof: Bool, error: FormError? = nil) -> WebPage
+    {
+        .bind(
+            BindPage(
+                purpose: .account, source: source, holder: holder, confirm: isProof ? form("link/bind") : nil,
+                password: form("link/bind"), emailCodeLink: link("bind-code"), createLink: link("create"),
+                cancel: form("link/cancel"), email: email, error: error))
+    }
+
+    private func conflict(_ proof: ConflictPage.Proof) -> WebPage {
+        .conflict(
+            ConflictPage(
+                purpose: .account, provider: .google,
+                existing: HeldIdentity(provider: .google, maskedEmail: masked, linkedAt: linked), proof: proof,
+                replace: form("link/bind"), keep: form("link/cancel"), error: nil))
+    }
+
+    private var linking: [(String, WebPage)] {
+        [
+            ("link-claimed", link([.create, .bind], .apple, nil)),
+            ("link-proven", link([.bind], .google, nil)),
+            ("link-stated", link([.bind, .create], .google, providersOnly)),
+            ("link-mailbox", link([.bind, .create], .mailbox, holder)),
+            ("create", create(.google, offersPassword: false)),
+            ("create-mailbox", create(.mailbox, offersPassword: true)),
+            ("create-error", create(.mailbox, offersPassword: true, error: .weakPassword)),
+            ("bind", bind(.google, holder: providersOnly, isProof: false)),
+            ("bind-mailbox", bind(.mailbox, holder: holder, isProof: true)),
+            ("bind-error", bind(.apple, holder: nil, isProof: false, error: .wrongPassword)),
+            ("conflict-password", conflict(.password(email: email))),
+            ("conflict-code", conflict(.emailCode(email: email, code: "123456"))),
+            ("conflict-ticket", conflict(.ticket)),
+        ]
+    }
+
+    private var ending: [(String, WebPage)] {
+        [
+            (
+                "consent",
+                .consent(
+                    ConsentPage(
+                        client: client, account: AccountTitle(displayName: displayName, email: email),
+                        otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
+                        clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent")))
+            ),
+            ("signed-out", .signedOut(SignedOutPage(signInLink: "/web/account"))),
+        ]
+            + OpenAppPage.Outcome.allCases.map { outcome in
+                ("open-app-\(outcome.rawValue)", .openApp(OpenAppPage(appName: app, uri: uri, outcome: outcome)))
+            }
+    }
+
+    private var account: [(String, WebPage)] {
+        let apple = IdentityID(now: created)
+        let google = IdentityID(now: linked)
+        func page(
+            _ providers: [AccountPage.LinkedProvider], _ clients: [AccountPage.LinkedClient],
+            notice: AccountPage.Notice? = nil
+        ) -> WebPage {
+            .account(
+                AccountPage(
+                    account: AccountTitle(displayName: displayName, email: email), hasPassword: providers.count > 1,
+                    providers: providers, clients: clients, unlink: form("account/unlink"), signOut: form("sign-out"),
+                    notice: notice))
+        }
+        let home = AccountPage.LinkedClient(id: "home", name: client, linkedAt: created, lastUsedAt: linked)
+        let other = AccountPage.LinkedClient(id: "other", name: app, linkedAt: linked, lastUsedAt: nil)
+        return [
+            (
+                "account",
+                page(
+                    [
+                        .init(id: apple, provider: .apple, email: nil, linkedAt: created, canBeUnlinked: true),
+                        .init(id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: true),
+                    ], [home, other])
+            ),
+            (
+                "account-one-way",
+                page(
+                    [.init(id: google, provider: .google, email: email, linkedAt: linked, canBeUnlinked: false)], [],
+                    notice: .unlinkedProvider(.apple))
+            ),
+            ("account-bare", page([], [home], notice: .unlinkedClient(client))),
+        ]
+    }
+}
+
+extension PageTheme {
+    static let plain = PageTheme(name: "auth.example.com")
+
+    /// With everything that an operator can set.
+    static let operated = PageTheme(
+        name: "Lamp & Sons", accentColor: RGBColor(hex: "#e8590c"),
+        logo: PageAsset(name: "logo", kind: .svg, bytes: Array(lamp.utf8)),
+        appleLogo: PageAsset(name: "apple", kind: .svg, bytes: Array(square.utf8)),
+        privacyURL: "https://example.com/privacy?a=1&b=2", termsURL: "https://example.com/terms",
+        helpURL: "https://example.com/help")
+
+    private static let lamp = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#e8590c"/>\
+        <circle cx="16" cy="14" r="6" fill="#fff"/><rect x="13" y="21" width="6" height="4" fill="#fff"/></svg>
+        """
+
+    /// In the place of Apple's logo, which only Apple gives away.
+    private static let square = """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 44 44"><rect x="14" y="14" width="16" height="16"/></svg>
+        """
+}

@@ -28,6 +28,8 @@ def check():
         f"{method.upper()} /admin/v1{template} for {scope}"
         for method, template, scope in re.findall(r'operation\(\s*\.(\w+),\s*"(/[^"]*)",\s*\.(\w+)', handlers)
     ]
+    # Of the pages one is opened by apps; between the others only browsers go.
+    routes += [route for route in ["GET /web/authorize"] if 'Route(.get, "/web/authorize")' in swift("WebPages")]
     compare(map(anonymous, routes), "the routes of HTTPAPI", map(anonymous, operations), "openapi.yaml")
 
     problems = source("Problem")

@@ -15,8 +15,11 @@ def check():
 
     # A row of a table there: | `key` | `VARIABLE` | …
     rows = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.M)
-    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings"))
-    keys = {name.replace("\\(prefix)", prefix) for name in names for prefix in ("apple", "apple.team.NAME")}
+    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings") + source("Settings+Web"))
+    keys = {
+        name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME")
+        for name in names for prefix in ("apple", "apple.team.NAME")
+    }
     compare(keys, "Settings.swift", (key for key, _ in rows), "docs/configuration.md")
     for key, variable in rows:
         expected = "COUNTERSIGN_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace(".", "_").upper()

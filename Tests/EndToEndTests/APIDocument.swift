@@ -19,6 +19,9 @@ struct APIDocument {
 
         var description: String { "\(method) \(template)" }
 
+        /// Whether it is a page for browsers.
+        var isPage: Bool { template.hasPrefix("/web/") }
+
         /// Whether it is on the private listener.
         var isPrivate: Bool { template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil }
 

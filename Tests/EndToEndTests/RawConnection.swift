@@ -65,7 +65,8 @@ final class RawConnection: Sendable {
 struct RawAnswer: Sendable {
     let text: String
     let status: Int
-    private let fields: [(name: String, value: String)]
+    /// The names in lower case.
+    let fields: [(name: String, value: String)]
     let body: String
 
     init(_ text: String) {
@@ -82,7 +83,9 @@ struct RawAnswer: Sendable {
 
     /// The one value of a field; nil when there is none, or more than one.
     subscript(_ name: String) -> String? {
-        let values = fields.filter { $0.name == name.lowercased() }
-        return values.count == 1 ? values[0].value : nil
+        let values = values(name)
+        return values.count == 1 ? values[0] : nil
     }
+
+    func values(_ name: String) -> [String] { fields.filter { $0.name == name.lowercased() }.map(\.value) }
 }

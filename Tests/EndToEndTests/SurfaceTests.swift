@@ -11,7 +11,10 @@ import Testing
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
         "/v1/accounts/password-reset", "/v1/account/password", "/v1/account/email", "/v1/account/identities",
         "/v1/links/cancel", "/v1/accounts", "/v1/account", "/v1/sessions/refresh", "/v1/sessions/revoke",
-        "/v1/account/email-replacement",
+        "/v1/account/email-replacement", "/v1/sign-in/web", "/web/authorize", "/web/sign-in", "/web/account",
+        "/web/start/apple", "/web/start/google", "/web/callback/apple", "/web/callback/apple/finish",
+        "/web/callback/google", "/web/password", "/web/email-code", "/web/cancel", "/web/link/create", "/web/link/bind",
+        "/web/link/cancel", "/web/account/unlink", "/web/sign-out",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
     ]
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
@@ -52,7 +55,8 @@ import Testing
                 case "/v1/account/password", "/v1/account/email": ["PUT"]
                 case "/v1/account/email-replacement": ["DELETE"]
                 case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
-                    "/v1/account/identities":
+                    "/v1/account/identities", "/web/authorize", "/web/sign-in", "/web/account",
+                    "/web/callback/apple/finish", "/web/callback/google":
                     ["GET", "HEAD"]
                 default: ["POST"]
                 }

@@ -12,17 +12,18 @@ struct World: Sendable {
     let scratch: ScratchDatabase
 
     /// Runs one on a migrated database for as long as the closure runs.
+    ///
+    /// - Parameter sandboxSettings: those that name addresses of the sandbox.
     static func run<Result: Sendable>(
-        _ settings: Countersign.Settings = [:], prepare: (Sandbox) async throws -> Void = { _ in },
-        _ body: (World) async throws -> Result
+        _ settings: Countersign.Settings = [:], _ sandboxSettings: (Sandbox) -> Countersign.Settings = { _ in [:] },
+        prepare: (Sandbox) async throws -> Void = { _ in }, _ body: (World) async throws -> Result
     ) async throws -> Result {
         try await ScratchDatabase.withMigrated { scratch in
             try await Sandbox.run { sandbox in
                 try await registerClients(at: sandbox)
                 try await prepare(sandbox)
-                return try await Countersign.serve(
-                    try Self.settings(scratch, sandbox).merging(settings) { _, asked in asked }
-                ) { service in
+                let all = try Self.settings(scratch, sandbox).merging(sandboxSettings(sandbox)) { _, own in own }
+                return try await Countersign.serve(all.merging(settings) { _, asked in asked }) { service in
                     try await body(World(service: service, sandbox: sandbox, scratch: scratch))
                 }
             }
@@ -33,6 +34,7 @@ struct World: Sendable {
         [
             "postgres.url": scratch.url, "postgres.poolSize": "4",
             "apple.keysUrl": sandbox.appleKeysURL, "google.keysUrl": sandbox.googleKeysURL,
+            "web.apps": "lamp", "web.app.lamp.redirectUris": "https://app.example.com/signed-in",
         ].merging(try codeSettings(sandbox)) { _, code in code }
     }
 

@@ -2,11 +2,12 @@
 import json
 import re
 import time
+import urllib.parse
 import uuid
 
 import requests
 
-from world import APPLE_CLIENT, GOOGLE_CLIENT, TIMEOUT
+from world import APPLE_CLIENT, GOOGLE_CLIENT, TIMEOUT, WEB_APP, WEB_REDIRECT
 
 PASSWORD = "correct horse battery staple"
 
@@ -86,6 +87,19 @@ class Account(Person):
         """The link ticket of a mailed code."""
         code = self.mailed("signIn")
         return self.call("POST", "/v1/sign-in/email-code", {"email": self.email, "code": code})["linkTicket"]
+
+    def web_code(self, challenge):
+        """The code of a sign-in in a browser, by the password."""
+        browser = requests.Session()
+        page = browser.get(f"{self.addresses['public']}/web/authorize", timeout=TIMEOUT, params={
+            "app": WEB_APP, "redirect_uri": WEB_REDIRECT, "code_challenge": challenge, "code_challenge_method": "S256",
+            "state": uuid.uuid4().hex})
+        form = re.search(r'action="(/web/password[^"]*)".*?name="csrf" value="([^"]+)"', page.text, re.S)
+        answer = browser.post(
+            self.addresses["public"] + form[1].replace("&amp;", "&"), timeout=TIMEOUT, allow_redirects=False,
+            data={"csrf": form[2], "email": self.email, "password": PASSWORD})
+        query = urllib.parse.urlsplit(answer.headers["Location"]).query
+        return urllib.parse.parse_qs(query)["code"][0]
 
     def mailed(self, purpose, **members):
         """The code that is mailed to this person for a purpose."""

@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 APPLE_CLIENT = "com.example.lamp"
 WEB_CLIENT = "com.example.lamp.web"
 REDIRECT = "https://www.example.com/signed-in"
+WEB_APP = "lamp"
+WEB_REDIRECT = "https://lamp.example.com/signed-in"
 GOOGLE_CLIENT = "lamp-web.apps.googleusercontent.com"
 # Seconds that a busy machine may take to start a process.
 TIMEOUT = 60
@@ -120,7 +122,8 @@ def world(binaries, state):
             # The checks are about what is behind the limits.
             "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0, "LIMITS_GUESS_PER_WIDE_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
-            "LIMITS_JUNK_CODES_PER_NETWORK": 0,
+            "LIMITS_JUNK_CODES_PER_NETWORK": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0,
+            "WEB_APPS": WEB_APP, "WEB_APP_LAMP_REDIRECT_URIS": WEB_REDIRECT,
         }
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}

@@ -1,0 +1,233 @@
+"""Measures the web sign-in: whole flows by either provider, the pages' sizes, and the time to the chooser while 200 flows
+a second are opened; see docs/performance.md. Called by run.sh."""
+
+import argparse
+import base64
+import hashlib
+import html
+import http.client
+import json
+import os
+import pathlib
+import re
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "SignIn"))
+from cluster import Database  # noqa: E402
+from service import CLIENT_ID, Sandbox, Service  # noqa: E402
+
+SERVICES_ID = "com.example.lamp.web"
+APP_URI = "https://app.example.com/signed-in"
+RATE = 200
+CONNECTIONS = 32
+OPEN_FLOWS = 500
+
+
+class Browser:
+    """Requests on connections that are kept; cookies of the service alone."""
+
+    def __init__(self, address):
+        self.address, self.cookies, self.connections = address, {}, {}
+
+    def ask(self, method, url, fields=None, body=None, headers=()):
+        parts = urllib.parse.urlsplit(url)
+        connection = self.connections.setdefault(parts.netloc, http.client.HTTPConnection(parts.netloc, timeout=30))
+        sent = {"X-Forwarded-For": self.address, "Accept-Language": "en"} | dict(headers)
+        if fields is not None:
+            body = urllib.parse.urlencode(fields)
+            sent["Content-Type"] = "application/x-www-form-urlencoded"
+        if self.cookies and method == "GET":
+            sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        connection.request(method, parts.path + (f"?{parts.query}" if parts.query else ""), body, sent)
+        answer = connection.getresponse()
+        text = answer.read()
+        for cookie in answer.headers.get_all("Set-Cookie") or []:
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
+        location = answer.headers.get("Location")
+        return answer.status, location and urllib.parse.urljoin(url, location), text
+
+
+class Bench:
+    def __init__(self, options, directory):
+        key = f"{directory}/AuthKey.p8"
+        subprocess.run(
+            ["openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key],
+            check=True)
+        os.chmod(key, 0o600)
+        self.sandbox = Sandbox(options.bin, directory)
+        apple, google = f"{self.sandbox.url}/apple", f"{self.sandbox.url}/google"
+        secret = secrets.token_hex(16)
+        os.environ |= {f"COUNTERSIGN_{name}": value for name, value in {
+            "SERVER_TRUSTED_PROXIES": "127.0.0.1", "LIMITS_WEB_FLOWS_PER_NETWORK": "0",
+            "WEB_APPS": "lamp", "WEB_APP_LAMP_NAME": "Lamp", "WEB_APP_LAMP_REDIRECT_URIS": APP_URI,
+            "APPLE_CLIENT_IDS": "com.example.lamp", "APPLE_SERVICES_ID": SERVICES_ID, "APPLE_TEAM_ID": "SANDBOX001",
+            "APPLE_KEY_ID": "BENCH00001", "APPLE_PRIVATE_KEY_PATH": key,
+            "APPLE_AUTHORIZE_URL": f"{apple}/auth/authorize", "APPLE_KEYS_URL": f"{apple}/auth/keys",
+            "APPLE_TOKEN_URL": f"{apple}/auth/token", "APPLE_REVOKE_URL": f"{apple}/auth/revoke",
+            "GOOGLE_AUTHORIZE_URL": f"{google}/o/oauth2/v2/auth", "GOOGLE_TOKEN_URL": f"{google}/token",
+            "GOOGLE_REVOKE_URL": f"{google}/revoke", "GOOGLE_SERVER_CLIENT_ID": CLIENT_ID,
+            "GOOGLE_SERVER_CLIENT_SECRET": secret}.items()}
+        self.database = Database(options.cluster, "web_bench")
+        self.service = Service(options.bin, directory, self.database.url, self.sandbox)
+        public = subprocess.run(
+            ["openssl", "pkey", "-in", key, "-pubout"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        self.control("apple/teams", teamId="SANDBOX001", keyId="BENCH00001", publicKey=public)
+        self.control(
+            "apple/clients", clientId=SERVICES_ID, redirectUris=[f"{self.service.url}/web/callback/apple"])
+        self.control(
+            "google/clients", clientId=CLIENT_ID, clientSecret=secret,
+            redirectUris=[f"{self.service.url}/web/callback/google"])
+        for provider in "apple", "google":
+            self.control(f"{provider}/persons", name=f"kim-{provider}", email=f"kim-{provider}@example.com")
+        self.directory = directory
+
+    def stop(self):
+        self.service.stop()
+        self.sandbox.stop()
+        self.database.drop()
+
+    def control(self, path, **members):
+        status, _, text = Browser("127.0.0.1").ask(
+            "POST", f"{self.sandbox.url}/control/{path}", body=json.dumps(members))
+        if status not in (200, 201):
+            raise SystemExit(f"{path}: {status} {text}")
+
+    def authorize(self, provider=None):
+        verifier = secrets.token_urlsafe(32)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        query = {
+            "app": "lamp", "redirect_uri": APP_URI, "code_challenge": challenge, "code_challenge_method": "S256",
+            "state": secrets.token_urlsafe(16)} | ({"provider": provider} if provider else {})
+        return verifier, f"/web/authorize?{urllib.parse.urlencode(query)}"
+
+    def flow(self, provider, number):
+        """One whole sign-in, from the app's request to the session."""
+        browser = Browser(f"10.{number // 256 % 256}.{number % 256}.7")
+        verifier, target = self.authorize(provider)
+        _, location, text = browser.ask("GET", self.service.url + target)
+        # The provider's page, answered without a click.
+        _, location, text = browser.ask("GET", location)
+        if provider == "apple":
+            fields = {
+                html.unescape(name): html.unescape(value) for name, value in
+                re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', text.decode())}
+            _, location, text = browser.ask("POST", f"{self.service.url}/web/callback/apple", fields)
+        _, location, text = browser.ask("GET", location)
+        code = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(location or "").query)).get("code")
+        if not code:
+            raise SystemExit(f"{provider}: no code: {location} {text[:500]}")
+        status, _, text = browser.ask(
+            "POST", f"{self.service.url}/v1/sign-in/web",
+            body=json.dumps({"code": code, "codeVerifier": verifier, "redirectUri": APP_URI}),
+            headers={"Content-Type": "application/json"})
+        if status != 200:
+            raise SystemExit(f"{provider}: {status} {text}")
+        return json.loads(text)
+
+    def prepare(self, provider):
+        """The person of this provider gets an account."""
+        self.control(f"{provider}/auto", person=f"kim-{provider}", times=1)
+        ticket = self.flow(provider, 0)["linkTicket"]
+        status, _, text = Browser("127.0.0.1").ask(
+            "POST", f"{self.service.url}/v1/links/create", body=json.dumps({"linkTicket": ticket}),
+            headers={"Content-Type": "application/json"})
+        if status != 201:
+            raise SystemExit(f"links/create: {status} {text}")
+
+    def flows(self, provider, count):
+        """CPU of the service and of PostgreSQL, and the median time, of a flow; Apple and Google are the sandbox."""
+        self.control(f"{provider}/auto", person=f"kim-{provider}", times=count)
+        before = self.service.cpu_seconds(), self.database.cpu_seconds()
+        times = []
+        for number in range(count):
+            start = time.monotonic()
+            answer = self.flow(provider, number)
+            times.append(time.monotonic() - start)
+            if answer["status"] != "signedIn":
+                raise SystemExit(f"{provider}: {answer}")
+        after = self.service.cpu_seconds(), self.database.cpu_seconds()
+        return {
+            "service": (after[0] - before[0]) / count * 1e6, "database": (after[1] - before[1]) / count * 1e6,
+            "median": statistics.median(times) * 1e3}
+
+    def sizes(self):
+        """Bytes of what a browser loads for the first page."""
+        browser = Browser("10.255.255.7")
+        _, location, _ = browser.ask("GET", self.service.url + self.authorize()[1])
+        _, _, page = browser.ask("GET", location)
+        sizes = {"chooser": len(page)}
+        for link in re.findall(r'<a [^>]*href="(/web/sign-in[^"]*)"', page.decode()):
+            sizes["email"] = len(browser.ask("GET", self.service.url + html.unescape(link))[2])
+        for sheet in re.findall(r'<link rel="stylesheet" href="([^"]*)"', page.decode()):
+            sizes["style sheet"] = len(browser.ask("GET", self.service.url + sheet)[2])
+        sizes["failure"] = len(browser.ask("GET", f"{self.service.url}/web/authorize?app=unknown")[2])
+        return sizes
+
+    def first_page(self, seconds):
+        """Latencies of the request that opens a flow and of the chooser, each asked for RATE times a second."""
+        pages, requests = pathlib.Path(self.directory, "pages"), pathlib.Path(self.directory, "requests")
+        with pages.open("w") as file:
+            for number in range(OPEN_FLOWS):
+                browser = Browser(f"11.{number // 256}.{number % 256}.7")
+                _, location, _ = browser.ask("GET", self.service.url + self.authorize()[1])
+                cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+                path = location.removeprefix(self.service.url)
+                file.write(f"{path}\t{cookie}\t{browser.address}\n")
+        requests.write_text("".join(f"{self.authorize()[1]}\t-\t-\n" for _ in range(OPEN_FLOWS)))
+        running = {
+            name: subprocess.Popen(
+                ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", HERE / "paced.lua", self.service.url, "--",
+                 file, str(RATE)], stdout=subprocess.PIPE, text=True)
+            for name, file in (("open", requests), ("chooser", pages))}
+        results = {}
+        for name, process in running.items():
+            results[name] = json.loads(process.communicate()[0].splitlines()[-1])
+            if results[name]["refused"] or results[name]["failed"]:
+                raise SystemExit(f"{name}: not every request was answered: {results[name]}")
+        return results
+
+
+def row(title, value, unit, digits=0):
+    print(f"{title:44}{value:10.{digits}f} {unit}", flush=True)
+
+
+def run(bench, options):
+    for provider in "apple", "google":
+        bench.prepare(provider)
+        bench.flows(provider, 20)
+        result = bench.flows(provider, options.flows)
+        row(f"{provider}: CPU of the service", result["service"], "µs a flow")
+        row(f"{provider}: CPU of PostgreSQL", result["database"], "µs a flow")
+        row(f"{provider}: from the app's request to the session", result["median"], "ms, median", 1)
+    for name, size in bench.sizes().items():
+        row(f"{name}", size, "bytes")
+    before = bench.service.cpu_seconds()
+    for name, result in bench.first_page(options.seconds).items():
+        row(f"{name}, {RATE} a second: p50", result["p50"] / 1000, "ms", 2)
+        row(f"{name}, {RATE} a second: p99", result["p99"] / 1000, "ms", 2)
+    row("CPU of the service meanwhile", 100 * (bench.service.cpu_seconds() - before) / options.seconds, "% of a core")
+    row("memory of the service, most", bench.service.memory("VmHWM"), "MB", 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, kind in {"bin": str, "cluster": str, "flows": int, "seconds": int}.items():
+        parser.add_argument(f"--{name}", type=kind, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        bench = Bench(options, directory)
+        try:
+            run(bench, options)
+        finally:
+            bench.stop()
+
+
+main()

@@ -1,0 +1,290 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Our own pages of an account: who signs in there decides there, and has a web session.
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AccountPageTests {
+    private static let url = WebWorld.publicURL + "/web/account"
+
+    private func webCookie(_ browser: Browser) -> Browser.Cookie? {
+        browser.cookie("__Host-csn_web", of: WebWorld.publicURL)
+    }
+
+    /// Signs in on our page, and returns the account page or the question.
+    private func signIn(
+        _ person: String, with provider: Sandbox.Provider, _ browser: Browser
+    ) async throws -> Browser.Page {
+        let world = try World.shared
+        let chooser = try await browser.open(Self.url)
+        #expect(chooser.status == 200, "\(chooser.answer.text)")
+        return try await world.signIn(person, with: provider, on: chooser, browser)
+    }
+
+    /// An account with an identity of either provider; the device is signed in by Apple.
+    private func linkedAccount(_ person: String) async throws -> SignedInDevice {
+        let world = try World.shared
+        try await world.newPerson(person)
+        let device = try await world.newAccount(person, with: .apple)
+        let question = try Question(try await world.signIn(person, with: .google))
+        return try SignedInDevice(try await world.bind(for: question, on: device))
+    }
+
+    @Test func `who is unknown makes an account on the page, and signs out there`() async throws {
+        let world = try World.shared
+        try await world.newPerson("maker")
+        let browser = world.browser()
+        let question = try await signIn("maker", with: .google, browser)
+        #expect(question.status == 200)
+        #expect(question.html.text.contains("maker@example.com"))
+        #expect(webCookie(browser) == nil)
+        #expect(try await world.countAccounts(with: "maker@example.com") == 0)
+
+        let choice = try #require(question.html.links.first { $0.target.contains("create") })
+        let create = try await browser.click(choice.target, on: question)
+        let account = try await browser.submit(
+            try create.form("/web/link/create"), on: create, typed: ["displayName": "Kim Maker"])
+        #expect(account.status == 200, "\(account.answer.text)")
+        #expect(account.html.text.contains("maker@example.com"))
+        #expect(try await world.countAccounts(with: "maker@example.com") == 1)
+        let cookie = try #require(webCookie(browser))
+        #expect(cookie.attributes == ["secure": "", "httponly": "", "samesite": "Lax", "path": "/"])
+
+        // The same session is there without a question, and is an ordinary one.
+        let again = try await browser.open(Self.url)
+        #expect(again.hops.count == 1)
+        let out = try await browser.submit(try again.form("/web/sign-out"), on: again)
+        #expect(out.status == 200)
+        #expect(webCookie(browser) == nil)
+        browser.set(browser.cookies(of: WebWorld.publicURL) + [cookie], of: WebWorld.publicURL)
+        let late = try await browser.open(Self.url)
+        #expect(late.html.forms.contains { $0.path == "/web/start/google" }, "\(late.answer.body)")
+    }
+
+    @Test func `each sign-in has a new session, and an app's sign-in asks in spite of it`() async throws {
+        let world = try World.shared
+        try await world.newPerson("asked")
+        _ = try await world.newAccount("asked", with: .google)
+        let browser = world.browser()
+        _ = try await signIn("asked", with: .google, browser)
+        let first = try #require(webCookie(browser))
+        for changes in [[:], ["provider": "google"]] as [[String: String?]] {
+            let page = try await browser.open(try AppAttempt().url(changes))
+            #expect(page.handedOver == nil)
+            #expect(page.status == 200)
+        }
+        let account = try await browser.open(Self.url)
+        _ = try await browser.submit(try account.form("/web/sign-out"), on: account)
+        _ = try await signIn("asked", with: .google, browser)
+        #expect(webCookie(browser)?.value != first.value)
+    }
+
+    @Test func `a password signs in on the account page too`() async throws {
+        let world = try World.shared
+        let email = "keyed@example.com"
+        _ = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        let browser = world.browser()
+        let chooser = try await browser.open(Self.url)
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
+        let account = try await browser.submit(
+            form, on: page, typed: ["email": email, "password": "correct horse battery"])
+        #expect(account.status == 200)
+        #expect(account.html.text.contains(email))
+        #expect(webCookie(browser) != nil)
+    }
+
+    @Test func `an identity is unlinked by its button, the last way in stays, and nobody else's is touched`()
+        async throws
+    {
+        let world = try World.shared
+        let owner = try await linkedAccount("unlinker")
+        let other = try await linkedAccount("neighbour")
+        func identity(_ device: SignedInDevice, _ provider: String) async throws -> String {
+            let items = try await world.service.get("/v1/account/identities", bearer: device.bearer).json?["items"]
+            let item = try #require(items?.elements?.first { $0["provider"]?.string == provider })
+            return try #require(item["identityId"]?.string)
+        }
+        let apple = try await identity(owner, "apple")
+        let theirs = try await identity(other, "apple")
+        let browser = world.browser()
+        let account = try await signIn("unlinker", with: .google, browser)
+        let form = try account.form("/web/account/unlink")
+        #expect(account.answer.body.contains(apple))
+        #expect(!account.answer.body.contains(theirs))
+        let csrf = try #require(form.input("csrf")?.value)
+
+        let missed = try await browser.send(
+            [("csrf", csrf), ("identity", theirs)], to: form.action, on: account)
+        #expect(missed.status == 404)
+        let forged = try await browser.send([("identity", apple)], to: form.action, on: account)
+        #expect(forged.status == 403)
+        #expect(try await world.account(on: other).providers.sorted() == ["apple", "google"])
+
+        let unlinked = try await browser.send([("csrf", csrf), ("identity", apple)], to: form.action, on: account)
+        #expect(unlinked.status == 200, "\(unlinked.answer.text)")
+        #expect(!unlinked.answer.body.contains(apple))
+        let rest = try await world.count(
+            "SELECT count(*) FROM identities WHERE account_id = \(owner.account.id)::uuid")
+        #expect(rest == 1)
+
+        let google = try await world.texts(
+            "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid")
+        let last = try await browser.send(
+            [("csrf", csrf), ("identity", try #require(google.first))], to: form.action, on: account)
+        #expect(last.status == 409)
+    }
+
+    @Test func `who signed in too long ago unlinks nothing, and an idle session is none`() async throws {
+        let world = try World.shared
+        let owner = try await linkedAccount("stale")
+        let browser = world.browser()
+        let account = try await signIn("stale", with: .google, browser)
+        let form = try account.form("/web/account/unlink")
+        try await world.scratch.execute(
+            """
+            UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
+            WHERE account_id = \(owner.account.id)::uuid
+            """)
+        let refused = try await browser.submit(form, on: account)
+        #expect(refused.status == 403)
+        #expect(try await world.account(on: owner).providers.count == 2)
+
+        // The page asks again too.
+        let asked = try await browser.open(Self.url)
+        #expect(asked.html.forms.contains { $0.path == "/web/start/google" })
+
+        let again = try await signIn("stale", with: .google, browser)
+        #expect(again.html.forms.contains { $0.path == "/web/sign-out" })
+        let lives = try await world.count(
+            """
+            SELECT floor(extract(epoch FROM s.expires_at - now()))::bigint
+            FROM sessions s JOIN web_sessions USING (session_id)
+            WHERE s.account_id = \(owner.account.id)::uuid AND s.ended_at IS NULL ORDER BY s.created_at DESC LIMIT 1
+            """)
+        #expect((1...600).contains(lives))
+        try await world.scratch.execute(
+            """
+            UPDATE sessions SET expires_at = expires_at - interval '10 minutes 1 second'
+            WHERE session_id IN (SELECT session_id FROM web_sessions) AND account_id = \(owner.account.id)::uuid
+            """)
+        let idle = try await browser.open(Self.url)
+        #expect(idle.html.forms.contains { $0.path == "/web/start/google" })
+    }
+
+    @Test func `who signs out everywhere in the app is signed out of the pages`() async throws {
+        let world = try World.shared
+        let owner = try await linkedAccount("everywhere")
+        let browser = world.browser()
+        _ = try await signIn("everywhere", with: .google, browser)
+        let out = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: owner.bearer)
+        #expect(out.status == 204)
+        let page = try await browser.open(Self.url)
+        #expect(page.html.forms.contains { $0.path == "/web/start/google" })
+    }
+
+    @Test func `who has an account binds to it on the page by its password`() async throws {
+        let world = try World.shared
+        let email = "owner@example.com"
+        _ = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        try await world.newPerson("binder", email: "binder@example.com")
+        let browser = world.browser()
+        let question = try await signIn("binder", with: .apple, browser)
+        let choice = try #require(question.html.links.first { $0.target.contains("bind") })
+        let bind = try await browser.click(choice.target, on: question)
+        let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
+        let wrong = try await browser.submit(
+            form, on: bind, typed: ["email": email, "password": "wrong horse battery"])
+        #expect(wrong.status == 401)
+        #expect(wrong.html.source.contains(#"role="alert""#))
+        let account = try await browser.submit(
+            form, on: bind, typed: ["email": email, "password": "correct horse battery"])
+        #expect(account.status == 200)
+        #expect(try await world.countAccounts(with: email) == 1)
+        #expect(try await world.countAccounts(with: "binder@example.com") == 1)
+        let again = try SignedInDevice(try await world.signInByWeb("binder", with: .apple))
+        #expect(again.account.email == email)
+    }
+
+    @Test func `another identity of the provider is replaced only by who asks for it`() async throws {
+        let world = try World.shared
+        let email = "twice@example.com"
+        try await world.newPerson("former", email: email)
+        let device = try await world.newAccount("former", with: .google)
+        let password = try await world.service.send(
+            "PUT", "/v1/account/password", ["newPassword": "correct horse battery"], bearer: device.bearer)
+        #expect(password.status == 204)
+        try await world.newPerson("latter", email: "latter@example.com")
+        let browser = world.browser()
+        let question = try await signIn("latter", with: .google, browser)
+        let choice = try #require(question.html.links.first { $0.target.contains("bind") })
+        let bind = try await browser.click(choice.target, on: question)
+        let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
+        let typed = ["email": email, "password": "correct horse battery"]
+        let conflict = try await browser.submit(form, on: bind, typed: typed)
+        #expect(conflict.status == 409)
+        #expect(!conflict.answer.body.contains("correct horse battery"))
+        #expect(webCookie(browser) == nil)
+        let replace = try #require(
+            conflict.html.forms.first { $0.buttons.contains { $0.value == "replace" } }, "\(conflict.answer.body)")
+        let account = try await browser.submit(replace, on: conflict, typed: typed, button: "replace")
+        #expect(account.status == 200, "\(account.answer.text)")
+        let subjects = try await world.texts(
+            "SELECT email FROM identities WHERE account_id = \(device.account.id)::uuid")
+        #expect(subjects == ["latter@example.com"])
+    }
+
+    @Test func `who cancels the question has neither an account nor a session`() async throws {
+        let world = try World.shared
+        try await world.newPerson("leaver")
+        let browser = world.browser()
+        let question = try await signIn("leaver", with: .google, browser)
+        let cancelled = try await browser.submit(try question.form("/web/link/cancel"), on: question)
+        #expect(cancelled.status < 500)
+        #expect(webCookie(browser) == nil)
+        #expect(try await world.countAccounts(with: "leaver@example.com") == 0)
+        let late = try await browser.send(
+            try question.form("/web/link/cancel").fields,
+            to: try question.form("/web/link/cancel").action.replacing("cancel", with: "create"), on: question)
+        #expect(late.status >= 400)
+        #expect(try await world.countAccounts(with: "leaver@example.com") == 0)
+    }
+
+    @Test func `the question of one browser is answered in no other`() async throws {
+        let world = try World.shared
+        try await world.newPerson("asker")
+        let browser = world.browser()
+        let question = try await signIn("asker", with: .google, browser)
+        let choice = try #require(question.html.links.first { $0.target.contains("create") })
+        let create = try await browser.click(choice.target, on: question)
+        let form = try create.form("/web/link/create")
+        let other = world.browser()
+        _ = try await world.chooser(try AppAttempt(), other)
+        let seen = try await other.open(question.url)
+        #expect(!seen.answer.body.contains("asker@example.com"))
+        let stolen = try await other.submit(form, on: create)
+        #expect(stolen.status == 400 || stolen.status == 403)
+        #expect(webCookie(other) == nil)
+        #expect(try await world.countAccounts(with: "asker@example.com") == 0)
+    }
+
+    /// The cookie of one purpose is none of the other: neither opens what the other does.
+    @Test func `the browser's cookie is no session, and a session no browser's cookie`() async throws {
+        let world = try World.shared
+        try await world.newPerson("mixed")
+        _ = try await world.newAccount("mixed", with: .google)
+        let browser = world.browser()
+        _ = try await signIn("mixed", with: .google, browser)
+        let session = try #require(webCookie(browser)).value
+        let secret = try #require(browser.cookie("__Host-csn_browser", of: WebWorld.publicURL)).value
+        let page = try await browser.open(
+            Self.url, headers: [("Cookie", "__Host-csn_web=\(secret); __Host-csn_browser=\(session)")])
+        #expect(page.html.forms.contains { $0.path == "/web/start/google" })
+        for token in [session, secret] {
+            #expect(try await world.service.get("/v1/account", bearer: token).status == 401)
+            let refreshed = try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+            #expect(refreshed.status == 401)
+        }
+    }
+}

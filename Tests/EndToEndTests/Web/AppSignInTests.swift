@@ -1,0 +1,212 @@
+import JSON
+import TestSupport
+import Testing
+
+/// What people do who have no SDK of Apple's or Google's: on Android, in Flutter, on a desktop, in a browser.
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct AppSignInTests {
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `who is unknown chooses in the app, and is signed in at once the next time`(
+        _ provider: Sandbox.Provider
+    ) async throws {
+        let world = try World.shared
+        let person = "android-\(provider)"
+        let name: TokenMint.Members = [
+            "email": .string("\(person)@example.com"), "givenName": "Kim", "familyName": "Lee",
+        ]
+        try await world.sandbox.addApplePerson(person, String(decoding: name.bytes, as: UTF8.self))
+        try await world.sandbox.addGooglePerson(person, String(decoding: name.bytes, as: UTF8.self))
+
+        let attempt = try AppAttempt()
+        let back = try await world.answer(to: attempt, person, with: provider)
+        #expect(back.address == WebWorld.appLink)
+        #expect(back["state"] == attempt.state)
+        #expect(back["iss"] == WebWorld.publicURL)
+        #expect(back["error"] == nil)
+        #expect(Set(back.parameters.map(\.name)) == ["code", "state", "iss"])
+        let code = try #require(back["code"])
+        #expect(code.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
+
+        let device = TokenMint.Literal.raw(#"{"name":"Kim's phone","platform":"android"}"#)
+        let answer = try await world.exchange(code, attempt, ["device": device])
+        let question = try Question(answer)
+        #expect(question.method == provider.rawValue)
+        #expect(question.email == "\(person)@example.com")
+        #expect(question.choices == ["create", "bind"])
+        let created = try await world.create(for: question)
+        let owner = try SignedInDevice(created, status: 201)
+        #expect(try created.text("account.displayName") == "Kim Lee")
+        #expect(owner.account.providers == [provider.rawValue])
+
+        let again = try SignedInDevice(try await world.signInByWeb(person, with: provider))
+        #expect(again.account.id == owner.account.id)
+        #expect(again.provider == provider.rawValue)
+        let sessions = try await world.service.get("/v1/sessions", bearer: again.bearer)
+        #expect(sessions.json?["items"]?.elements?.count == 2)
+        #expect(sessions.text.contains("Kim's phone"))
+    }
+
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `the app on one platform and the web sign-in on another lead to one account`(
+        _ provider: Sandbox.Provider
+    ) async throws {
+        let world = try World.shared
+        let person = "both-\(provider)"
+        try await world.newPerson(person)
+        let native = try await world.newAccount(person, with: provider)
+        let byWeb = try SignedInDevice(try await world.signInByWeb(person, with: provider))
+        #expect(byWeb.account.id == native.account.id)
+    }
+
+    @Test(arguments: Sandbox.Provider.allCases)
+    func `who cancels at the provider is sent back to the app`(_ provider: Sandbox.Provider) async throws {
+        let world = try World.shared
+        let attempt = try AppAttempt()
+        let back = try await world.answer(to: attempt, "nobody", with: provider, cancel: true)
+        #expect(back.address == WebWorld.appLink)
+        #expect(back["error"] == "access_denied")
+        #expect(back["state"] == attempt.state)
+        #expect(back["iss"] == WebWorld.publicURL)
+        #expect(back["code"] == nil)
+    }
+
+    @Test func `who cancels on our page is sent back to the app, and the flow is over`() async throws {
+        let world = try World.shared
+        let attempt = try AppAttempt()
+        let browser = world.browser()
+        let page = try await world.chooser(attempt, browser)
+        let back = try AppAnswer(try await browser.submit(try page.form("/web/cancel"), on: page))
+        #expect(back["error"] == "access_denied")
+        #expect(back["state"] == attempt.state)
+        let late = try await browser.submit(try page.form("/web/start/google"), on: page)
+        #expect(late.status == 400)
+        #expect(late.locations == [])
+    }
+
+    @Test func `a hidden address is a relay's, and finds nobody`() async throws {
+        let world = try World.shared
+        try await world.newPerson("shy", email: "shy@example.com")
+        _ = try await world.newAccount("shy", with: .google)
+        let answer = try await world.signInByWeb("shy", with: .apple, hidesEmail: true)
+        let question = try Question(answer)
+        #expect(question.email?.hasSuffix("@privaterelay.appleid.com") == true)
+        #expect(answer.json?["identity"]?["isPrivateEmail"]?.bool == true)
+        #expect(question.choices == ["create", "bind"])
+        #expect(question.holder == nil)
+    }
+
+    @Test func `a password signs in on the page, and a wrong one says no more there than in the API`() async throws {
+        let world = try World.shared
+        let email = "typist@example.com"
+        let account = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        #expect(account.status == 201)
+        let attempt = try AppAttempt()
+        let browser = world.browser()
+        let chooser = try await world.chooser(attempt, browser)
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
+        #expect(form.input("password")?.type == "password")
+        #expect(form.input("password")?.attributes["autocomplete"] == "current-password")
+        #expect(form.input("email")?.attributes["autocomplete"]?.contains("username") == true)
+
+        var refusals: [String] = []
+        for typed in [email, "nobody@example.com"] {
+            let refused = try await browser.submit(
+                form, on: page, typed: ["email": typed, "password": "wrong horse battery"])
+            #expect(refused.status == 401, "\(refused.answer.text)")
+            let alert = refused.html.source.contains(#"role="alert""#)
+            #expect(alert, "\(refused.answer.body)")
+            #expect(!refused.answer.body.contains("wrong horse battery"))
+            refusals.append(refused.answer.body.replacing(typed, with: "ADDRESS"))
+        }
+        #expect(refusals[0] == refusals[1])
+
+        let done = try await browser.submit(
+            form, on: page, typed: ["email": email, "password": "correct horse battery"])
+        let back = try AppAnswer(done)
+        let device = try SignedInDevice(try await world.exchange(try #require(back["code"]), attempt))
+        #expect(device.account.email == email)
+        #expect(device.provider == nil)
+    }
+
+    @Test func `a mailed code signs in on the page, known people and unknown ones`() async throws {
+        let world = try World.shared
+        let email = "mailed@example.com"
+        for isKnown in [false, true] {
+            let attempt = try AppAttempt()
+            let browser = world.browser()
+            let chooser = try await world.chooser(attempt, browser)
+            let (page, form) = try await world.screen("/web/email-code", from: chooser, browser)
+            let sent = try await browser.submit(form, on: page, typed: ["email": email])
+            #expect(sent.status == 200, "\(sent.answer.text)")
+            let entry = try #require(sent.html.forms.first { $0.input("code") != nil }, "\(sent.answer.body)")
+            #expect(entry.input("code")?.attributes["autocomplete"] == "one-time-code")
+            let code = try await world.code(isKnown ? 2 : 1, mailedTo: email)
+            let wrong = try await browser.submit(
+                entry, on: sent, typed: ["email": email, "code": code == "000000" ? "111111" : "000000"])
+            #expect(wrong.status == 401)
+            let done = try await browser.submit(entry, on: sent, typed: ["email": email, "code": code])
+            let back = try AppAnswer(done)
+            let answer = try await world.exchange(try #require(back["code"]), attempt)
+            if isKnown {
+                #expect(try SignedInDevice(answer).account.email == email)
+            } else {
+                let question = try Question(answer)
+                #expect(question.method == "email")
+                _ = try SignedInDevice(try await world.create(for: question), status: 201)
+            }
+        }
+    }
+
+    @Test func `a private scheme is opened by a page of ours, after a click there`() async throws {
+        let world = try World.shared
+        try await world.newPerson("scheme")
+        for changes in [[:], ["provider": "google"]] as [[String: String?]] {
+            let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
+            let browser = world.browser()
+            // The first page is ours also where the app names the provider: another app may have claimed the scheme.
+            let first = try await world.chooser(attempt, browser, changes)
+            #expect(first.url.hasPrefix(WebWorld.publicURL))
+            #expect(first.html.text.contains(WebWorld.appName))
+            let last = try await world.signIn("scheme", with: .google, on: first, browser)
+            #expect(last.handedOver == nil)
+            #expect(last.status == 200)
+            let back = try AppAnswer(last)
+            #expect(back.address == WebWorld.privateScheme)
+            #expect(back["state"] == attempt.state)
+            #expect(last.html.links.contains { $0.target == back.uri && $0.label.contains(WebWorld.appName) })
+            #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        }
+    }
+
+    @Test func `a private scheme hears of a cancellation from a page of ours too`() async throws {
+        let world = try World.shared
+        let attempt = try AppAttempt(redirectURI: WebWorld.privateScheme)
+        let browser = world.browser()
+        let first = try await world.chooser(attempt, browser)
+        let last = try await browser.submit(try first.form("/web/cancel"), on: first)
+        #expect(last.status == 200)
+        #expect(last.handedOver == nil)
+        let back = try AppAnswer(last)
+        #expect(back["error"] == "access_denied")
+        #expect(last.html.links.contains { $0.target == back.uri })
+    }
+
+    @Test(arguments: ["http://127.0.0.1:49152/signed-in", "http://[::1]:49152/signed-in", WebWorld.loopback])
+    func `a desktop app gets its answer at any port of its own machine`(_ uri: String) async throws {
+        let world = try World.shared
+        try await world.newPerson("desk-\(uri.utf8.count)")
+        let attempt = try AppAttempt(redirectURI: uri)
+        let back = try await world.answer(to: attempt, "desk-\(uri.utf8.count)", with: .google)
+        #expect(back.address == uri)
+        #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+    }
+
+    @Test func `with a provider in the address the first page is the provider's`() async throws {
+        let world = try World.shared
+        for provider in Sandbox.Provider.allCases {
+            let page = try await world.browser().open(try AppAttempt().url(["provider": provider.rawValue]))
+            #expect(page.url.hasPrefix(world.sandbox.url), "\(page.answer.text)")
+            #expect(page.hops.count == 2)
+        }
+    }
+}

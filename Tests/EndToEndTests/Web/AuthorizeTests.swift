@@ -1,0 +1,203 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The request that opens a flow: where it may lead, and what it must have. One after another: some count the flows.
+@Suite(.limitedConcurrency, .webWorld, .serialized, .timeLimit(.minutes(5))) struct AuthorizeTests {
+    /// The tricks by which other servers were made to redirect elsewhere.
+    static let tricks = [WebWorld.appLink, WebWorld.loopback, WebWorld.privateScheme].flatMap(spellings) + others
+
+    private static func spellings(_ uri: String) -> [String] {
+        let origin = Browser.origin(of: uri)
+        let rest = String(uri.dropFirst(origin.count))
+        let endings = [
+            "/", "/..", "/..%2F..%2Fevil", "%2F", "%252F..", "?a=b", "#a", "%00", "\t", " ", "\u{301}", "\\", ";a=b",
+            "/..;/evil",
+        ]
+        let hosts = [".evil.example", "@evil.example", "\\@evil.example", "%2eevil.example"]
+        let whole = [String(uri.dropLast()), uri.uppercased(), " \(uri)", "\(origin.uppercased())\(rest)"]
+        return endings.map { "\(uri)\($0)" } + hosts.map { "\(origin)\($0)\(rest)" } + whole
+    }
+
+    private static let others: [String] = [
+        "https://evil.example/signed-in", "https://app.example.com.evil.example/signed-in",
+        "https://appXexample.com/signed-in", "https://app.example.com:443/signed-in",
+        "https://app.example.com./signed-in",
+        "http://app.example.com/signed-in",
+        "https://evil.example/?https://app.example.com/signed-in",
+        "https://app.example.com\\@evil.example/signed-in",
+        "https://user@app.example.com/signed-in", "https:app.example.com/signed-in", "/signed-in", "//evil.example",
+        "/\\evil.example", "///evil.example", "/\tevil.example", "\\/evil.example", "*", "",
+        "http://localhost/signed-in", "http://localhost@evil.example/signed-in", "http://127.1/signed-in",
+        "http://2130706433/signed-in", "http://127.0.0.1.evil.example/signed-in", "http://127.0.0.1:0/signed-in",
+        "http://127.0.0.1:65536/signed-in", "http://127.0.0.1:08080/signed-in", "http://127.0.0.1:+80/signed-in",
+        "http://127.0.0.1:/signed-in", "http://127.0.0.1:80@evil.example/signed-in", "http://0.0.0.0/signed-in",
+        "http://[::]/signed-in", "http://[0:0:0:0:0:0:0:1]/signed-in", "https://127.0.0.1/signed-in",
+        "javascript:alert(1)", "JavaScript:alert(1)//", "data:text/html,a", "intent://a#Intent;scheme=lamp;end",
+        "com.example.lamp:signed-in", "com.example.lamp://signed-in", "com.example.lampx:/signed-in",
+        "COM.EXAMPLE.LAMP:/signed-in", "file:///etc/passwd", "blob:https://app.example.com/a", "vbscript:a",
+        "https://аpp.example.com/signed-in", "https://app.example.com/signed\u{2010}in", WebWorld.otherLink,
+    ]
+
+    @Test func `no other spelling of a registered address is redirected to`() async throws {
+        let world = try World.shared
+        let flows = try await world.count("SELECT count(*) FROM web_flows")
+        let browser = world.browser()
+        for uri in Self.tricks {
+            for provider in [nil, "google"] as [String?] {
+                let url = try AppAttempt(redirectURI: uri).url(["provider": provider])
+                let page = try await browser.open(url, following: false)
+                #expect(page.status == 400, "\(uri)")
+                #expect(page.answer["Location"] == nil, "\(uri)")
+                #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
+                #expect(page.html.refresh == nil)
+                // Nothing of it is on the page: neither to click nor to read.
+                #expect(!page.answer.body.contains("evil.example"), "\(uri)")
+            }
+        }
+        #expect(Self.tricks.count > 100)
+        #expect(try await world.count("SELECT count(*) FROM web_flows") == flows)
+    }
+
+    @Test func `an app that is unknown, repeated or missing gets a page, and so does a repeated address`() async throws
+    {
+        let world = try World.shared
+        let browser = world.browser()
+        let attempt = try AppAttempt()
+        for changes in [["app": "unknown"], ["app": nil], ["app": ""], ["app": "Lamp"], ["redirect_uri": nil]]
+            as [[String: String?]]
+        {
+            let page = try await browser.open(attempt.url(changes), following: false)
+            #expect(page.status == 400, "\(changes)")
+            #expect(page.answer["Location"] == nil)
+        }
+        for name in ["app", "redirect_uri"] {
+            let all = attempt.parameters()
+            let page = try await browser.open(
+                AppAttempt.url(all + all.filter { $0.name == name }), following: false)
+            #expect(page.status == 400, "\(name)")
+            #expect(page.answer["Location"] == nil)
+        }
+    }
+
+    @Test func `no app is handed an answer at the address of another one`() async throws {
+        let world = try World.shared
+        let page = try await world.browser().open(
+            try AppAttempt(app: "other", redirectURI: WebWorld.appLink).url(), following: false)
+        #expect(page.status == 400)
+        #expect(page.answer["Location"] == nil)
+    }
+
+    @Test func `without a challenge of S256 there is no flow`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let attempt = try AppAttempt()
+        let challenge = attempt.challenge
+        let wrong: [[String: String?]] = [
+            ["code_challenge": nil], ["code_challenge": ""], ["code_challenge": String(challenge.dropLast())],
+            ["code_challenge": challenge + "A"], ["code_challenge": String(challenge.dropLast()) + "="],
+            ["code_challenge": String(challenge.dropLast()) + "+"], ["code_challenge_method": nil],
+            ["code_challenge_method": "plain"], ["code_challenge_method": "s256"], ["code_challenge_method": ""],
+            ["provider": "facebook"], ["provider": "Apple"], ["provider": ""],
+        ]
+        let flows = try await world.count("SELECT count(*) FROM web_flows")
+        for changes in wrong {
+            let page = try await browser.open(attempt.url(changes))
+            let back = try AppAnswer(page)
+            #expect(page.hops.map(\.answer.status) == [303], "\(changes)")
+            #expect(back.address == WebWorld.appLink)
+            #expect(back["error"] == "invalid_request", "\(changes)")
+            #expect(back["state"] == attempt.state)
+            #expect(back["iss"] == WebWorld.publicURL)
+        }
+        #expect(try await world.count("SELECT count(*) FROM web_flows") == flows)
+        for name in ["code_challenge", "code_challenge_method", "state", "provider", "login_hint", "ui_locales"] {
+            let all = attempt.parameters(["provider": "google", "login_hint": "a@example.com", "ui_locales": "de"])
+            let back = try AppAnswer(try await browser.open(AppAttempt.url(all + all.filter { $0.name == name })))
+            #expect(back["error"] == "invalid_request", "\(name)")
+        }
+    }
+
+    @Test func `a state comes back as it was, and a bad one comes back not at all`() async throws {
+        let world = try World.shared
+        let printable = String(decoding: Array(0x21...0x7E as ClosedRange<UInt8>), as: UTF8.self)
+        let good = [printable, String(repeating: "a", count: 16), String(repeating: "%+", count: 256)]
+        for state in good {
+            let browser = world.browser()
+            let page = try await world.chooser(try AppAttempt(), browser, ["state": state])
+            let back = try AppAnswer(try await browser.submit(try page.form("/web/cancel"), on: page))
+            #expect(back["state"] == state)
+            #expect(!back.uri.contains("+"))
+            #expect(!page.answer.body.contains(state))
+        }
+        let bad: [String?] = [
+            nil, "", String(repeating: "a", count: 15), String(repeating: "a", count: 513), "with a space inside it",
+            String(repeating: "\u{e9}", count: 20),
+        ]
+        for state in bad {
+            let page = try await world.browser().open(try AppAttempt().url(["state": state]))
+            let back = try AppAnswer(page)
+            #expect(back["error"] == "invalid_request", "\(String(describing: state))")
+            #expect(back["state"] == nil)
+        }
+        // A query with a control character is none at all.
+        for control in ["\r\nX-Injected: 1", "\u{0}", "\u{1f}", "\u{7f}"] {
+            let page = try await world.browser().open(try AppAttempt().url(["state": control + "and sixteen more"]))
+            #expect(page.status == 400)
+            #expect(page.locations == [])
+            #expect(page.answer["X-Injected"] == nil)
+        }
+    }
+
+    @Test func `script in any parameter is not on the page`() async throws {
+        let world = try World.shared
+        let markup = "\"><script>alert(1)</script>"
+        for name in [
+            "app", "redirect_uri", "state", "provider", "login_hint", "ui_locales", "code_challenge", "unknown",
+        ] {
+            let page = try await world.browser().open(try AppAttempt().url([name: markup]))
+            #expect(!page.answer.body.contains("<script"), "\(name)")
+            #expect(!page.locations.joined().contains("<"), "\(name)")
+        }
+    }
+
+    @Test func `above the limit a network gets a page with 429, and other networks their flow`() async throws {
+        try await WebWorld.run(["limits.webFlowsPerNetwork": "3/15m"]) { world in
+            let browser = world.browser(address: "203.0.113.7")
+            for _ in 0..<3 { _ = try await world.chooser(try AppAttempt(), browser) }
+            let page = try await world.browser(address: "203.0.113.200").open(try AppAttempt().url(), following: false)
+            #expect(page.status == 429)
+            #expect(page.answer["Retry-After"].flatMap { Int($0) } != nil)
+            #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
+            _ = try await world.chooser(try AppAttempt(), world.browser(address: "203.0.114.7"))
+            let refusals = try await world.service.metric(
+                "countersign_limit_refusals_total", #"limit="webFlowsPerNetwork""#)
+            #expect(refusals == 1)
+        }
+    }
+
+    @Test func `a service without apps has no page`() async throws {
+        try await World.run { world in
+            for path in [
+                "/web/authorize", "/web/sign-in", "/web/account", "/web/callback/google", "/web/callback/apple/finish",
+            ] {
+                #expect(try await world.service.get(path).status == 404, "\(path)")
+            }
+            let exchange = try await world.service.post(
+                "/v1/sign-in/web", ["code": "a", "codeVerifier": "b", "redirectUri": "c"])
+            #expect(exchange.status == 404)
+        }
+    }
+
+    @Test func `without a Services ID there is no button of Apple's`() async throws {
+        try await WebWorld.run(["apple.servicesId": Countersign.unset]) { world in
+            let browser = world.browser()
+            let page = try await world.chooser(try AppAttempt(), browser)
+            #expect(page.html.forms.contains { $0.path == "/web/start/google" })
+            #expect(!page.html.forms.contains { $0.path == "/web/start/apple" })
+            let back = try AppAnswer(try await browser.open(try AppAttempt().url(["provider": "apple"])))
+            #expect(back["error"] == "invalid_request")
+        }
+    }
+}

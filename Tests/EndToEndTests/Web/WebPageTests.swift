@@ -1,0 +1,259 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// What all pages have in common: their header fields, their forms, their languages, and that they need no script.
+@Suite(.limitedConcurrency, .webWorld, .timeLimit(.minutes(5))) struct WebPageTests {
+    /// Every page that a browser is shown, by its name.
+    private func pages(_ world: World, _ browser: Browser) async throws -> [(name: String, page: Browser.Page)] {
+        let email = "pages@example.com"
+        try await world.newPerson("pages", email: email)
+        var pages: [(String, Browser.Page)] = []
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        pages.append(("chooser", chooser))
+        let password = try await world.screen("/web/password", from: chooser, browser)
+        pages.append(("password", password.page))
+        pages.append(
+            (
+                "wrong password",
+                try await browser.submit(
+                    password.form, on: password.page, typed: ["email": email, "password": "wrong horse battery"])
+            ))
+        let code = try await world.screen("/web/email-code", from: chooser, browser)
+        pages.append(("email", code.page))
+        pages.append(("code", try await browser.submit(code.form, on: code.page, typed: ["email": email])))
+        pages.append(("failure", try await browser.open(WebWorld.googleCallback, following: false)))
+        pages.append(
+            (
+                "unknown app", try await browser.open(try AppAttempt().url(["app": "unknown"]), following: false)
+            ))
+        let scheme = try await world.chooser(try AppAttempt(redirectURI: WebWorld.privateScheme), browser)
+        pages.append(("private scheme", scheme))
+        pages.append(("open the app", try await world.signIn("pages", with: .google, on: scheme, browser)))
+        let account = try await browser.open(WebWorld.publicURL + "/web/account")
+        pages.append(("account chooser", account))
+        let link = try await world.signIn("pages", with: .apple, on: account, browser)
+        pages.append(("link", link))
+        return pages
+    }
+
+    @Test func `every page has the header fields of a page, exactly, and no script`() async throws {
+        let world = try World.shared
+        let pages = try await self.pages(world, world.browser())
+        #expect(pages.count > 10)
+        for (name, page) in pages {
+            let answer = page.answer
+            #expect(answer["Content-Type"] == "text/html; charset=utf-8", "\(name)")
+            #expect(answer["X-Frame-Options"] == "DENY", "\(name)")
+            #expect(answer["Referrer-Policy"] == "no-referrer", "\(name)")
+            #expect(answer["Cache-Control"] == "no-store", "\(name)")
+            #expect(answer["X-Content-Type-Options"] == "nosniff", "\(name)")
+            #expect(answer["X-Robots-Tag"] == "none", "\(name)")
+            #expect(answer["Strict-Transport-Security"]?.hasPrefix("max-age=") == true, "\(name)")
+            if !["failure", "unknown app"].contains(name) {
+                #expect(answer["Cross-Origin-Opener-Policy"] == "same-origin", "\(name)")
+            }
+            #expect(answer["Access-Control-Allow-Origin"] == nil, "\(name)")
+            #expect(answer["X-Request-Id"] != nil, "\(name)")
+            let policy = try #require(answer["Content-Security-Policy"], "\(name)")
+            let directives = policy.split(separator: ";").map { $0.split(separator: " ").map(String.init) }
+            for fixed in [
+                ["default-src", "'none'"], ["style-src", "'self'"], ["img-src", "'self'"], ["base-uri", "'none'"],
+                ["frame-ancestors", "'none'"],
+            ] { #expect(directives.contains(fixed), "\(name): \(policy)") }
+            #expect(directives.filter { $0.first == "form-action" }.count == 1, "\(name)")
+            #expect(!policy.contains("unsafe") && !policy.contains("script-src") && !policy.contains("*"), "\(name)")
+
+            let html = page.html
+            #expect(html.elements("script").isEmpty, "\(name)")
+            #expect(!html.source.contains(#/\son[a-z]+\s*=/#), "\(name)")
+            #expect(!html.source.contains("javascript:") && !html.source.contains(" style="), "\(name)")
+            #expect(html.elements("style").isEmpty, "\(name)")
+            for asset in html.assets {
+                #expect(asset.hasPrefix("/web/assets/"), "\(name): \(asset)")
+            }
+            #expect(!html.title.isEmpty, "\(name)")
+            #expect(html.root["lang"] == "en" && html.root["dir"] ?? "ltr" == "ltr", "\(name)")
+            expectForms(of: html, name)
+        }
+    }
+
+    /// Each form is sent by POST with a token, and each field has a label.
+    private func expectForms(of html: HTML, _ name: String) {
+        for form in html.forms {
+            #expect(form.method == "POST", "\(name)")
+            #expect(form.input("csrf")?.type == "hidden", "\(name) \(form.path)")
+            #expect(form.action.hasPrefix("/web/"), "\(name) \(form.action)")
+            #expect(!form.buttons.isEmpty, "\(name)")
+            for input in form.inputs where !["hidden", "submit", "checkbox", "radio"].contains(input.type) {
+                let labels = HTML.tags("label", in: html.source).compactMap { $0["for"] }
+                #expect(input.attributes["id"].map(labels.contains) == true, "\(name): \(input.attributes)")
+                #expect(input.attributes["autocomplete"] != nil, "\(name): \(input.attributes)")
+            }
+        }
+    }
+
+    @Test func `a redirect has the header fields of a page too`() async throws {
+        let world = try World.shared
+        try await world.newPerson("redirected")
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let done = try await world.signIn("redirected", with: .apple, on: chooser, browser)
+        let start = try await browser.open(try AppAttempt().url(["provider": "google"]), following: false)
+        for hop in done.hops + start.hops where hop.url.hasPrefix(WebWorld.publicURL) {
+            #expect(hop.answer.status == 303, "\(hop.path)")
+            #expect(hop.answer["Referrer-Policy"] == "no-referrer", "\(hop.path)")
+            #expect(hop.answer["Cache-Control"] == "no-store", "\(hop.path)")
+            #expect(hop.answer["X-Content-Type-Options"] == "nosniff", "\(hop.path)")
+        }
+    }
+
+    @Test func `the style sheet and the pictures are ours, and may be kept`() async throws {
+        let world = try World.shared
+        let page = try await world.chooser(try AppAttempt(), world.browser())
+        #expect(!page.html.assets.isEmpty)
+        for asset in page.html.assets {
+            let answer = try await world.service.get(asset)
+            #expect(answer.status == 200, "\(asset)")
+            #expect(answer.header("Cache-Control")?.contains("immutable") == true)
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
+            #expect(answer.header("Set-Cookie") == nil)
+        }
+    }
+
+    @Test func `the cookie is the browser's alone, and nobody else's to read`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        _ = try await world.chooser(try AppAttempt(), browser)
+        #expect(browser.cookies(of: WebWorld.publicURL).map(\.name) == ["__Host-csn_browser"])
+        let cookie = try #require(browser.cookies(of: WebWorld.publicURL).first)
+        #expect(cookie.value.wholeMatch(of: /[A-Za-z0-9_-]{43}/) != nil)
+        #expect(
+            cookie.attributes == [
+                "secure": "", "httponly": "", "samesite": "Lax", "path": "/", "max-age": "3600",
+            ])
+        // Another tab of this browser keeps the value, and lengthens its life.
+        let second = try await world.chooser(try AppAttempt(), browser)
+        #expect(second.answer.values("Set-Cookie").count == 1)
+        #expect(browser.cookies(of: WebWorld.publicURL).map(\.value) == [cookie.value])
+        // The database knows its digest alone.
+        let kept = try await world.count(
+            "SELECT count(*) FROM web_flows f WHERE f::text LIKE '%' || \(cookie.value) || '%'")
+        #expect(kept == 0)
+    }
+
+    @Test func `on a machine of its own, by http, the cookie has neither prefix nor Secure`() async throws {
+        try await WebWorld.run(["server.publicUrl": Countersign.unset]) { world in
+            try await WebWorld.register(at: world.sandbox, world.service.url)
+            try await world.newPerson("local")
+            let browser = world.browser()
+            let attempt = try AppAttempt()
+            let url = attempt.url().replacing(WebWorld.publicURL, with: world.service.url)
+            let page = try await browser.open(url)
+            let cookie = try #require(browser.cookie("csn_browser", of: world.service.url), "\(page.answer.text)")
+            #expect(cookie.attributes["secure"] == nil)
+            #expect(cookie.attributes["httponly"] == "")
+            #expect(page.answer["Strict-Transport-Security"] == nil)
+            let back = try AppAnswer(try await world.signIn("local", with: .google, on: page, browser))
+            #expect(back["iss"] == world.service.url)
+            #expect(try await world.exchange(try #require(back["code"]), attempt).status == 200)
+        }
+    }
+
+    @Test func `a cookie that comes twice, or by its name without the prefix, is none`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let page = try await world.chooser(try AppAttempt(), browser)
+        let form = try page.form("/web/start/google")
+        let cookie = try #require(browser.cookies(of: WebWorld.publicURL).first)
+        for cookies in [
+            "csn_browser=\(cookie.value)", "__Host-csn_browser=a; __Host-csn_browser=\(cookie.value)",
+            "__Host-csn_browser=\(cookie.value); __Host-csn_browser=\(cookie.value)",
+            "__host-csn_browser=\(cookie.value)", "__Host-csn_browser=\(cookie.value)A",
+        ] {
+            let refused = try await browser.submit(form, on: page, following: false, headers: [("Cookie", cookies)])
+            #expect(refused.status == 400 || refused.status == 403, "\(cookies)")
+            #expect(refused.answer["Location"] == nil)
+        }
+    }
+
+    @Test func `the API takes no cookie and sets none`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        _ = try await world.chooser(try AppAttempt(), browser)
+        let cookie = try #require(browser.cookies(of: WebWorld.publicURL).first)
+        for path in ["/v1/account", "/v1/sessions", "/.well-known/jwks.json"] {
+            let answer = try await browser.open(
+                WebWorld.publicURL + path, headers: [("Cookie", "\(cookie.name)=\(cookie.value)")])
+            #expect(answer.answer.values("Set-Cookie") == [], "\(path)")
+            #expect(path.hasPrefix("/v1") == (answer.status == 401), "\(path)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("de", "en", "de"), ("xx de", "fr", "de"), ("zh-CN", "en", "zh-Hans"), (nil, "ja,en;q=0.5", "ja"),
+            (nil, "fr-CA, en;q=0.8", "fr"), (nil, "en;q=0.2, es;q=0.9", "es"), (nil, "tlh", "en"), (nil, nil, "en"),
+            ("de", nil, "de"), ("%00<script>", "es", "es"),
+        ] as [(asked: String?, accepted: String?, expected: String)])
+    func `a page is in the language that was asked for`(
+        _ language: (asked: String?, accepted: String?, expected: String)
+    ) async throws {
+        let world = try World.shared
+        let expected = language.expected
+        let browser = world.browser(languages: language.accepted)
+        let page = try await world.chooser(try AppAttempt(), browser, ["ui_locales": language.asked])
+        #expect(page.html.root["lang"] == expected)
+        // The next page of the flow is in the same one.
+        let (screen, _) = try await world.screen("/web/email-code", from: page, browser)
+        #expect(screen.html.root["lang"] == expected)
+    }
+
+    @Test func `a form without its token, of another page or from another site is refused`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let page = try await world.chooser(try AppAttempt(), browser)
+        let other = try await world.chooser(try AppAttempt(), browser)
+        let form = try page.form("/web/start/google")
+        let token = try #require(form.input("csrf")?.value)
+        let foreign = try #require(try other.form("/web/start/google").input("csrf")?.value)
+        let cancel = try #require(try page.form("/web/cancel").input("csrf")?.value)
+        let foreigner = try await world.chooser(try AppAttempt(), world.browser())
+        let theirs = try #require(try foreigner.form("/web/start/google").input("csrf")?.value)
+        for wrong in [nil, "", "a", foreign, cancel, theirs, token + "A", String(token.dropLast())] as [String?] {
+            let refused = try await browser.send(
+                wrong.map { [(name: "csrf", value: $0)] } ?? [], to: form.action, on: page, following: false)
+            #expect(refused.status == 403, "\(String(describing: wrong)) \(refused.answer.body)")
+            #expect(refused.answer["Location"] == nil)
+        }
+        for site in ["cross-site", "same-site", "none", "evil"] {
+            let refused = try await browser.submit(
+                form, on: page, following: false, headers: [("Sec-Fetch-Site", site)])
+            #expect(refused.status == 403, "\(site)")
+            #expect(refused.answer["Location"] == nil)
+        }
+        // Our own pages send no referrer, so browsers send this origin with their forms.
+        let passed = try await browser.submit(form, on: page, following: false, headers: [("Origin", "null")])
+        #expect(passed.status == 303)
+        #expect(passed.hops[0].request.contains("Origin: null"))
+    }
+
+    @Test func `a method that a page does not have is refused, without an effect`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let page = try await world.chooser(try AppAttempt(), browser)
+        for form in page.html.forms {
+            let answer = try await browser.open(
+                WebWorld.publicURL + form.action, following: false)
+            #expect(answer.status == 405, "\(form.path)")
+            #expect(answer.answer["Location"] == nil)
+        }
+        for path in ["/web/authorize", "/web/sign-in", "/web/callback/google", "/web/callback/apple/finish"] {
+            let answer = try await browser.open(WebWorld.publicURL + path, method: "PUT", following: false)
+            #expect(answer.status == 405, "\(path)")
+            #expect(answer.answer["Allow"]?.contains("GET") == true, "\(path)")
+        }
+        #expect(try await browser.submit(try page.form("/web/start/google"), on: page, following: false).status == 303)
+    }
+}

@@ -1,0 +1,261 @@
+import JSON
+import OpenSSL
+import Postgres
+import Primitives
+import TestSupport
+import Testing
+
+/// A world whose service is behind a proxy with a certificate, and serves the pages of the web sign-in; mail arrives.
+struct WebWorld: SuiteTrait, TestScoping {
+    static let publicURL = "https://auth.example.com"
+    static let appleCallback = publicURL + "/web/callback/apple"
+    static let googleCallback = publicURL + "/web/callback/google"
+    static let servicesID = "com.example.lamp.web"
+    /// The name of the app that people see.
+    static let appName = "Lamp & Co"
+
+    /// An app link, addresses of a desktop, a private scheme; and another app, to which nothing of the first belongs.
+    static let appLink = "https://app.example.com/signed-in"
+    static let loopback = "http://127.0.0.1/signed-in"
+    static let loopbackIPv6 = "http://[::1]/signed-in"
+    static let privateScheme = "com.example.lamp:/signed-in"
+    static let otherLink = "https://other.example.com/signed-in"
+
+    static let settings: Countersign.Settings = [
+        "server.publicUrl": publicURL, "server.trustedProxies": "127.0.0.1",
+        "web.apps": "lamp,other", "web.app.lamp.name": appName,
+        "web.app.lamp.redirectUris": [appLink, loopback, loopbackIPv6, privateScheme].joined(separator: ","),
+        "web.app.other.redirectUris": otherLink,
+        "apple.servicesId": servicesID, "pages.name": "Lamp Accounts",
+        "pages.privacyUrl": "https://example.com/privacy",
+    ]
+
+    var settings: Countersign.Settings = [:]
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+        try await Self.run(settings) { world in
+            try await World.$current.withValue(world) { try await function() }
+        }
+    }
+
+    /// Runs one for as long as the closure runs.
+    static func run(
+        _ settings: Countersign.Settings = [:], _ body: (World) async throws -> Void
+    ) async throws {
+        try await MailServer.run { server in
+            let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
+            let all = Self.settings.merging(mail) { _, own in own }.merging(settings) { _, asked in asked }
+            let base = all["server.publicUrl"] ?? publicURL
+            try await World.run(all, addresses, prepare: { try await register(at: $0, base) }) { world in
+                try await MailedWorld.$server.withValue(server) { try await body(world) }
+            }
+        }
+    }
+
+    static func addresses(_ sandbox: Sandbox) -> Countersign.Settings {
+        [
+            "apple.authorizeUrl": sandbox.url + "/apple/auth/authorize",
+            "google.authorizeUrl": sandbox.url + "/google/o/oauth2/v2/auth",
+        ]
+    }
+
+    /// The clients of a browser, as in Apple's and Google's consoles.
+    static func register(at sandbox: Sandbox, _ base: String = publicURL) async throws {
+        try await sandbox.registerWebClient(.apple, servicesID, redirectURIs: [base + "/web/callback/apple"])
+        try await sandbox.registerWebClient(
+            .google, Countersign.googleClient, redirectURIs: [base + "/web/callback/google"])
+    }
+}
+
+extension Trait where Self == WebWorld {
+    static var webWorld: WebWorld { WebWorld() }
+
+    static func webWorld(_ settings: Countersign.Settings) -> WebWorld { WebWorld(settings: settings) }
+}
+
+/// One attempt of an app to have somebody signed in: what it keeps, and what it opens in the browser.
+struct AppAttempt: Sendable {
+    var app = "lamp"
+    var redirectURI = WebWorld.appLink
+    let verifier: String
+    let state: String
+
+    init(app: String = "lamp", redirectURI: String = WebWorld.appLink) throws {
+        self.app = app
+        self.redirectURI = redirectURI
+        verifier = Base64URL.encode(try SecureRandom.bytes(32))
+        state = Base64URL.encode(try SecureRandom.bytes(16))
+    }
+
+    var challenge: String { Base64URL.encode(SHA256.hash(Array(verifier.utf8))) }
+
+    /// The parameters, in which a test changes some: `nil` leaves one out.
+    func parameters(_ changes: [String: String?] = [:]) -> [(name: String, value: String)] {
+        let all: [(name: String, value: String)] = [
+            ("app", app), ("redirect_uri", redirectURI), ("code_challenge", challenge),
+            ("code_challenge_method", "S256"), ("state", state),
+        ]
+        let kept = all.compactMap { name, value -> (name: String, value: String)? in
+            guard let change = changes[name] else { return (name, value) }
+            return change.map { (name: name, value: $0) }
+        }
+        let added = changes.filter { change in !all.contains { $0.name == change.key } }.sorted { $0.key < $1.key }
+        return kept + added.compactMap { name, value in value.map { (name: name, value: $0) } }
+    }
+
+    func url(_ changes: [String: String?] = [:]) -> String { Self.url(parameters(changes)) }
+
+    static func url(_ parameters: [(name: String, value: String)]) -> String {
+        let query = parameters.map { "\($0.name)=\(FormEncoding.encode($0.value))" }.joined(separator: "&")
+        return "\(WebWorld.publicURL)/web/authorize?\(query)"
+    }
+}
+
+/// What came back to an app.
+struct AppAnswer: Sendable {
+    let uri: String
+    let parameters: [(name: String, value: String)]
+
+    /// The address at which the browser left, or that a page of a private scheme opens.
+    init(_ page: Browser.Page, _ location: SourceLocation = #_sourceLocation) throws {
+        uri = try #require(
+            page.handedOver ?? page.html.refresh, "\(page.status) \(page.answer.body)", sourceLocation: location)
+        parameters = FormEncoding.parameters(of: uri)
+    }
+
+    /// The one value of a parameter.
+    subscript(_ name: String) -> String? {
+        let values = parameters.filter { $0.name == name }
+        return values.count == 1 ? values[0].value : nil
+    }
+
+    /// Without its parameters.
+    var address: String { String(uri.prefix { $0 != "?" }) }
+}
+
+// MARK: What people and apps do
+
+extension World {
+    /// - Parameter address: the client's; one of a network of its own by default.
+    func browser(languages: String? = "en", address: String? = nil) -> Browser {
+        let sandboxPort = sandbox.url.split(separator: ":").last.flatMap { UInt16($0) } ?? 0
+        return Browser(
+            ports: [WebWorld.publicURL: service.port, service.url: service.port, sandbox.url: sandboxPort],
+            languages: languages, address: address)
+    }
+
+    /// The app opens the page on which a person chooses how to sign in.
+    func chooser(
+        _ attempt: AppAttempt, _ browser: Browser, _ changes: [String: String?] = [:],
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Browser.Page {
+        let page = try await browser.open(attempt.url(changes))
+        #expect(page.status == 200, "\(page.answer.text)", sourceLocation: location)
+        return page
+    }
+
+    /// The person presses a provider's button. Returns the provider's page.
+    func press(
+        _ provider: Sandbox.Provider, on page: Browser.Page, _ browser: Browser,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Browser.Page {
+        let form = try page.form("/web/start/\(provider.rawValue)", location)
+        let shown = try await browser.submit(form, on: page)
+        #expect(shown.blocked == nil, sourceLocation: location)
+        #expect(
+            shown.status == 200 && shown.url.hasPrefix(sandbox.url), "\(shown.answer.text)", sourceLocation: location)
+        return shown
+    }
+
+    /// The person consents at the provider, or cancels. Returns the page with the form that is sent to us (Apple), or where
+    /// the redirects led (Google).
+    func consent(
+        _ person: String, at page: Browser.Page, _ browser: Browser, cancel: Bool = false, hidesEmail: Bool? = nil,
+        following: Bool = true
+    ) async throws -> Browser.Page {
+        var fields = [(name: "person", value: person), (name: "action", value: cancel ? "cancel" : "continue")]
+        if cancel { fields.removeFirst() }
+        if let hidesEmail { fields.append(("hideEmail", "\(hidesEmail)")) }
+        return try await browser.send(fields, to: "", on: page, following: following)
+    }
+
+    /// The whole way with a provider, from the page that offers it to where the browser ends.
+    func signIn(
+        _ person: String, with provider: Sandbox.Provider, on page: Browser.Page, _ browser: Browser,
+        cancel: Bool = false, hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Browser.Page {
+        let shown = try await press(provider, on: page, browser, location)
+        let answer = try await consent(person, at: shown, browser, cancel: cancel, hidesEmail: hidesEmail)
+        guard provider == .apple else { return answer }
+        let form = try #require(
+            answer.html.forms.first { $0.attributes["id"] == "answer" }, "\(answer.answer.text)",
+            sourceLocation: location)
+        return try await browser.submit(form, on: answer)
+    }
+
+    /// An app signs somebody in by a provider: what came back to it.
+    func answer(
+        to attempt: AppAttempt, _ person: String, with provider: Sandbox.Provider, _ browser: Browser? = nil,
+        cancel: Bool = false, hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> AppAnswer {
+        let browser = browser ?? self.browser()
+        let page = try await chooser(attempt, browser, [:], location)
+        return try AppAnswer(
+            try await signIn(
+                person, with: provider, on: page, browser, cancel: cancel, hidesEmail: hidesEmail, location),
+            location)
+    }
+
+    /// The code that an app gets for somebody.
+    func code(
+        for attempt: AppAttempt, _ person: String, with provider: Sandbox.Provider = .google,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let answer = try await self.answer(to: attempt, person, with: provider, nil, location)
+        return try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
+    }
+
+    /// The app turns a code into a session or a question.
+    func exchange(
+        _ code: String, _ attempt: AppAttempt, _ changes: TokenMint.Members = [:],
+        headers: [(String, String)] = []
+    ) async throws -> Answer {
+        var members: TokenMint.Members = [
+            "code": .string(code), "codeVerifier": .string(attempt.verifier),
+            "redirectUri": .string(attempt.redirectURI),
+        ]
+        for name in ["code", "codeVerifier", "redirectUri", "device"] {
+            if let change = changes[name] { members[name] = change }
+        }
+        return try await service.post("/v1/sign-in/web", members, headers: headers)
+    }
+
+    /// Everything, until the app has its answer.
+    func signInByWeb(
+        _ person: String, with provider: Sandbox.Provider, redirectURI: String = WebWorld.appLink,
+        hidesEmail: Bool? = nil, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> Answer {
+        let attempt = try AppAttempt(redirectURI: redirectURI)
+        let answer = try await self.answer(
+            to: attempt, person, with: provider, nil, hidesEmail: hidesEmail, location)
+        let code = try #require(answer["code"], "\(answer.uri)", sourceLocation: location)
+        return try await exchange(code, attempt)
+    }
+
+    /// The screen of a password or of a mailed code, wherever it is: on the chooser, or behind a link on it.
+    func screen(
+        _ path: String, from page: Browser.Page, _ browser: Browser, _ location: SourceLocation = #_sourceLocation
+    ) async throws -> (page: Browser.Page, form: HTML.Form) {
+        if let form = page.html.forms.first(where: { $0.path == path }) { return (page, form) }
+        let word = path == "/web/password" ? "password" : "email"
+        let link = try #require(
+            page.html.links.first { $0.target.contains("with=\(word)") }, "no way to \(path): \(page.answer.body)",
+            sourceLocation: location)
+        let next = try await browser.click(link.target, on: page)
+        return (next, try next.form(path, location))
+    }
+
+    func sessionCount() async throws -> Int64 { try await count("SELECT count(*) FROM sessions") }
+}

@@ -8,7 +8,7 @@ public import Foundation
 /// `URLSession` as the sessions need it: an answer within 15 s or none, no redirect followed, no cookies, no cache, no
 /// stored credentials.
 public struct URLSessionTransport: HTTPTransport {
-    private let connections: Connections
+    private let limit: DispatchTimeInterval
 
     public init() {
         self.init(limit: .seconds(15))
@@ -16,22 +16,23 @@ public struct URLSessionTransport: HTTPTransport {
 
     /// - Parameter limit: how long an answer may take in all.
     init(limit: DispatchTimeInterval) {
-        connections = Connections(limit)
+        self.limit = limit
     }
 
     public func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        try await connections.send(request)
+        try await Connections.shared.send(request, limit: limit)
     }
 }
 
-/// Owns the session and, through it, the delegate: a `URLSession` holds its delegate until it is invalidated.
+/// The connections of all transports of the process. There is one `URLSession`: on Linux each keeps a thread and four
+/// descriptors, also when it is invalidated.
 private final class Connections: Sendable {
-    private let limit: DispatchTimeInterval
+    static let shared = Connections()
+
     private let session: URLSession
     private let router = Router()
 
-    init(_ limit: DispatchTimeInterval) {
-        self.limit = limit
+    private init() {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
@@ -42,9 +43,7 @@ private final class Connections: Sendable {
         session = URLSession(configuration: configuration, delegate: router, delegateQueue: nil)
     }
 
-    deinit { session.finishTasksAndInvalidate() }
-
-    func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
+    func send(_ request: URLRequest, limit: DispatchTimeInterval) async throws -> (Data, HTTPURLResponse) {
         var request = request
         request.httpShouldHandleCookies = false
         try Task.checkCancellation()

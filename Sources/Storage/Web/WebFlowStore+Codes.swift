@@ -66,10 +66,12 @@ extension WebFlowStore {
             """
         ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, [UInt8]?.self) }
         guard let (session, account, ticket) = rows.first else { return .unknown }
-        var made: MadeByWebCode?
-        if let session, let account { made = .session(session, of: account) }
-        if let ticket { made = .ticket(ticket) }
-        try await end(made, at: now, from: origin, in: transaction)
+        if let session, let account {
+            try await end(.session(session, of: account), at: now, from: origin, in: transaction)
+        } else if let ticket {
+            try await end(.ticket(ticket), at: now, from: origin, in: transaction)
+        }
+        // Nothing is noted yet of an exchange that is still under way: its note finds the flow failed.
         return .reused
     }
 
@@ -101,7 +103,7 @@ extension WebFlowStore {
     }
 
     private func end(
-        _ made: MadeByWebCode?, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+        _ made: MadeByWebCode, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
     ) async throws {
         var event = AuditEvent(.webCodeReused, from: origin)
         switch made {
@@ -114,7 +116,6 @@ extension WebFlowStore {
             let isMailbox =
                 try await transaction.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)") == 1
             if !isMailbox { event.provider = try await links.cancel(hash, at: now, in: transaction) }
-        case nil: break
         }
         try await AuditTrail.record(event, at: now, in: transaction)
     }

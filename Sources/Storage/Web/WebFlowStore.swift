@@ -78,7 +78,7 @@ package struct WebProviderRequest: Sendable {
 /// same step one succeeds.
 package struct WebFlowStore: Sendable {
     /// The flows of one network that are under way: with one more, the oldest is deleted.
-    package static let openPerNetwork = 60
+    package static let openPerNetwork = 1_000
 
     let database: Database
     let seal: WebFlowSeal

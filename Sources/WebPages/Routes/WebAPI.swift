@@ -79,6 +79,9 @@ extension WebAPI {
         if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
             throw PageRefusal(.formExpired, Problem(.forbidden, reason: "cross_site"))
         }
+        guard !request.body.isEmpty else {
+            throw PageRefusal(.formExpired, Problem(.forbidden, reason: "csrf"))
+        }
         return try request.form { fields in
             let token = fields.optionalString("csrf")
             guard let secret, try FormToken.accepts(token, secret: secret, flow: flow, action: action) else {

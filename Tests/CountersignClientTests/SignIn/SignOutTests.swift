@@ -58,12 +58,13 @@ import Testing
         #expect(store.content == nil)
     }
 
-    @Test func `a sign-out wins over a refresh under way`() async throws {
+    @Test(arguments: [true, false])
+    func `a sign-out wins over a refresh under way`(_ isAnswered: Bool) async throws {
         let gate = Gate()
         let server = try ScriptedServer { request in
             guard request.path == "/v1/sessions/refresh" else { return .noContent }
             gate.wait()
-            return .json(200, Fixture.session(2))
+            return isAnswered ? .json(200, Fixture.session(2)) : .drop
         }
         let store = FaultyStore(Fixture.document(expiresIn: 30))
         let client = server.client(store)

@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test func `above the limit a network gets a page with 429, and other networks their flow`() async throws {
-        try await WebWorld.run(["limits.webFlowsPerNetwork": "3/15m"]) { world in
+        try await WebWorld.run(["limits.webFlowsPerNetwork": "3/15min"]) { world in
             let browser = world.browser(address: "203.0.113.7")
             for _ in 0..<3 { _ = try await world.chooser(try AppAttempt(), browser) }
             let page = try await world.browser(address: "203.0.113.200").open(try AppAttempt().url(), following: false)
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func `a service without apps has no page`() async throws {
-        try await World.run { world in
+        try await World.run(["web.apps": Countersign.unset, "web.app.lamp.redirectUris": Countersign.unset]) { world in
             for path in [
                 "/web/authorize", "/web/sign-in", "/web/account", "/web/callback/google", "/web/callback/apple/finish",
             ] {

@@ -47,8 +47,7 @@ struct WebWorld: SuiteTrait, TestScoping {
         try await MailServer.run { server in
             let mail = ["mail.smtpUrl": "smtp://127.0.0.1:\(server.port)", "mail.from": "lamp@example.com"]
             let all = Self.settings.merging(mail) { _, own in own }.merging(settings) { _, asked in asked }
-            let base = all["server.publicUrl"] ?? publicURL
-            try await World.run(all, addresses, prepare: { try await register(at: $0, base) }) { world in
+            try await World.run(all, addresses, prepare: { try await register(at: $0) }) { world in
                 try await MailedWorld.$server.withValue(server) { try await body(world) }
             }
         }

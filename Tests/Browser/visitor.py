@@ -51,15 +51,21 @@ class Visitor:
     def click(self, selector, page=None):
         """Clicks on what leads to another page."""
         page = page or self.page
-        with page.expect_navigation():
+        with page.expect_navigation(wait_until="commit"):
             page.click(selector)
-        return page
+        return self.shown(page)
 
     def enter(self, selector, page=None):
         """Sends a form by the Enter key in one of its fields."""
         page = page or self.page
-        with page.expect_navigation():
+        with page.expect_navigation(wait_until="commit"):
             page.press(selector, "Enter")
+        return self.shown(page)
+
+    @staticmethod
+    def shown(page):
+        # Not its load event: a page that opens an app at once, which is no page, need not have one.
+        page.wait_for_load_state("domcontentloaded")
         return page
 
     def press(self, provider, page=None):

@@ -11,7 +11,7 @@ def walk(visitor, name, see):
 
     - name: makes the persons of this walk others than those of the walk before.
     """
-    stack, page = visitor.stack, visitor.page
+    stack = visitor.stack
     email, known = f"{name}-typed@example.com", f"{name}-known"
     stack.account(email, PASSWORD)
     stack.person(known, givenName="Kim", familyName="Lee")
@@ -21,7 +21,7 @@ def walk(visitor, name, see):
         visitor.open(stack.attempt(PRIVATE_SCHEME), **languages, **more)
 
     def account():
-        page.goto(f"{stack.service}/web/account")
+        visitor.page.goto(f"{stack.service}/web/account")
 
     chooser()
     see("chooser")
@@ -42,16 +42,18 @@ def walk(visitor, name, see):
     see("wrong-code")
     visitor.type_code(code)
     see("open-app")
+    visitor.leave_tab()
 
     chooser()
     visitor.click('form[action^="/web/cancel"] button')
     see("open-app-cancelled")
+    visitor.leave_tab()
 
-    page.goto(f"{stack.service}/web/authorize?app=unknown")
+    visitor.page.goto(f"{stack.service}/web/authorize?app=unknown")
     see("failure-unknown-app")
-    page.goto(f"{stack.service}/web/callback/google?state=a&code=b")
+    visitor.page.goto(f"{stack.service}/web/callback/google?state=a&code=b")
     see("failure-answer-refused")
-    page.goto(f"{stack.service}/web/sign-in?flow=00000000-0000-7000-8000-000000000000")
+    visitor.page.goto(f"{stack.service}/web/sign-in?flow=00000000-0000-7000-8000-000000000000")
     see("failure-flow-expired")
 
     account()
@@ -60,7 +62,7 @@ def walk(visitor, name, see):
     see("link")
     visitor.click('main a[href*="bind"]')
     see("bind")
-    page.go_back()
+    visitor.page.go_back()
     visitor.click('main a[href*="create"]')
     see("create")
     visitor.click('form[action^="/web/link/create"] button')

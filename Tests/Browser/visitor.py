@@ -36,6 +36,11 @@ class Visitor:
         if "Failed to load resource" not in text:
             self.complaints.append(text)
 
+    def leave_tab(self):
+        """Goes on in another tab. Over a page that opens an app Chromium asks whether it may, and takes no more clicks."""
+        self.page.close()
+        self.page = self.tab()
+
     # What they do
 
     def open(self, attempt, page=None, **more):

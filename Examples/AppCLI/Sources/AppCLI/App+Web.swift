@@ -53,8 +53,10 @@ struct Browser {
     /// Submits the form whose action is this path, with its hidden fields.
     mutating func submit(to path: String, _ fields: [String: String]) async throws {
         let forms = page.components(separatedBy: "<form").dropFirst()
-        guard let url, let target = URL(string: path, relativeTo: url)?.absoluteURL,
-            let form = forms.first(where: { $0.prefix(while: { $0 != ">" }).contains("action=\"\(path)") })
+        guard let url,
+            let form = forms.first(where: { $0.prefix(while: { $0 != ">" }).contains("action=\"\(path)") }),
+            let action = value(of: "action", in: form),
+            let target = URL(string: action, relativeTo: url)?.absoluteURL
         else { throw Mismatch("the page has no form for \(path)") }
         var all = fields
         for input in form.components(separatedBy: "<input").dropFirst() {

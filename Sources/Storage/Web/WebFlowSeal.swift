@@ -13,11 +13,15 @@ struct WebFlowSeal: Sendable {
 
     let keyRing: KeyRing
 
+    // Neither is inlined: as part of an asynchronous function they crash the optimizer of Swift 6.3.1.
+
+    @inline(never)
     func seal(_ value: some Encodable, _ column: Column, of flow: WebFlowID) throws -> [UInt8] {
         let encoder = JSONEncoder()
         return try keyRing.seal(Array(encoder.encode(value)), for: .web, at: location(column, flow))
     }
 
+    @inline(never)
     func open<Value: Decodable>(_ sealed: [UInt8], _ column: Column, of flow: WebFlowID) throws -> Value {
         let bytes = try keyRing.open(sealed, for: .web, at: location(column, flow))
         return try JSONDecoder().decode(Value.self, from: Data(bytes))

@@ -22,7 +22,9 @@ final class PrebuiltRejections: Sendable {
         of routes: [Route], limits: ServerLimits, admission: AdmissionController, metrics: RequestMetrics,
         log: OverloadLog, date: HTTPDate
     ) {
-        operations = routes.filter { $0.priority != .observing && !$0.template.contains("{") }.map { route in
+        operations = routes.filter { route in
+            route.priority != .observing && !route.template.contains("{") && route.earlyRefusal == nil
+        }.map { route in
             Operation(
                 requestLine: Array("\(route.method.rawValue) \(route.template) HTTP/1.1".utf8),
                 priority: route.priority,

@@ -4,8 +4,8 @@ import NIOHTTP1
 
 /// The handler of one connection, between the HTTP decoder and the task that answers its requests.
 ///
-/// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. Only
-/// cancellation of the task closes it from outside.
+/// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. From outside it is
+/// closed by cancellation of the task, and while it is idle by `OpenConnections`.
 ///
 /// ```
 ///            first byte        end of header            end of body
@@ -30,6 +30,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private let limits: ServerLimits
+    private let entry: OpenConnections.Entry
     private let admit: (ReceivedRequest, any Channel) -> Responder.Admission
     private var assembly: RequestAssembly
     private var stage = Stage.open
@@ -51,8 +52,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var timer: (task: Scheduled<Void>, deadline: NIODeadline)?
 
     /// - Parameter admit: decides on each request with no unanswered one before it on the connection.
-    init(limits: ServerLimits, admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission) {
+    init(
+        limits: ServerLimits, entry: OpenConnections.Entry,
+        admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission
+    ) {
         self.limits = limits
+        self.entry = entry
         self.admit = admit
         self.assembly = RequestAssembly(limits: limits)
     }
@@ -87,10 +92,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .complete(var request):
             if unanswered + 1 >= limits.pipelinedRequests { request.closes = true }
             receive(request, context)
-        case .rejected(let problem, let requestID):
-            dispatch(.rejection(problem, requestID: requestID), isLast: true, context)
+        case .rejected(let problem, let requestID, let target):
+            dispatch(.rejection(problem, requestID: requestID, target: target), isLast: true, context)
         }
         if case .head = part, assembly.isReceivingBody {
+            entry.becameBusy()
             readDeadline = .now() + TimeAmount(limits.bodyDeadline)
             isReceivingHeader = false
         }
@@ -134,6 +140,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func begin(isLast: Bool) {
         unanswered += 1
         isReceivingHeader = false
+        entry.becameBusy()
         if isLast { stage = .draining }
     }
 
@@ -243,6 +250,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func awaitNextRequest(_ context: ChannelHandlerContext) {
         // The next request may have begun to come in while this one was answered. Its deadline starts now.
         readDeadline = .now() + TimeAmount(assembly.isReceivingBody ? limits.bodyDeadline : limits.idleDeadline)
+        if !assembly.isReceivingBody { entry.becameIdle() }
         closeIfDone(context)
     }
 

@@ -6,10 +6,16 @@ import NIOHTTP1
 /// The set-up of the connections that a listener accepts: the channel pipeline of each, and the task that answers its
 /// requests.
 struct Connections: ServerChildChannel {
-    typealias Value = NIOAsyncChannel<InboundEvent, EncodedResponse>
+    struct Value: ServerChildChannelValue {
+        let connection: NIOAsyncChannel<InboundEvent, EncodedResponse>
+        let entry: OpenConnections.Entry
+
+        var channel: any Channel { connection.channel }
+    }
 
     let limits: ServerLimits
     let responder: Responder
+    let open: OpenConnections
 
     /// bytes → `LoadSheddingHandler` → `HTTPRequestDecoder` → parts → `ConnectionHandler` → whole requests → the task
     /// of `handle`; `ConnectionHandler` writes the responses as bytes. A request without a permit gets as far as
@@ -22,20 +28,30 @@ struct Connections: ServerChildChannel {
             decoding.maxHeaderListSize = limits.headerBytes
             decoding.maxHeaderFieldCount = limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
-            let connection = ConnectionHandler(limits: limits) { responder.admit($0, peer: Self.peer(of: $1)) }
+            let entry = open.entry(of: channel, peer: Self.peer(of: channel))
+            let connection = ConnectionHandler(limits: limits, entry: entry) {
+                responder.admit($0, peer: Self.peer(of: $1))
+            }
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(LoadSheddingHandler(rejections: responder.rejections, connection: connection))
             // What the decoder leaves in the buffer is part of one field at most, unless it has stopped reading.
             try pipeline.addHandler(ByteToMessageHandler(decoder, maximumBufferSize: 2 * limits.headerBytes))
             try pipeline.addHandler(connection)
-            return try NIOAsyncChannel(
-                wrappingChannelSynchronously: channel,
-                configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
+            return Value(
+                connection: try NIOAsyncChannel(
+                    wrappingChannelSynchronously: channel,
+                    configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2))),
+                entry: entry)
         }
     }
 
-    func handle(value connection: Value, logger: Logger) async {
-        let channel = connection.channel
+    func handle(value: Value, logger: Logger) async {
+        let (connection, channel) = (value.connection, value.channel)
+        guard open.add(value.entry) else {
+            try? await connection.executeThenClose { _, _ in }
+            return
+        }
+        defer { open.remove(value.entry) }
         responder.metrics.connectionOpened()
         defer { responder.metrics.connectionClosed() }
         let peer = Self.peer(of: channel)

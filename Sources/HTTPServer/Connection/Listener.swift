@@ -70,7 +70,10 @@ package struct Listener: Service {
             routes: routes, limits: configuration.limits,
             admission: AdmissionController(capacity: configuration.limits.concurrentRequests, metrics: metrics),
             trustedProxies: configuration.trustedProxies, logger: logger, metrics: metrics)
-        self.connections = Connections(limits: configuration.limits, responder: responder)
+        self.connections = Connections(
+            limits: configuration.limits, responder: responder,
+            open: OpenConnections(
+                limits: configuration.limits, trustedProxies: configuration.trustedProxies, metrics: metrics))
     }
 
     package func run() async throws {

@@ -19,7 +19,9 @@ struct ReceivedRequest: Sendable {
 enum InboundEvent: Sendable {
     case request(ReceivedRequest)
     /// Input that is no request, or a request that may not go on. The connection closes after the response.
-    case rejection(Problem, requestID: String?)
+    ///
+    /// - Parameter target: where its head could be read.
+    case rejection(Problem, requestID: String?, target: String? = nil)
 }
 
 /// The assembly of a request from its parts, which rejects what may not go on. It knows no channel and no deadline.
@@ -35,7 +37,7 @@ struct RequestAssembly {
         case awaitingContinue
         case complete(ReceivedRequest)
         /// Nothing after this can be read as a request.
-        case rejected(Problem, requestID: String?)
+        case rejected(Problem, requestID: String?, target: String?)
     }
 
     private let limits: ServerLimits
@@ -59,7 +61,7 @@ struct RequestAssembly {
 
     private mutating func begin(_ head: HTTPRequestHead) -> Step {
         if let fault = Self.fault(in: head, limits: limits) {
-            return .rejected(fault, requestID: head.headers.first(name: "X-Request-Id"))
+            return .rejected(fault, requestID: head.headers.first(name: "X-Request-Id"), target: head.uri)
         }
         partial = ReceivedRequest(head: head, body: ByteBuffer(), closes: Self.endsConnection(head))
         if head.version.minor == 1, head.headers.contains(name: "Expect"),
@@ -73,7 +75,8 @@ struct RequestAssembly {
     private mutating func append(_ bytes: ByteBuffer) -> Step {
         guard var request = partial.take() else { return .incomplete }
         guard request.body.readableBytes + bytes.readableBytes <= limits.bodyBytes else {
-            return .rejected(.bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"))
+            return .rejected(
+                .bodyTooLarge, requestID: request.head.headers.first(name: "X-Request-Id"), target: request.head.uri)
         }
         if request.body.readableBytes == 0 {
             request.body = bytes

@@ -35,6 +35,8 @@ package struct ServerLimits: Sendable {
 
     /// Open connections; more wait in the accept queue of the kernel.
     package var connections = 2048
+    /// Of them those of one network, an IPv4 /24 or an IPv6 /64; 0 for no share. Trusted proxies have none.
+    package var connectionsPerNetwork = 256
     /// Permits for requests being handled. Requests that read are answered 503 when half of the permits are held,
     /// sign-ins when three quarters are, requests that take access away when all are. 64 at once keep a core and
     /// PostgreSQL busy; the others are for requests that wait for a provider, and more would only wait longer.

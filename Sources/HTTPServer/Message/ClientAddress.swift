@@ -28,6 +28,12 @@ package struct ClientAddress: Hashable, Sendable {
 
     var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
+    /// The bits of ``network``, which no network of the other version shares.
+    var networkBits: UInt128 {
+        let hostBits = isIPv4 ? 8 : 64
+        return (bits >> hostBits) << hostBits
+    }
+
     /// The network that is usually assigned to one party: `198.51.100.0/24`, `2001:db8:1:2::/64`.
     package var network: String { isIPv4 ? prefix(of: 24) : prefix(of: 64) }
 

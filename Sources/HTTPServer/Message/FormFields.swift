@@ -66,6 +66,12 @@ package struct FormFields {
         return errors + unknown.map { FieldError(field: String($0.name.prefix(64)), reason: .unknown) }
     }
 
+    /// All values of a field, for an operation that answers by itself for what is repeated.
+    package mutating func all(_ name: String) -> [String] {
+        known.append(name)
+        return pairs.filter { $0.name.utf8.elementsEqual(name.utf8) }.map(\.value)
+    }
+
     package mutating func reject(_ name: String, _ reason: FieldError.Reason) {
         errors.append(FieldError(field: name, reason: reason))
     }

@@ -19,9 +19,11 @@ extension Request {
     /// The parameters of the query, for an operation whose caller adds others or is answered by itself for what is
     /// repeated.
     ///
+    /// - Parameter plusIsSpace: as in a form, which an OAuth client's request is encoded as (RFC 6749 appendix B).
     /// - Throws: 400 for text that is no query.
-    package func queryValues() throws(Problem) -> QueryValues {
-        guard let pairs = QueryFields.pairs(in: queryText) else {
+    package func queryValues(plusIsSpace: Bool = false) throws(Problem) -> QueryValues {
+        let text = plusIsSpace ? queryText.map { Substring($0.replacing("+", with: "%20")) } : queryText
+        guard let pairs = QueryFields.pairs(in: text) else {
             throw Problem(.invalidRequest, detail: "The query is not well-formed.")
         }
         return QueryValues(pairs: pairs)

@@ -18,6 +18,13 @@ extension Request {
         }
         return try fields.complete(read)
     }
+
+    /// The same for an operation that takes a body and needs none.
+    ///
+    /// - Returns: `nil` when there is none.
+    package func optionalFields<Value>(_ read: (inout RequestFields) throws -> Value) throws -> Value? {
+        body.isEmpty ? nil : try fields(read)
+    }
 }
 
 /// The members of one JSON object of a request, read by type.
@@ -160,6 +167,41 @@ package struct RequestFields {
             return nil
         }
         return bool
+    }
+
+    /// A whole number that may be absent.
+    package mutating func optionalInteger(_ name: String, in range: ClosedRange<Int>) -> Int? {
+        guard let value = member(name) else { return nil }
+        guard let integer = value.integer else {
+            reject(name, .wrongType)
+            return nil
+        }
+        guard let integer = Int(exactly: integer), range.contains(integer) else {
+            reject(name, .invalid)
+            return nil
+        }
+        return integer
+    }
+
+    /// The results of `parse` for the texts of an array that may be absent.
+    package mutating func values<Value>(
+        _ name: String, maximum: Int = 64, as parse: (String) -> Value?
+    ) -> [Value]? {
+        guard let value = member(name) else { return nil }
+        guard let elements = value.elements, elements.allSatisfy({ $0.string != nil }) else {
+            reject(name, .wrongType)
+            return nil
+        }
+        guard elements.count <= maximum else {
+            reject(name, .tooLong)
+            return nil
+        }
+        let values = elements.compactMap { $0.string.flatMap(parse) }
+        guard values.count == elements.count else {
+            reject(name, .invalid)
+            return nil
+        }
+        return values
     }
 
     /// The members of an object that may be absent.

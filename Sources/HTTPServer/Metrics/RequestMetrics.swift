@@ -39,6 +39,7 @@ struct RequestMetrics: Sendable {
     private let inFlight: Meter
     private let connections: Meter
     private let shed: [Overload: Counter]
+    private let refused: [ConnectionRefusal: Counter]
 
     init(listener: String, routes: [Route], factory: any MetricsFactory) {
         let dimensions = [("listener", listener)]
@@ -49,6 +50,12 @@ struct RequestMetrics: Sendable {
                 let dimensions = dimensions + [("reason", $0.rawValue)]
                 return ($0, Counter(label: "countersign_http_shed_total", dimensions: dimensions, factory: factory))
             })
+        refused = Dictionary(
+            uniqueKeysWithValues: ConnectionRefusal.allCases.map {
+                let dimensions = dimensions + [("reason", $0.rawValue)]
+                let label = "countersign_http_connections_refused_total"
+                return ($0, Counter(label: label, dimensions: dimensions, factory: factory))
+            })
         unmatched = Series(Operation(), factory)
         operations = routes.reduce(into: [:]) { operations, route in
             let operation = Operation(method: route.method.rawValue, route: route.template)
@@ -58,6 +65,7 @@ struct RequestMetrics: Sendable {
 
     func connectionOpened() { connections.increment() }
     func connectionClosed() { connections.decrement() }
+    func connectionRefused(_ refusal: ConnectionRefusal) { refused[refusal]?.increment() }
 
     func requestBegan() { inFlight.increment() }
     func requestEnded() { inFlight.decrement() }

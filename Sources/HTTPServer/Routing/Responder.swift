@@ -55,7 +55,7 @@ struct Responder: Sendable {
         let context = Self.context(of: received)
         let client = client(peer(), received.head.headers)
         return RequestContext.$current.withValue(context) {
-            let outcome = rejection(for: .noPermit, route: route.template, client: client, in: context)
+            let outcome = rejection(for: .noPermit, route: route, client: client, in: context)
             return .rejected(finish(outcome, of: received, in: context, since: received.arrival))
         }
     }
@@ -72,10 +72,10 @@ struct Responder: Sendable {
                 let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
                 return finish(outcome, of: received, in: context, since: start)
             }
-        case .rejection(let problem, let requestID):
+        case .rejection(let problem, let requestID, let target):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
             return RequestContext.$current.withValue(context) {
-                let response = problem.response(requestID: context.requestID)
+                let response = early(problem, target.map { RequestTarget($0).path } ?? "", context.requestID)
                 return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: .now)
             }
         }
@@ -133,12 +133,12 @@ struct Responder: Sendable {
             case .found(let match, let parameters):
                 route = match.template
                 guard waited <= queueTimeout || match.priority == .observing else {
-                    return rejection(for: .waitedTooLong, route: route, client: client, in: context)
+                    return rejection(for: .waitedTooLong, route: match, client: client, in: context)
                 }
                 // A request behind another one of its connection has no permit yet.
                 permit = permit ?? admission.acquire(match.priority)
                 guard permit != nil else {
-                    return rejection(for: .noPermit, route: route, client: client, in: context)
+                    return rejection(for: .noPermit, route: match, client: client, in: context)
                 }
                 let request = Request(
                     context: context, received: received, target: target, parameters: parameters, client: client,
@@ -155,18 +155,24 @@ struct Responder: Sendable {
             }
         } catch {
             let problem = Problem(error) ?? unexpected(error, route: route)
-            return Outcome(
-                response: problem.response(requestID: id), route: route, problem: problem, client: client)
+            let response =
+                route == "-" ? early(problem, target.path, id) : problem.response(requestID: id)
+            return Outcome(response: response, route: route, problem: problem, client: client)
         }
     }
 
+    /// The response to what reaches no handler.
+    private func early(_ problem: Problem, _ path: Substring, _ requestID: String) -> Response {
+        routes.earlyRefusal(of: path)?(problem) ?? problem.response(requestID: requestID)
+    }
+
     private func rejection(
-        for overload: Overload, route: String, client: ClientAddress, in context: RequestContext
+        for overload: Overload, route: Route, client: ClientAddress, in context: RequestContext
     ) -> Outcome {
         let problem = overload.problem
         return Outcome(
-            response: problem.response(requestID: context.requestID), route: route, problem: problem, client: client,
-            overload: overload)
+            response: route.earlyRefusal?(problem) ?? problem.response(requestID: context.requestID),
+            route: route.template, problem: problem, client: client, overload: overload)
     }
 
     private func client(_ peer: ClientAddress, _ headers: HTTPHeaders) -> ClientAddress {

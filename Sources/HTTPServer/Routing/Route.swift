@@ -32,6 +32,8 @@ package struct Route: Sendable {
     package let priority: Priority
     package private(set) var handler: Handler
     package private(set) var refusal: Refusal?
+    /// The response to a request for the path that reaches no handler, in place of the problem's own JSON.
+    package private(set) var earlyRefusal: (@Sendable (Problem) -> Response)?
 
     package init(
         _ method: Method, _ template: String, priority: Priority = .signingIn, _ handler: @escaping Handler
@@ -56,6 +58,14 @@ package struct Route: Sendable {
     package func refused(by refusal: @escaping Refusal) -> Route {
         var route = self
         route.refusal = refusal
+        return route
+    }
+
+    /// The same operation, whose path answers what reaches no handler by `refusal`: another method, a body that is too
+    /// large, overload.
+    package func refusedEarly(by refusal: @escaping @Sendable (Problem) -> Response) -> Route {
+        var route = self
+        route.earlyRefusal = refusal
         return route
     }
 }

@@ -58,6 +58,14 @@ struct RouteTable: Sendable {
         return index
     }
 
+    /// How a path answers what reaches no handler; nil for the problem's own JSON.
+    func earlyRefusal(of path: Substring) -> (@Sendable (Problem) -> Response)? {
+        for method in Route.Method.allCases {
+            if case .found(let route, _) = resolve(method, path: path), let refusal = route.earlyRefusal { return refusal }
+        }
+        return nil
+    }
+
     /// - Parameter method: nil for a method that no route can have.
     func resolve(_ method: Route.Method?, path: Substring) -> Resolution {
         guard path.utf8.first == UInt8(ascii: "/") else { return .notFound }

@@ -1,0 +1,119 @@
+import HTTPServer
+import Testing
+
+/// How many connections one network gets, and which go when a listener is nearly full.
+@Suite(.timeLimit(.minutes(1)))
+struct OpenConnectionsTests {
+    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    private static func limits(connections: Int = 2048, perNetwork: Int) -> ServerLimits {
+        var limits = ServerLimits.uncontended
+        limits.connections = connections
+        limits.connectionsPerNetwork = perNetwork
+        return limits
+    }
+
+    @Test func `one more connection than a network may have is closed without an answer`() async throws {
+        try await withServer(limits: Self.limits(perNetwork: 2)) { port in
+            try await RawConnection.open(port) { first in
+                #expect(try await first.exchange(Self.request).status == 200)
+                try await RawConnection.open(port) { second in
+                    #expect(try await second.exchange(Self.request).status == 200)
+                    try await RawConnection.open(port) { third in
+                        try await third.expectEnd()
+                    }
+                    #expect(try await second.exchange(Self.request).status == 200)
+                }
+                #expect(try await first.exchange(Self.request).status == 200)
+            }
+        }
+    }
+
+    @Test func `a connection that has ended leaves its place`() async throws {
+        try await withServer(limits: Self.limits(perNetwork: 1)) { port in
+            var answers = 0
+            // The client may see the end of its connection before the server has counted it. A place that is never left
+            // is the suite's time limit.
+            while answers < 20 {
+                answers += try await RawConnection.open(port) { connection in
+                    do {
+                        return try await connection.exchange(Self.request).status == 200 ? 1 : 0
+                    } catch is RawConnection.ClosedEarly {
+                        return 0
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a trusted proxy and a listener without a share have no limit`(isTrusted: Bool) async throws {
+        let proxies = try #require(TrustedProxies(["127.0.0.1"]))
+        try await withServer(
+            limits: Self.limits(perNetwork: isTrusted ? 1 : 0), trusting: isTrusted ? proxies : .none
+        ) { port in
+            try await RawConnection.open(port) { first in
+                #expect(try await first.exchange(Self.request).status == 200)
+                try await RawConnection.open(port) { second in
+                    let status = try await second.exchange(Self.request).status
+                    #expect(status == 200)
+                    #expect(try await first.exchange(Self.request).status == 200)
+                }
+            }
+        }
+    }
+
+    /// Of 16 connections 15 are open; the next closes the one that has been idle longest, and no other.
+    @Test func `a nearly full listener closes the connection that has been idle longest`() async throws {
+        let limits = Self.limits(connections: 16, perNetwork: 0)
+        try await withServer(limits: limits) { port in
+            try await RawConnection.open(port) { first in
+                #expect(try await first.exchange(Self.request).status == 200)
+                try await RawConnection.open(port) { second in
+                    #expect(try await second.exchange(Self.request).status == 200)
+                    // The first is used again: the second has been idle for longer.
+                    #expect(try await first.exchange(Self.request).status == 200)
+                    try await Self.open(13, port) {
+                        try await RawConnection.open(port) { last in
+                            #expect(try await last.exchange(Self.request).status == 200)
+                            try await second.expectEnd()
+                            #expect(try await first.exchange(Self.request).status == 200)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `a connection whose request is being handled stays`() async throws {
+        let gate = Gate()
+        try await withServer(
+            Demo.routes + [gate.route], limits: Self.limits(connections: 16, perNetwork: 0)
+        ) { port in
+            try await RawConnection.open(port) { busy in
+                try await busy.send("GET /v1/wait HTTP/1.1\r\nHost: a\r\n\r\n")
+                await gate.waitForArrival()
+                try await RawConnection.open(port) { idle in
+                    #expect(try await idle.exchange(Self.request).status == 200)
+                    try await Self.open(13, port) {
+                        try await RawConnection.open(port) { last in
+                            #expect(try await last.exchange(Self.request).status == 200)
+                            try await idle.expectEnd()
+                        }
+                    }
+                }
+                gate.open()
+                #expect(try await busy.answer().status == 204)
+            }
+        }
+    }
+
+    /// Opens so many connections, each after an answer to the one before.
+    private static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
+        guard count > 0 else { return try await body() }
+        try await RawConnection.open(port) { connection in
+            #expect(try await connection.exchange(Self.request).status == 200)
+            try await open(count - 1, port, body)
+        }
+    }
+}

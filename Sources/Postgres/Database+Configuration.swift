@@ -64,6 +64,11 @@ extension Database {
         package static func isValid(url: String) -> Bool {
             ConnectionParameters.parse(url) != nil
         }
+
+        /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
+        package static func hasPassword(url: String) -> Bool {
+            ConnectionParameters.parse(url).map { $0["password"] != nil } ?? true
+        }
     }
 
     package struct Statistics: Sendable, Equatable {

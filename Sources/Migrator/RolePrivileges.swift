@@ -24,25 +24,40 @@ extension Migrator {
         ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
         let relations = try await database.query(
             """
-            SELECT relname::text, \(ServiceRole.owningTable), relkind::text, relispartition, ARRAY(
+            SELECT relname::text, \(ServiceRole.owningTable), relkind::text, relispartition, \(Relation.columnNames), ARRAY(
                 SELECT privilege
                 FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER'])
                     AS privilege
-                WHERE has_table_privilege(pg_class.oid, privilege))
+                WHERE has_table_privilege(pg_class.oid, privilege)
+                UNION ALL
+                SELECT privilege || ' (' || attname || ')'
+                FROM unnest(ARRAY['INSERT', 'UPDATE']) AS privilege, pg_attribute
+                WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+                    AND NOT has_table_privilege(pg_class.oid, privilege)
+                    AND has_column_privilege(pg_class.oid, attnum, privilege))
             FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
             ORDER BY relname
             """
         ) { row throws(PostgresError) in
-            let (name, owningTable, kind, isPartition, granted) = try row.decode(
-                String.self, String.self, String.self, Bool.self, [String].self)
-            let relation = Relation(name: name, owningTable: owningTable, kind: kind, isPartition: isPartition)
+            let (name, owningTable, kind, isPartition, columns, granted) = try row.decode(
+                String.self, String.self, String.self, Bool.self, [String].self, [String].self)
+            let relation = Relation(
+                name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             return (relation: relation, granted: Set(granted))
         }
         let created = created
         let ours = relations.compactMap { relation, granted in
-            ServiceRole.privileges(of: relation, created: created).map {
-                (name: relation.name, due: Set($0), granted: granted)
+            ServiceRole.privileges(of: relation, created: created).map { privileges in
+                // A privilege on the whole table is more than one on some columns, and enough for these.
+                let due = privileges.flatMap { privilege in
+                    guard let columns = privilege.columns(of: relation) else { return [privilege.name] }
+                    return columns.map { "\(privilege.name) (\($0))" }
+                }
+                let implied = privileges.filter { granted.contains($0.name) }.flatMap { privilege in
+                    (privilege.columns(of: relation) ?? []).map { "\(privilege.name) (\($0))" }
+                }
+                return (name: relation.name, due: Set(due), granted: granted.union(implied))
             }
         }
         func list(_ pick: (Set<String>, Set<String>) -> Set<String>) -> [String] {

@@ -5,9 +5,14 @@ package struct ServiceRole: Sendable {
     package let name: String
 
     /// The privileges on tables that not even a compromised service may rewrite.
-    private static let guardedTables = [
-        "schema_migrations": ["SELECT"], "audit_events": ["SELECT", "INSERT"], "audit_seals": ["SELECT", "INSERT"],
-        "audit_head": ["SELECT", "INSERT", "UPDATE"],
+    ///
+    /// The columns of an audit row by which it is sealed are the server's to fill in: otherwise a row could be put into the
+    /// past, or into a transaction that never comes. The keys of administrators are the owner's to make.
+    private static let guardedTables: [String: [TablePrivilege]] = [
+        "schema_migrations": [.init("SELECT")], "audit_seals": [.init("SELECT"), .init("INSERT")],
+        "audit_events": [.init("SELECT"), .init("INSERT", except: ["transaction_id", "chain"])],
+        "audit_head": [.init("SELECT"), .init("INSERT"), .init("UPDATE")],
+        "admin_keys": [.init("SELECT"), .init("UPDATE", only: ["last_used_at", "revoked_at"])],
     ]
 
     /// The table that a row of `pg_class` belongs to: the root of a partition, the table of a column's sequence, else
@@ -35,15 +40,43 @@ package struct ServiceRole: Sendable {
     /// - Parameter created: what our migrations create.
     /// - Returns: `nil` when it is none of ours: a copy that an operator made, or a part of an extension. Its privileges
     ///   are left as they are.
-    static func privileges(of relation: Relation, created: Set<String>) -> [String]? {
+    static func privileges(of relation: Relation, created: Set<String>) -> [TablePrivilege]? {
         let isDetached = relation.name.hasPrefix("audit_events_")
         guard created.contains(relation.owningTable) || isDetached else { return nil }
         return switch relation.kind {
-        case "S": ["USAGE"]
-        case "v", "m": ["SELECT"]
+        case "S": [.init("USAGE")]
+        case "v", "m": [.init("SELECT")]
         case _ where relation.isPartition || isDetached: []
-        default: guardedTables[relation.name] ?? ["SELECT", "INSERT", "UPDATE", "DELETE"]
+        default:
+            guardedTables[relation.name] ?? [.init("SELECT"), .init("INSERT"), .init("UPDATE"), .init("DELETE")]
         }
+    }
+}
+
+/// A privilege on a whole table, or on some of its columns.
+struct TablePrivilege: Sendable {
+    let name: String
+    /// Nil for the whole table.
+    private let isCovered: (@Sendable (_ column: String) -> Bool)?
+
+    init(_ name: String) {
+        self.name = name
+        isCovered = nil
+    }
+
+    init(_ name: String, only columns: Set<String>) {
+        self.name = name
+        isCovered = { columns.contains($0) }
+    }
+
+    init(_ name: String, except columns: Set<String>) {
+        self.name = name
+        isCovered = { !columns.contains($0) }
+    }
+
+    /// The columns that it is on; nil for the whole table.
+    func columns(of relation: Relation) -> [String]? {
+        isCovered.map { relation.columns.filter($0) }
     }
 }
 
@@ -53,6 +86,16 @@ struct Relation: Sendable {
     let owningTable: String
     let kind: String
     let isPartition: Bool
+    let columns: [String]
+
+    /// The array of a row's column names, in SQL.
+    static let columnNames: SQL = """
+        ARRAY(
+            SELECT attname::text
+            FROM pg_attribute
+            WHERE attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+            ORDER BY attnum)
+        """
 }
 
 extension Migrator {
@@ -82,17 +125,18 @@ extension MigrationSession {
         let relations = try await connection.query(
             """
             SELECT format('%I.%I', nspname, relname), relname::text, \(ServiceRole.owningTable), relkind::text,
-                relispartition
+                relispartition, \(Relation.columnNames)
             FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
             WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S')
             ORDER BY pg_class.oid
             """
         ) { row throws(PostgresError) in
-            let (identifier, name, owningTable, kind, isPartition) = try row.decode(
-                String.self, String.self, String.self, String.self, Bool.self)
+            let (identifier, name, owningTable, kind, isPartition, columns) = try row.decode(
+                String.self, String.self, String.self, String.self, Bool.self, [String].self)
             return (
                 identifier: identifier,
-                relation: Relation(name: name, owningTable: owningTable, kind: kind, isPartition: isPartition)
+                relation: Relation(
+                    name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             )
         }
         let names = try await connection.query(
@@ -106,7 +150,14 @@ extension MigrationSession {
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"
             script += "REVOKE ALL ON \(object) \(identifier) FROM \(grantee);"
             if !privileges.isEmpty {
-                script += "GRANT \(privileges.joined(separator: ", ")) ON \(object) \(identifier) TO \(grantee);"
+                let granted = privileges.map { privilege in
+                    // The names of columns that our migrations make need no quotes inside of them.
+                    let columns = privilege.columns(of: relation).map { names in
+                        " (\(names.map { "\"\($0)\"" }.joined(separator: ", ")))"
+                    }
+                    return privilege.name + (columns ?? "")
+                }
+                script += "GRANT \(granted.joined(separator: ", ")) ON \(object) \(identifier) TO \(grantee);"
             }
         }
         try await connection.executeScript(unsafeSQL: script)

@@ -107,6 +107,7 @@ import Testing
                 INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
                 VALUES (1, 1, 'k', sha256(''), '2026-12-01Z')
                 """,
+                "UPDATE admin_keys SET last_used_at = now()", "UPDATE admin_keys SET revoked_at = now()",
                 "UPDATE audit_head SET seal_number = 2", "SELECT type FROM audit_events", "SELECT mac FROM audit_seals",
             ] {
                 try await service.execute(SQL(unsafeSQL: allowed))
@@ -128,6 +129,21 @@ import Testing
                 "ALTER TABLE audit_events DETACH PARTITION audit_events_2026_11",
                 "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2",
                 "INSERT INTO audit_events_2026_12 (event_id, type, actor, created_at) VALUES (\(id), 'x', 'person', now())",
+                // Into the past of the trail, and into a transaction that never comes.
+                """
+                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+                VALUES (\(id), 'x', 'person', 1, now())
+                """,
+                """
+                INSERT INTO audit_events (event_id, type, actor, chain, created_at)
+                VALUES (\(id), 'x', 'person', 0, now())
+                """,
+                """
+                INSERT INTO admin_keys (key_id, name, key_hash, scopes, created_at)
+                VALUES (\(id), 'x', sha256(''), '{}', now())
+                """,
+                "UPDATE admin_keys SET scopes = '{manage}'", "UPDATE admin_keys SET key_hash = sha256('')",
+                "DELETE FROM admin_keys",
             ] {
                 await expectRefusal(refused, by: service)
             }

@@ -75,6 +75,19 @@ package struct AuditEvent: Sendable {
         case refreshReused = "refresh_reused"
         /// The code of a web flow came a second time: what the first had opened was ended.
         case webCodeReused = "web_code_reused"
+        /// A client of the OAuth server was linked to the account: which, and how.
+        case clientLinked = "client_linked"
+        /// It is linked no more: which, and why.
+        case clientUnlinked = "client_unlinked"
+        /// A code of the OAuth server came a second time: what had come of it was ended.
+        case oauthCodeReused = "oauth_code_reused"
+        /// A refresh token of the OAuth server came after its successor was used: what it belonged to was ended.
+        case oauthTokenReused = "oauth_token_reused"
+        /// A client wanted to revoke the token of another.
+        case foreignTokenPresented = "foreign_token_presented"
+        /// A client of the OAuth server was made or changed: which, and what.
+        case oauthClientCreated = "oauth_client_created"
+        case oauthClientChanged = "oauth_client_changed"
         /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"

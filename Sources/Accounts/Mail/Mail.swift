@@ -23,6 +23,9 @@ package struct Mail: Hashable, Sendable {
         case emailChanged = "email_changed"
         /// An administrator is about to replace the address. This goes to every mailbox of the account.
         case emailReplacementRequested = "email_replacement_requested"
+        /// A client of the OAuth server was linked to the account.
+        case clientLinked = "client_linked"
+        case clientUnlinked = "client_unlinked"
 
         package init(code purpose: EmailCodePurpose) {
             switch purpose {
@@ -40,12 +43,18 @@ package struct Mail: Hashable, Sendable {
     package let language: String
     /// The provider that it is about, if any.
     package let provider: Provider?
+    /// The client of the OAuth server that it is about, if any.
+    package let clientName: String?
 
-    package init(_ kind: Kind, to recipient: EmailAddress, in language: String, provider: Provider? = nil) {
+    package init(
+        _ kind: Kind, to recipient: EmailAddress, in language: String, provider: Provider? = nil,
+        clientName: String? = nil
+    ) {
         self.kind = kind
         self.recipient = recipient
         self.language = language
         self.provider = provider
+        self.clientName = clientName
     }
 }
 

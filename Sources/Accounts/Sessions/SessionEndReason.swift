@@ -14,5 +14,6 @@ package enum SessionEndReason: String, CaseIterable, Sendable {
     case passwordReset = "password_reset"
     case accountMerged = "account_merged"
     case accountDisabled = "account_disabled"
+    case clientUnlinked = "client_unlinked"
     case administrator
 }

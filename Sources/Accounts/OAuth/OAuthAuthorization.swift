@@ -1,0 +1,157 @@
+/// The parameters of `GET /oauth/authorize`: all values that came under each name. An empty value is no value
+/// (RFC 6749 §3.1).
+package struct OAuthQuery: Sendable {
+    package let clientID: [String]
+    package let redirectURI: [String]
+    package let state: [String]
+    package let responseType: [String]
+    package let scope: [String]
+    package let codeChallenge: [String]
+    package let codeChallengeMethod: [String]
+    package let userLocale: [String]
+    package let loginHint: [String]
+
+    /// - Parameter values: all values of a parameter.
+    package init(_ values: (_ name: String) -> [String]) {
+        func given(_ name: String) -> [String] { values(name).filter { !$0.isEmpty } }
+        clientID = given("client_id")
+        redirectURI = given("redirect_uri")
+        state = given("state")
+        responseType = given("response_type")
+        scope = given("scope")
+        codeChallenge = given("code_challenge")
+        codeChallengeMethod = given("code_challenge_method")
+        userLocale = given("user_locale")
+        loginHint = given("login_hint")
+    }
+}
+
+/// The errors that go to a client's redirect URI (RFC 6749 §4.1.2.1).
+package enum OAuthRedirectError: String, Sendable {
+    case invalidRequest = "invalid_request"
+    case unsupportedResponseType = "unsupported_response_type"
+    case invalidScope = "invalid_scope"
+    case accessDenied = "access_denied"
+    case serverError = "server_error"
+    case temporarilyUnavailable = "temporarily_unavailable"
+}
+
+/// A client's request for a code, with nothing wrong in it.
+package struct OAuthAuthorization: Hashable, Sendable {
+    package static let maximumStateBytes = 2_048
+    private static let maximumHintBytes = 320
+
+    package let clientID: OAuthClientID
+    package let redirectURI: String
+    package let state: String
+    package let scopes: OAuthScopes
+    /// S256 of the client's verifier (RFC 7636 §4.2).
+    package let challenge: String?
+
+    package init(
+        clientID: OAuthClientID, redirectURI: String, state: String, scopes: OAuthScopes, challenge: String?
+    ) {
+        self.clientID = clientID
+        self.redirectURI = redirectURI
+        self.state = state
+        self.scopes = scopes
+        self.challenge = challenge
+    }
+
+    package enum Decision: Sendable {
+        case accept(OAuthAuthorization)
+        /// The client hears of it at its redirect URI.
+        case redirect(OAuthRedirectError, to: String, state: String?)
+        /// Nothing may be sent to the redirect URI: the person hears of it on our own page.
+        case refuse
+    }
+
+    /// The decision on a request, in the order of sheet account-linking §3: first whether anything may be sent to the
+    /// redirect URI, then all else.
+    ///
+    /// - Parameters:
+    ///   - client: the one of the request's only `client_id`.
+    ///   - configured: the scopes of the server.
+    package static func decide(_ query: OAuthQuery, client: OAuthClient?, configured: OAuthScopes) -> Decision {
+        guard query.clientID.count == 1, let client, client.status == .active, query.redirectURI.count == 1,
+            let uri = client.redirectURIs.first(where: { $0.text.utf8.elementsEqual(query.redirectURI[0].utf8) }),
+            !uri.isForFlip
+        else { return .refuse }
+        let state = query.state.count == 1 ? query.state[0] : nil
+        func redirect(_ error: OAuthRedirectError) -> Decision { .redirect(error, to: uri.text, state: state) }
+        let single = [
+            query.state, query.responseType, query.scope, query.codeChallenge, query.codeChallengeMethod,
+            query.userLocale, query.loginHint,
+        ]
+        guard single.allSatisfy({ $0.count <= 1 }), let state, state.utf8.count <= maximumStateBytes,
+            let type = query.responseType.first
+        else { return redirect(.invalidRequest) }
+        guard type.utf8.elementsEqual("code".utf8) else { return redirect(.unsupportedResponseType) }
+        let allowed = client.allowedScopes(of: configured)
+        let requested = query.scope.first.map(OAuthScopes.init(parameter:)) ?? allowed
+        guard let requested, !requested.isEmpty, requested.isSubset(of: allowed) else { return redirect(.invalidScope) }
+        let challenge = query.codeChallenge.first
+        guard challenge == nil ? query.codeChallengeMethod.isEmpty : isS256(challenge, query.codeChallengeMethod),
+            challenge != nil || !client.requiresPKCE
+        else { return redirect(.invalidRequest) }
+        return .accept(
+            OAuthAuthorization(
+                clientID: client.id, redirectURI: uri.text, state: state, scopes: requested, challenge: challenge))
+    }
+
+    /// A challenge without a method is `plain`, which is refused as any other method but S256.
+    private static func isS256(_ challenge: String?, _ method: [String]) -> Bool {
+        guard let challenge, method.count == 1, method[0].utf8.elementsEqual("S256".utf8) else { return false }
+        return isChallenge(challenge)
+    }
+
+    /// The base64url of 32 bytes.
+    private static func isChallenge(_ text: String) -> Bool {
+        text.utf8.count == 43 && text.utf8.allSatisfy(isBase64URL)
+    }
+
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    /// Whether a text can be a verifier: 43 to 128 unreserved characters (RFC 7636 §4.1).
+    package static func isVerifier(_ text: String) -> Bool {
+        (43...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isBase64URL($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "~") }
+    }
+
+    /// A hint that could be an address; the form can do nothing with any other.
+    package static func loginHint(_ query: OAuthQuery) -> String? {
+        guard let hint = query.loginHint.first, hint.utf8.count <= maximumHintBytes,
+            !hint.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) })
+        else { return nil }
+        return hint
+    }
+}
+
+/// The redirect that ends a request (RFC 6749 §4.1.2).
+package enum OAuthReturn {
+    /// - Parameters:
+    ///   - state: returned byte for byte, form-encoded.
+    ///   - issuer: our own, by which the client knows who answers (RFC 9207 §2); nil for Google's clients.
+    package static func uri(
+        code: String, to redirectURI: String, state: String, issuer: String?
+    ) -> String {
+        uri([("code", code), ("state", state)], to: redirectURI, issuer)
+    }
+
+    package static func uri(
+        error: OAuthRedirectError, to redirectURI: String, state: String?, issuer: String?
+    ) -> String {
+        uri([("error", error.rawValue)] + (state.map { [("state", $0)] } ?? []), to: redirectURI, issuer)
+    }
+
+    private static func uri(_ parameters: [(String, String)], to redirectURI: String, _ issuer: String?) -> String {
+        URIQuery.appending(parameters + (issuer.map { [("iss", $0)] } ?? []), to: redirectURI)
+    }
+}

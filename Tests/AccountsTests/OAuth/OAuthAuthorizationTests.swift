@@ -1,0 +1,110 @@
+import Accounts
+import Testing
+
+/// What is decided on a client's request, in the order of the specification: the first failure wins.
+@Suite struct OAuthAuthorizationTests {
+    private static let uri = "https://home.example.com/linked"
+    private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+    private static let configured = OAuthScopes([.profile, .email, OAuthScope("devices.read")!])
+
+    private static func client(
+        scopes: OAuthScopes? = nil, requiresPKCE: Bool = false, status: OAuthClient.Status = .active
+    ) throws -> OAuthClient {
+        let addresses = [uri, "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"]
+        return OAuthClient(
+            id: try #require(OAuthClientID("csc_home")), name: "Home",
+            redirectURIs: try addresses.map { try #require(OAuthRedirectURI(registering: $0)) }, scopes: scopes,
+            requiresPKCE: requiresPKCE, status: status, createdAt: Timestamp(seconds: 1_800_000_000))
+    }
+
+    private static func query(_ changes: [String: [String]] = [:]) -> OAuthQuery {
+        let values = [
+            "client_id": ["csc_home"], "redirect_uri": [uri], "state": ["s"], "response_type": ["code"],
+        ].merging(changes) { _, change in change }
+        return OAuthQuery { values[$0] ?? [] }
+    }
+
+    private static func outcome(_ query: OAuthQuery, _ client: OAuthClient?) -> String {
+        switch OAuthAuthorization.decide(query, client: client, configured: configured) {
+        case .accept(let request): "accept \(request.scopes)"
+        case .redirect(let error, let uri, let state): uri == Self.uri ? "\(error.rawValue) \(state ?? "-")" : uri
+        case .refuse: "refuse"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([:], "accept profile email devices.read"),
+            (["scope": ["email profile email"]], "accept email profile"),
+            (["scope": [""]], "accept profile email devices.read"),
+            (["unknown": ["a", "b"]], "accept profile email devices.read"),
+            (["code_challenge": [challenge], "code_challenge_method": ["S256"]], "accept profile email devices.read"),
+            // Nothing may go to the redirect URI.
+            (["client_id": []], "refuse"), (["client_id": ["csc_home", "csc_home"]], "refuse"),
+            (["redirect_uri": []], "refuse"), (["redirect_uri": [uri, uri]], "refuse"),
+            (["redirect_uri": [uri + "/"]], "refuse"),
+            (["redirect_uri": ["https://HOME.example.com/linked"]], "refuse"),
+            (["redirect_uri": ["https://home.example.com:443/linked"]], "refuse"),
+            (["redirect_uri": ["https://home.example.com/a/../linked"]], "refuse"),
+            (["redirect_uri": [uri + "?x=y"]], "refuse"), (["redirect_uri": [uri + "#f"]], "refuse"),
+            (["redirect_uri": ["https://kim@home.example.com/linked"]], "refuse"),
+            (["redirect_uri": ["https://oauth-redirect.googleusercontent.com/a/com.google.OPA"]], "refuse"),
+            // From here on the client hears of it. A repeated state can't be returned.
+            (["state": ["a", "b"]], "invalid_request -"), (["state": []], "invalid_request -"),
+            (["scope": ["email", "email"]], "invalid_request s"), (["login_hint": ["a", "b"]], "invalid_request s"),
+            (["response_type": []], "invalid_request s"), (["response_type": ["token"]], "unsupported_response_type s"),
+            (["response_type": ["code id_token"]], "unsupported_response_type s"),
+            (["scope": ["admin"]], "invalid_scope s"), (["scope": ["profile  email"]], "invalid_scope s"),
+            (["scope": [" profile"]], "invalid_scope s"), (["scope": ["Profile"]], "invalid_scope s"),
+            (["code_challenge": [challenge]], "invalid_request s"),
+            (["code_challenge_method": ["S256"]], "invalid_request s"),
+            (["code_challenge": [challenge], "code_challenge_method": ["plain"]], "invalid_request s"),
+            (["code_challenge": [challenge + "="], "code_challenge_method": ["S256"]], "invalid_request s"),
+            // The first failure wins.
+            (["response_type": ["token"], "scope": ["admin"]], "unsupported_response_type s"),
+            (["scope": ["admin"], "code_challenge_method": ["plain"]], "invalid_scope s"),
+            (["redirect_uri": [uri + "/"], "state": ["a", "b"]], "refuse"),
+        ] as [([String: [String]], String)])
+    func `each request has one outcome`(changes: [String: [String]], expected: String) throws {
+        #expect(Self.outcome(Self.query(changes), try Self.client()) == expected)
+    }
+
+    @Test func `a client that is unknown or disabled is refused, whatever it asks for`() throws {
+        #expect(Self.outcome(Self.query(), nil) == "refuse")
+        #expect(Self.outcome(Self.query(), try Self.client(status: .disabled)) == "refuse")
+    }
+
+    @Test func `a client gets what it may have of what is configured`() throws {
+        let client = try Self.client(scopes: OAuthScopes([.email, try #require(OAuthScope("gone"))]))
+        #expect(Self.outcome(Self.query(), client) == "accept email")
+        #expect(Self.outcome(Self.query(["scope": ["gone"]]), client) == "invalid_scope s")
+        #expect(Self.outcome(Self.query(["scope": ["profile"]]), client) == "invalid_scope s")
+    }
+
+    @Test func `a client that must use PKCE is refused without it`() throws {
+        let client = try Self.client(requiresPKCE: true)
+        #expect(Self.outcome(Self.query(), client) == "invalid_request s")
+        let guarded = ["code_challenge": [Self.challenge], "code_challenge_method": ["S256"]]
+        #expect(Self.outcome(Self.query(guarded), client) == "accept profile email devices.read")
+    }
+
+    @Test(arguments: [
+        (String(repeating: "a", count: 43), true), (String(repeating: "~", count: 128), true),
+        (String(repeating: "a", count: 42), false), (String(repeating: "a", count: 129), false),
+        (String(repeating: "a", count: 42) + "+", false), (String(repeating: "ä", count: 43), false),
+    ])
+    func `a verifier has 43 to 128 unreserved characters`(text: String, isVerifier: Bool) {
+        #expect(OAuthAuthorization.isVerifier(text) == isVerifier)
+    }
+
+    @Test(arguments: [
+        ("https://a.example/x", "https://a.example/x?code=c&state=A%2BB%26%23+%25"),
+        ("https://a.example/x?y=z", "https://a.example/x?y=z&code=c&state=A%2BB%26%23+%25"),
+    ])
+    func `the answer is appended, each value encoded`(uri: String, expected: String) {
+        let answer = OAuthReturn.uri(code: "c", to: uri, state: "A+B&# %", issuer: nil)
+        #expect(answer.replacing("%20", with: "+") == expected)
+        let named = OAuthReturn.uri(error: .accessDenied, to: uri, state: nil, issuer: "https://auth.example")
+        #expect(named.hasSuffix("error=access_denied&iss=https%3A%2F%2Fauth.example"))
+    }
+}

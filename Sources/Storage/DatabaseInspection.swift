@@ -10,6 +10,8 @@ package struct DatabaseServer: Sendable {
     package let encoding: String
     package let isReadOnly: Bool
     package let durability: Durability
+    /// Whether the connection that asked speaks TLS.
+    package let isEncrypted: Bool
     /// The number of connections that the role may have at once, over all processes.
     package let connectionLimit: Int32
     /// Seconds by which the database's clock is ahead of this machine's, corrected by half of the round trip.
@@ -57,11 +59,12 @@ package struct DatabaseInspection: Sendable {
                     nullif(rolconnlimit, -1), nullif(datconnlimit, -1),
                     current_setting('max_connections')::integer
                         - current_setting('superuser_reserved_connections')::integer)
-                FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database())
+                FROM pg_roles, pg_database WHERE rolname = current_user AND datname = current_database()),
+                COALESCE((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
             """
         ) { row throws(PostgresError) in
             try row.decode(
-                String.self, Int32.self, String.self, Bool.self, Int32.self)
+                String.self, Int32.self, String.self, Bool.self, Int32.self, Bool.self)
         }[0]
         let durability = try await durability()
         // The pool is connected by now, so connecting doesn't count.
@@ -72,7 +75,7 @@ package struct DatabaseInspection: Sendable {
         let middle = (before.microseconds + now().microseconds) / 2
         return DatabaseServer(
             version: settings.0, versionNumber: settings.1, encoding: settings.2, isReadOnly: settings.3,
-            durability: durability, connectionLimit: settings.4,
+            durability: durability, isEncrypted: settings.5, connectionLimit: settings.4,
             clockDifference: Double(databaseTime.microseconds - middle) / 1_000_000)
     }
 }

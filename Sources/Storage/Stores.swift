@@ -28,6 +28,8 @@ package struct Stores: Sendable {
     package let keyRingLines: KeyRingLines
     package let webFlows: WebFlowStore
     package let webSessions: WebSessionStore
+    package let oauthClients: OAuthClientStore
+    package let oauthGrants: OAuthGrantStore
     private let database: Database
 
     package init(database: Database, keyRing: KeyRing) {
@@ -55,6 +57,8 @@ package struct Stores: Sendable {
         self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
         self.webFlows = WebFlowStore(database: database, keyRing: keyRing)
         self.webSessions = WebSessionStore(database: database)
+        self.oauthClients = OAuthClientStore(database: database)
+        self.oauthGrants = OAuthGrantStore(database: database)
         self.database = database
     }
 

@@ -53,6 +53,8 @@ extension AccountStore {
                 """)
             try await SessionStore.end(
                 "s.account_id = \(account.id)", reason: .passwordReset, at: now, in: transaction)
+            try await OAuthGrantStore.end(
+                allOf: account.id, because: .passwordReset, at: now, from: origin, in: transaction)
             try await IdentityStore.refuseTokens(issuedBefore: now, of: account.id, in: transaction)
             try await EmailReplacementStore.end(
                 of: account.id, because: .passwordReset, at: now, from: origin, in: transaction)
@@ -139,6 +141,8 @@ extension AccountStore {
                 in: transaction)
         }
         try await SessionStore.end("s.account_id = \(account.id)", reason: .emailProven, at: now, in: transaction)
+        try await OAuthGrantStore.end(
+            allOf: account.id, because: .emailProven, at: now, from: origin, in: transaction)
         _ = try await transaction.execute(
             """
             UPDATE accounts
@@ -162,6 +166,8 @@ extension AccountStore {
         in transaction: Transaction
     ) async throws(PostgresError) {
         try await SessionStore.end("s.account_id = \(account.id)", reason: .emailProven, at: now, in: transaction)
+        try await OAuthGrantStore.end(
+            allOf: account.id, because: .emailProven, at: now, from: origin, in: transaction)
         try await IdentityStore.refuseTokens(issuedBefore: now, of: account.id, in: transaction)
         _ = try await transaction.execute(
             "UPDATE identities SET notify_sign_in = true WHERE account_id = \(account.id)")
@@ -190,6 +196,8 @@ extension AccountStore {
         if isClaimed || isDisabling {
             try await SessionStore.end(
                 "s.account_id = \(account.id)", reason: .emailReclaimed, at: now, in: transaction)
+            try await OAuthGrantStore.end(
+                allOf: account.id, because: .emailReclaimed, at: now, from: origin, in: transaction)
         }
         _ = try await transaction.execute(
             """

@@ -246,6 +246,8 @@ extension EmailReplacementStore {
         in transaction: Transaction
     ) async throws(PostgresError) {
         try await SessionStore.end("s.account_id = \(account.id)", reason: .emailReplaced, at: now, in: transaction)
+        try await OAuthGrantStore.end(
+            allOf: account.id, because: .emailReplaced, at: now, from: origin, in: transaction)
         try await IdentityStore.refuseTokens(issuedBefore: now, of: account.id, in: transaction)
         _ = try await transaction.execute(
             "UPDATE identities SET notify_sign_in = true WHERE account_id = \(account.id)")

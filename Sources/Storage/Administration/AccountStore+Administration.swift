@@ -37,6 +37,8 @@ extension AccountStore {
                 WHERE account_id = \(id)
                 """)
             try await SessionStore.end("s.account_id = \(id)", reason: .accountDisabled, at: now, in: transaction)
+            try await OAuthGrantStore.end(
+                allOf: id, because: .accountDisabled, at: now, from: origin, in: transaction)
             try await AuditTrail.record(
                 AuditEvent(.accountDisabled, from: origin, accountID: id, reason: reason), at: now, in: transaction)
             return true
@@ -96,6 +98,7 @@ extension AccountStore {
             guard try await AccountStore.lock(id, in: transaction) != nil else { return false }
             try await IdentityStore.refuseTokens(issuedBefore: now, of: id, in: transaction)
             try await SessionStore.end("s.account_id = \(id)", reason: .administrator, at: now, in: transaction)
+            try await OAuthGrantStore.end(allOf: id, because: .administrator, at: now, from: origin, in: transaction)
             try await AuditTrail.record(
                 AuditEvent(.sessionsEnded, from: origin, accountID: id, reason: reason), at: now, in: transaction)
             return true

@@ -12,6 +12,11 @@ package struct AuditFinding: Sendable, Equatable {
         case changed
         case missing(Int64)
         case added(Int64)
+        /// Rows whose time is more than `AuditVerification.tolerance` before the seal before, or after their own: what adds
+        /// to the trail can't know what it held then.
+        case misdated(Int64)
+        /// Rows from before the last seal that no seal covers: of a transaction that is in the future.
+        case neverSealed(Int64)
         /// Seals before this one are gone.
         case sealsMissing(Int64)
         case keyMissing(String)
@@ -80,6 +85,8 @@ package struct AuditVerification: Sendable {
     /// The columns of `audit_events` that are checked.
     package static var coveredColumns: [String] { AuditRow.columnNames }
     private static let page = 2000
+    /// Seconds between a row's time and its seal's that are still those of a slow transaction, or of clocks that differ.
+    package static let tolerance: Int64 = 600
 
     private let database: Database
     private let keyRing: KeyRing
@@ -110,6 +117,11 @@ package struct AuditVerification: Sendable {
             try await walk(to: last.seal, since: since, &report)
         }
         report.unsealedCount = try await count(after: last?.seal.position ?? .start)
+        if let last, report.unsealedCount > 0 {
+            let overdue = last.seal.createdAt.advanced(bySeconds: -Self.tolerance)
+            let count = try await count(after: last.seal.position, before: overdue)
+            if count > 0 { report.add(AuditFinding(fault: .neverSealed(count), sealNumber: last.seal.number)) }
+        }
         report.isRewritable = try await isRewritable()
         return report
     }
@@ -169,6 +181,8 @@ package struct AuditVerification: Sendable {
                         report.add(finding)
                     }
                 }
+                let misdated = covered.count { !seal.mayCover($0, after: previous?.seal) }
+                if misdated > 0 { report.add(finding.with(.misdated(Int64(misdated)))) }
                 report.sealCount += 1
                 report.rowCount += found
                 previous = stored
@@ -216,13 +230,17 @@ package struct AuditVerification: Sendable {
         return answers.first ?? false
     }
 
-    private func count(after position: AuditPosition) async throws(PostgresError) -> Int64 {
-        try await database.query(
+    private func count(
+        after position: AuditPosition, before time: Timestamp? = nil
+    ) async throws(PostgresError) -> Int64 {
+        let condition: SQL = if let time { "created_at < \(time)" } else { "true" }
+        return try await database.query(
             """
             SELECT count(*)
             FROM audit_events
             WHERE (chain, transaction_id, event_id) >
-                (\(position.chain), \(position.transactionID), \(position.eventID))
+                    (\(position.chain), \(position.transactionID), \(position.eventID))
+                AND \(condition)
             """
         ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
     }
@@ -278,6 +296,15 @@ private struct AuditPages {
         page = rows[...]
         hasMore = rows.count == AuditPages.size
         if let row = rows.last { last = (row.position, row.createdAt) }
+    }
+}
+
+extension AuditSeal {
+    /// Whether the row's time is between the seal before and this one, or near.
+    fileprivate func mayCover(_ row: AuditRow, after previous: AuditSeal?) -> Bool {
+        let tolerance = AuditVerification.tolerance
+        if row.createdAt > createdAt.advanced(bySeconds: tolerance) { return false }
+        return previous.map { row.createdAt >= $0.createdAt.advanced(bySeconds: -tolerance) } ?? true
     }
 }
 

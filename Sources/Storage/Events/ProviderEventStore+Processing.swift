@@ -177,6 +177,10 @@ extension ProviderEventStore {
         case .endSessions:
             // Sessions of a later authentication stay.
             try await endSessions(before)
+            // What was linked in them is not known to be the owner's.
+            try await OAuthGrantStore.end(
+                allOf: account.id, because: .providerEvent, at: now,
+                from: ChangeOrigin(actor: .provider, requestID: nil), in: transaction)
             try await record(.sessionsEnded)
         case .noteEmailDeliverable(let isDeliverable):
             try await set("email_deliverable = \(isDeliverable)")

@@ -233,6 +233,8 @@ extension LinkStore {
         to accountID: AccountID, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
     ) async throws {
         try await SessionStore.end("s.account_id = \(merged)", reason: .accountMerged, at: now, in: transaction)
+        try await OAuthGrantStore.end(
+            allOf: merged, because: .accountMerged, at: now, from: request.origin, in: transaction)
         _ = try await transaction.execute(
             """
             UPDATE identities

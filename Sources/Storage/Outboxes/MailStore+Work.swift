@@ -13,6 +13,8 @@ package struct ClaimedMail: Sendable {
     package let recipient: EmailAddress?
     package let language: String
     package let provider: Provider?
+    /// The client of the OAuth server that it is about.
+    package let clientName: String?
     package let expiresAt: Timestamp
     /// The code that it was enqueued with, if that is still the live one.
     package let code: EmailCode?
@@ -47,7 +49,8 @@ extension MailStore {
         let rows = try await database.query(
             """
             \(outbox.claiming("next_attempt_at <= \(now)", at: now, until: claimedUntil, limit: 1))
-            SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.expires_at,
+            SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.client_name,
+                c.expires_at,
                 COALESCE(m.code_id, e.code_id), COALESCE(m.key_id, e.key_id), COALESCE(m.purpose, e.purpose),
                 COALESCE(m.digits, \(EmailCode.Length.six.rawValue)), COALESCE(m.expires_at, e.expires_at),
                 h.proof,
@@ -74,11 +77,13 @@ extension MailStore {
 
     private static func mail(_ row: PostgresRow) throws(PostgresError) -> ClaimedMail {
         let (
-            id, attempt, failures, template, email, language, provider, expiresAt, codeID, keyID, purpose, length,
+            id, attempt, failures, template, email, language, provider, clientName, expiresAt, codeID, keyID, purpose,
+            length,
             codeExpiresAt, holderProof, isUnproven
         ) = try row.decode(
             MailID.self, Int32.self, Int32.self, String.self, EmailAddress?.self, String.self, Provider?.self,
-            Timestamp.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self, EmailCode.Length.self,
+            String?.self, Timestamp.self, EmailCodeID?.self, String?.self, EmailCodePurpose?.self,
+            EmailCode.Length.self,
             Timestamp?.self, EmailProof?.self, Bool.self)
         var code: EmailCode?
         if let email, let codeID, let keyID, let purpose, let codeExpiresAt {
@@ -87,7 +92,7 @@ extension MailStore {
         }
         return ClaimedMail(
             id: id, attempt: Int(attempt), failures: Int(failures), kind: Mail.Kind(rawValue: template),
-            recipient: email, language: language, provider: provider, expiresAt: expiresAt,
+            recipient: email, language: language, provider: provider, clientName: clientName, expiresAt: expiresAt,
             code: code, holderProof: holderProof, isUnproven: isUnproven)
     }
 

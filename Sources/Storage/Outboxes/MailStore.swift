@@ -29,23 +29,23 @@ package struct MailStore: Sendable {
         at now: Timestamp
     ) -> SQL {
         """
-        INSERT INTO outbox (message_id, kind, template, recipient, language, provider, code_id, known_network,
-            expires_at, next_attempt_at, created_at)
+        INSERT INTO outbox (message_id, kind, template, recipient, language, provider, client_name, code_id,
+            known_network, expires_at, next_attempt_at, created_at)
         SELECT \(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
-            \(mail.provider?.rawValue), \(codeID), \(knownNetwork), \(expiresAt), \(now), \(now)
+            \(mail.provider?.rawValue), \(mail.clientName), \(codeID), \(knownNetwork), \(expiresAt), \(now), \(now)
         FROM \(source)
         """
     }
 
     /// Enqueues a notice to each of the addresses once, or none when mail is switched off.
     static func notify(
-        _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, from origin: ChangeOrigin,
-        at now: Timestamp, in transaction: Transaction
+        _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, clientName: String? = nil,
+        from origin: ChangeOrigin, at now: Timestamp, in transaction: Transaction
     ) async throws(PostgresError) {
         guard let language = origin.mailLanguage else { return }
         for address in Set(addresses.compactMap(\.self)) {
             try await enqueue(
-                Mail(kind, to: address, in: language, provider: provider),
+                Mail(kind, to: address, in: language, provider: provider, clientName: clientName),
                 expiresAt: now.advanced(bySeconds: Lifetimes.noticeSeconds), at: now, in: transaction)
         }
     }

@@ -30,7 +30,7 @@ struct Outbox: Sendable {
             FROM due
             WHERE o.message_id = due.message_id
             RETURNING o.message_id, o.attempts, o.failures, o.provider, o.realm, o.subject, o.identity_id, o.template,
-                o.recipient, o.language, o.code_id, o.known_network, o.expires_at
+                o.recipient, o.language, o.client_name, o.code_id, o.known_network, o.expires_at
         )
         """
     }

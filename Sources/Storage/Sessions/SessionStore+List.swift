@@ -60,6 +60,18 @@ extension SessionStore {
             """
     }
 
+    /// The status of the account of a session, also of one that has ended.
+    package func accountStatus(of id: SessionID) async throws(PostgresError) -> Account.Status? {
+        try await database.query(
+            """
+            SELECT a.status
+            FROM sessions s
+            JOIN accounts a ON a.account_id = s.account_id
+            WHERE s.session_id = \(id)
+            """
+        ) { row throws(PostgresError) in try row.decode(Account.Status.self) }.first
+    }
+
     /// Ends one of the account's live sessions.
     ///
     /// - Returns: whether there was such a session.

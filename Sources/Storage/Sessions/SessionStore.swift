@@ -80,6 +80,9 @@ package struct SessionStore: Sendable {
                     "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             }
             try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
+            guard scope == .all else { return }
+            try await OAuthGrantStore.end(
+                allOf: session.accountID, because: .signedOut, at: now, from: origin, in: transaction)
         }
     }
 

@@ -198,6 +198,28 @@ package struct WebFlowStore: Sendable {
         return try rows.first.map { try $0.flow(seal) }
     }
 
+    /// Lets the person of a flow that goes on here after the sign-in choose once more how to sign in.
+    package func reopen(_ id: WebFlowID, at now: Timestamp) async throws(PostgresError) {
+        _ = try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL,
+                expires_at = GREATEST(f.expires_at, \(now.advanced(bySeconds: Lifetimes.webFlowSeconds)))
+            WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
+            """)
+    }
+
+    /// Ends a flow whose person has decided on its request. Of several decisions one counts.
+    package func decide(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws(PostgresError) -> Bool {
+        try await database.execute(
+            """
+            UPDATE web_flows f
+            SET status = 'spent', \(WebFlowStore.erasingAll)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.kind = 'oauth' AND f.expires_at > \(now)
+                AND f.status IN ('new', 'sent', 'returned', 'linking')
+            """) == 1
+    }
+
     /// Ends a flow that its person gives up.
     ///
     /// - Returns: whether it was under way.

@@ -1,0 +1,28 @@
+package import Accounts
+package import Postgres
+
+/// What a person's identity would come to, without a sign-in.
+extension AccountStore {
+    /// What a sign-in with a linked identity would come to, without one.
+    ///
+    /// - Returns: `nil` when the identity is not linked.
+    package func decision(
+        on identity: VerifiedIdentity
+    ) async throws(PostgresError) -> (accountID: AccountID, decision: KnownIdentityDecision)? {
+        let outdated = IdentityStore.isOutdated(
+            issuedAt: "\(identity.issuedAt)", authenticatedAt: "\(identity.authenticatedAt)")
+        return try await database.query(
+            """
+            SELECT a.account_id,
+                CASE WHEN \(outdated) THEN 'outdated' WHEN i.blocked_at IS NOT NULL THEN 'blocked' ELSE a.status END
+            FROM identities i
+            JOIN accounts a ON a.account_id = i.account_id
+            WHERE i.provider = \(identity.key.provider.rawValue) AND i.realm = \(identity.key.realm.text)
+                AND i.subject = \(identity.key.subject.text)
+            """
+        ) { row throws(PostgresError) in
+            let (id, decision) = try row.decode(AccountID.self, KnownIdentityDecision.self)
+            return (accountID: id, decision: decision)
+        }.first
+    }
+}

@@ -1,0 +1,171 @@
+package import Accounts
+package import Postgres
+
+/// A client, and what its secret is compared with.
+package struct StoredOAuthClient: Sendable {
+    package let client: OAuthClient
+    /// SHA-256.
+    package let secretHash: [UInt8]
+    /// That of the secret before, until the time.
+    package let previousSecret: (hash: [UInt8], until: Timestamp)?
+}
+
+/// `oauth_clients`: the clients of the OAuth server.
+package struct OAuthClientStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    package func create(
+        _ client: OAuthClient, secretHash: [UInt8], from origin: ChangeOrigin
+    ) async throws {
+        try await database.transaction { transaction in
+            _ = try await transaction.execute(
+                """
+                INSERT INTO oauth_clients (client_id, name, redirect_uris, scopes, assertion_audiences, require_pkce,
+                    rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
+                VALUES (\(client.id.text), \(client.name), \(client.redirectURIs.map(\.text)), \(client.scopes?.texts),
+                    \(client.assertionAudiences), \(client.requiresPKCE), \(client.rotatesRefresh),
+                    \(client.createsAccounts), \(client.introspects), \(client.status.rawValue), \(secretHash),
+                    \(client.createdAt))
+                """)
+            try await AuditTrail.record(
+                AuditEvent(.oauthClientCreated, from: origin, reason: client.id.text), at: client.createdAt,
+                in: transaction)
+        }
+    }
+
+    package func client(_ id: OAuthClientID) async throws(PostgresError) -> StoredOAuthClient? {
+        try await database.query(
+            "SELECT \(OAuthClientStore.columns) FROM oauth_clients WHERE client_id = \(id.text)",
+            as: OAuthClientStore.client
+        ).first
+    }
+
+    /// A page of all clients, in the order of their ids.
+    package func list(
+        after cursor: OAuthClientID?, limit: Int
+    ) async throws(PostgresError) -> Page<OAuthClient, OAuthClientID> {
+        let clients = try await database.query(
+            """
+            SELECT \(OAuthClientStore.columns)
+            FROM oauth_clients
+            WHERE client_id > \(cursor?.text ?? "")
+            ORDER BY client_id
+            LIMIT \(limit + 1)
+            """, as: OAuthClientStore.client)
+        return Page(clients.map(\.client), limit: limit, cursor: \.id)
+    }
+
+    /// Whether any client is Google: then what is announced holds for all.
+    package func hasGoogles() async throws(PostgresError) -> Bool {
+        try await database.query(
+            """
+            SELECT EXISTS (
+                SELECT FROM oauth_clients, unnest(redirect_uris) AS uri
+                WHERE uri LIKE ANY (\(OAuthClientStore.googlesPatterns)))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }.first ?? false
+    }
+
+    /// Replaces everything of a client but its secrets and its status.
+    ///
+    /// - Returns: whether there is such a client.
+    package func change(
+        _ client: OAuthClient, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await update(
+            client.id,
+            """
+            name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)), scopes = \(client.scopes?.texts),
+            assertion_audiences = \(client.assertionAudiences), require_pkce = \(client.requiresPKCE),
+            rotate_refresh = \(client.rotatesRefresh), streamlined_create = \(client.createsAccounts),
+            introspect = \(client.introspects)
+            """, "changed", at: now, from: origin)
+    }
+
+    /// - Parameter keptUntil: until when the secret before counts beside the new one; nil for not at all.
+    /// - Returns: whether there is such a client.
+    package func rotateSecret(
+        of id: OAuthClientID, to hash: [UInt8], keepingOldUntil keptUntil: Timestamp?, at now: Timestamp,
+        from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await update(
+            id,
+            """
+            previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
+            previous_secret_expires_at = \(keptUntil), secret_hash = \(hash)
+            """, "secret_rotated", at: now, from: origin)
+    }
+
+    /// - Returns: whether there is such a client.
+    package func setStatus(
+        of id: OAuthClientID, to status: OAuthClient.Status, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await update(
+            id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled", at: now, from: origin)
+    }
+
+    private func update(
+        _ id: OAuthClientID, _ assignments: SQL, _ what: String, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction { transaction in
+            let updated = try await transaction.execute(
+                "UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
+            guard updated == 1 else { return false }
+            try await AuditTrail.record(
+                AuditEvent(.oauthClientChanged, from: origin, reason: "\(id.text) \(what)"), at: now, in: transaction)
+            return true
+        }
+    }
+
+    private static let googlesPatterns =
+        ["https://oauth-redirect.googleusercontent.com/%"] + [
+            "https://oauth-redirect-sandbox.googleusercontent.com/%"
+        ]
+
+    private static let columns: SQL = """
+        client_id, name, redirect_uris, scopes, assertion_audiences, require_pkce, rotate_refresh, streamlined_create,
+        introspect, status, created_at, secret_hash, previous_secret_hash, previous_secret_expires_at
+        """
+
+    private static func client(_ row: PostgresRow) throws(PostgresError) -> StoredOAuthClient {
+        let (
+            id, name, uris, scopes, audiences, pkce, rotates, creates, introspects, status, created, hash, previous,
+            until
+        ) = try row.decode(
+            OAuthClientID.self, String.self, [String].self, [String]?.self, [String].self, Bool.self, Bool.self,
+            Bool.self, Bool.self, OAuthClient.Status.self, Timestamp.self, [UInt8].self, [UInt8]?.self, Timestamp?.self)
+        let client = OAuthClient(
+            id: id, name: name, redirectURIs: uris.compactMap(OAuthRedirectURI.init(registering:)),
+            scopes: try scopes.map(OAuthScopes.init(stored:)), assertionAudiences: audiences, requiresPKCE: pkce,
+            rotatesRefresh: rotates, createsAccounts: creates, introspects: introspects, status: status,
+            createdAt: created)
+        var previousSecret: (hash: [UInt8], until: Timestamp)?
+        if let previous, let until { previousSecret = (previous, until) }
+        return StoredOAuthClient(client: client, secretHash: hash, previousSecret: previousSecret)
+    }
+}
+
+extension OAuthClient.Status: PostgresDecodable {}
+extension OAuthOrigin: PostgresDecodable {}
+
+extension OAuthClientID: PostgresDecodable {
+    package init(from value: PostgresValue) throws(PostgresError) {
+        guard let id = OAuthClientID(try String(from: value)) else {
+            throw PostgresValue.mismatch("a text that is no client id")
+        }
+        self = id
+    }
+}
+
+extension OAuthScopes {
+    /// Of an array in the database.
+    init(stored texts: [String]) throws(PostgresError) {
+        let scopes = texts.compactMap(OAuthScope.init)
+        guard scopes.count == texts.count else { throw PostgresValue.mismatch("a text that is no scope") }
+        self.init(scopes)
+    }
+}

@@ -1,0 +1,217 @@
+package import Accounts
+import Postgres
+
+/// The tokens that a chain gets.
+package struct NewOAuthTokens: Sendable {
+    package struct Refresh: Sendable {
+        package let hash: [UInt8]
+        /// SHA-512 of the SHA-512 of the token (sheet account-linking §9).
+        package let fingerprint: [UInt8]
+
+        package init(hash: [UInt8], fingerprint: [UInt8]) {
+            self.hash = hash
+            self.fingerprint = fingerprint
+        }
+    }
+
+    package let accessHash: [UInt8]
+    package let accessExpiresAt: Timestamp
+    package let refresh: Refresh
+
+    package init(accessHash: [UInt8], accessExpiresAt: Timestamp, refresh: Refresh) {
+        self.accessHash = accessHash
+        self.accessExpiresAt = accessExpiresAt
+        self.refresh = refresh
+    }
+}
+
+/// What a client shows with a code.
+package struct OAuthCodeProof: Sendable {
+    package let client: OAuthClient
+    package let redirectURI: String?
+    /// S256 of the verifier that came; nil for none.
+    package let challenge: String?
+
+    package init(client: OAuthClient, redirectURI: String?, challenge: String?) {
+        self.client = client
+        self.redirectURI = redirectURI
+        self.challenge = challenge
+    }
+}
+
+/// The outcome of redeeming a code.
+package enum OAuthRedemption: Sendable {
+    /// The code is spent, and the tokens are issued. `redirectURI` is where the code was sent to.
+    case issued(OAuthScopes, OAuthOrigin, redirectURI: String)
+    /// It came a second time: what had come of it is ended.
+    case reused
+    /// Nothing is issued: the reason is for the audit trail. Unless another client's, the code is spent.
+    case rejected(String)
+}
+
+extension OAuthGrantStore {
+    /// Spends a code and issues tokens for it, in one transaction. Of several tries at once one gets them; the others end
+    /// them.
+    package func redeem(
+        _ hash: [UInt8], by proof: OAuthCodeProof, for tokens: NewOAuthTokens, at now: Timestamp,
+        from origin: ChangeOrigin
+    ) async throws -> OAuthRedemption {
+        try await database.transaction(retries: 2) { transaction in
+            guard let code = try await OAuthGrantStore.lockCode(hash, in: transaction) else {
+                return .rejected("unknown")
+            }
+            guard code.clientID == proof.client.id else { return .rejected("foreign_client") }
+            guard code.usedAt == nil else {
+                try await OAuthGrantStore.end(
+                    code.chainID, because: .codeReused, at: now, from: origin, in: transaction)
+                return .reused
+            }
+            _ = try await transaction.execute("UPDATE oauth_codes SET used_at = \(now) WHERE code_hash = \(hash)")
+            if let reason = code.reasonToReject(proof, at: now) { return .rejected(reason) }
+            try await OAuthGrantStore.insert(
+                tokens, scopes: code.scopes, into: code.chainID, at: now, in: transaction)
+            _ = try await transaction.execute(
+                "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(code.grantID)")
+            return .issued(code.scopes, code.origin, redirectURI: code.redirectURI)
+        }
+    }
+
+    /// The code with its grant locked, before which nothing that hangs on it is: whatever ends a grant takes them in this
+    /// order too.
+    private static func lockCode(
+        _ hash: [UInt8], in transaction: Transaction
+    ) async throws(PostgresError) -> StoredOAuthCode? {
+        _ = try await transaction.execute(
+            """
+            SELECT FROM oauth_grants g
+            WHERE g.grant_id = (
+                SELECT h.grant_id
+                FROM oauth_codes k
+                JOIN oauth_chains h ON h.chain_id = k.chain_id
+                WHERE k.code_hash = \(hash))
+            FOR UPDATE
+            """)
+        return try await transaction.query(
+            """
+            SELECT h.grant_id, h.chain_id, g.client_id, h.origin, h.scopes, k.redirect_uri, k.challenge, k.expires_at,
+                k.used_at, a.status
+            FROM oauth_codes k
+            JOIN oauth_chains h ON h.chain_id = k.chain_id
+            JOIN oauth_grants g ON g.grant_id = h.grant_id
+            JOIN accounts a ON a.account_id = g.account_id
+            WHERE k.code_hash = \(hash)
+            """
+        ) { row throws(PostgresError) in try StoredOAuthCode(row) }.first
+    }
+
+    static func insert(
+        _ tokens: NewOAuthTokens, scopes: OAuthScopes, into chain: OAuthChainID, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            """
+            WITH refresh AS (
+                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
+                VALUES (\(tokens.refresh.hash), \(chain), \(tokens.refresh.fingerprint), \(now))
+            )
+            INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
+            VALUES (\(tokens.accessHash), \(chain), \(scopes.texts), \(now), \(tokens.accessExpiresAt))
+            """)
+    }
+
+    /// Ends a chain, and the grant with it when that was its last.
+    static func end(
+        _ chain: OAuthChainID, because reason: ChainEndReason, at now: Timestamp, from origin: ChangeOrigin,
+        in transaction: Transaction
+    ) async throws(PostgresError) {
+        let ended = try await transaction.query(
+            """
+            DELETE FROM oauth_chains h
+            USING oauth_grants g
+            WHERE h.chain_id = \(chain) AND g.grant_id = h.grant_id
+            RETURNING g.grant_id, g.account_id, g.client_id
+            """
+        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, String.self) }
+        guard let (grant, account, client) = ended.first else { return }
+        if let kind = reason.event {
+            try await AuditTrail.record(
+                AuditEvent(kind, from: origin, accountID: account, reason: client), at: now, in: transaction)
+        }
+        let isLast =
+            try await transaction.execute(
+                """
+                DELETE FROM oauth_grants g
+                WHERE g.grant_id = \(grant) AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
+                """) == 1
+        guard isLast else { return }
+        try await noteUnlinking(of: client, from: account, because: reason, at: now, by: origin, in: transaction)
+    }
+
+    /// Why a chain ends by itself.
+    enum ChainEndReason: String {
+        case codeReused = "code_reused"
+        case tokenReused = "token_reused"
+        case tokenRevoked = "token_revoked"
+
+        /// What is recorded of it, beside the end of the grant.
+        var event: AuditEvent.Kind? {
+            switch self {
+            case .codeReused: .oauthCodeReused
+            case .tokenReused: .oauthTokenReused
+            case .tokenRevoked: nil
+            }
+        }
+    }
+
+    /// Records that a client is linked no more because its last token is gone, and notifies the owner.
+    private static func noteUnlinking(
+        of client: String, from id: AccountID, because reason: ChainEndReason, at now: Timestamp,
+        by origin: ChangeOrigin, in transaction: Transaction
+    ) async throws(PostgresError) {
+        try await AuditTrail.record(
+            AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)"), at: now,
+            in: transaction)
+        guard let account = try await AccountStore.account(id, in: transaction) else { return }
+        let names = try await transaction.query("SELECT name FROM oauth_clients WHERE client_id = \(client)") {
+            row throws(PostgresError) in try row.decode(String.self)
+        }
+        try await MailStore.notify(
+            [account.mailbox], of: .clientUnlinked, clientName: names.first, from: origin, at: now, in: transaction)
+    }
+}
+
+private struct StoredOAuthCode: Sendable {
+    let grantID: OAuthGrantID
+    let chainID: OAuthChainID
+    let clientID: OAuthClientID
+    let origin: OAuthOrigin
+    let scopes: OAuthScopes
+    let redirectURI: String
+    let challenge: String?
+    let expiresAt: Timestamp
+    let usedAt: Timestamp?
+    let accountStatus: Account.Status
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        let texts: [String]
+        (grantID, chainID, clientID, origin, texts, redirectURI, challenge, expiresAt, usedAt, accountStatus) =
+            try row.decode(
+                OAuthGrantID.self, OAuthChainID.self, OAuthClientID.self, OAuthOrigin.self, [String].self, String.self,
+                String?.self, Timestamp.self, Timestamp?.self, Account.Status.self)
+        scopes = try OAuthScopes(stored: texts)
+    }
+
+    /// Nil for a code that is good. Of a code without a challenge a verifier is refused too: the request that it belongs
+    /// to was made without one, by somebody else (RFC 9700 §4.8.2).
+    func reasonToReject(_ proof: OAuthCodeProof, at now: Timestamp) -> String? {
+        if expiresAt <= now { return "expired" }
+        if accountStatus != .active { return "account_disabled" }
+        if challenge != proof.challenge { return "verifier" }
+        guard let presented = proof.redirectURI else { return "redirect_uri" }
+        let isSame = presented.utf8.elementsEqual(redirectURI.utf8)
+        switch origin {
+        case .flip: return isSame || proof.client.registers(presented) ? nil : "redirect_uri"
+        case .web, .assertion: return isSame ? nil : "redirect_uri"
+        }
+    }
+}

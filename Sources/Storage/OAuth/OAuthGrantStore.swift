@@ -1,0 +1,213 @@
+package import Accounts
+package import Postgres
+
+/// A code about to be handed to a client.
+package struct NewOAuthCode: Sendable {
+    package let hash: [UInt8]
+    package let clientID: OAuthClientID
+    package let clientName: String
+    package let redirectURI: String
+    package let scopes: OAuthScopes
+    package let challenge: String?
+    package let origin: OAuthOrigin
+    package let expiresAt: Timestamp
+
+    package init(
+        hash: [UInt8], clientID: OAuthClientID, clientName: String, redirectURI: String, scopes: OAuthScopes,
+        challenge: String?, origin: OAuthOrigin, expiresAt: Timestamp
+    ) {
+        self.hash = hash
+        self.clientID = clientID
+        self.clientName = clientName
+        self.redirectURI = redirectURI
+        self.scopes = scopes
+        self.challenge = challenge
+        self.origin = origin
+        self.expiresAt = expiresAt
+    }
+}
+
+/// `oauth_grants` and what hangs on them: chains, codes and tokens.
+///
+/// ```
+///   account ──▶ grant to a client ──▶ chain: from one code or assertion ──▶ code
+///                                       ├─▶ refresh token
+///                                       └─▶ access tokens
+/// ```
+/// Whatever is deleted takes with it what is to its right.
+package struct OAuthGrantStore: Sendable {
+    let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    // MARK: Linking
+
+    /// Links a client to the account of a session and issues its code. The owner is mailed when the client was not linked.
+    ///
+    /// - Returns: `false` when the session has ended.
+    package func issue(
+        _ code: NewOAuthCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return false }
+            let chain = try await OAuthGrantStore.link(
+                account, to: code.clientID, named: code.clientName, scopes: code.scopes, from: code.origin, at: now,
+                by: origin, in: transaction)
+            _ = try await transaction.execute(
+                """
+                INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, challenge, expires_at)
+                VALUES (\(code.hash), \(chain), \(code.redirectURI), \(code.challenge), \(code.expiresAt))
+                """)
+            return true
+        }
+    }
+
+    /// Links a client to an account by an assertion, and issues its tokens.
+    ///
+    /// - Returns: `false` when the account is not active.
+    package func issue(
+        _ tokens: NewOAuthTokens, to client: OAuthClient, scopes: OAuthScopes, for id: AccountID, at now: Timestamp,
+        from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(id, in: transaction), account.status == .active else {
+                return false
+            }
+            let chain = try await OAuthGrantStore.link(
+                account, to: client.id, named: client.name, scopes: scopes, from: .assertion, at: now, by: origin,
+                in: transaction)
+            try await OAuthGrantStore.insert(tokens, scopes: scopes, into: chain, at: now, in: transaction)
+            return true
+        }
+    }
+
+    /// - Parameter account: locked.
+    /// - Returns: the chain.
+    private static func link(
+        _ account: Account, to clientID: OAuthClientID, named name: String, scopes: OAuthScopes,
+        from source: OAuthOrigin, at now: Timestamp, by origin: ChangeOrigin, in transaction: Transaction
+    ) async throws(PostgresError) -> OAuthChainID {
+        let grants = try await transaction.query(
+            """
+            INSERT INTO oauth_grants AS g (grant_id, account_id, client_id, scopes, linked_at)
+            VALUES (\(OAuthGrantID(now: now)), \(account.id), \(clientID.text), \(scopes.texts), \(now))
+            ON CONFLICT (account_id, client_id) DO UPDATE
+            SET scopes = g.scopes || ARRAY(
+                SELECT s FROM unnest(EXCLUDED.scopes) AS s WHERE s <> ALL (g.scopes))
+            RETURNING g.grant_id, g.xmax = 0
+            """
+        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, Bool.self) }
+        guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
+        let chain = OAuthChainID(now: now)
+        _ = try await transaction.execute(
+            """
+            INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
+            VALUES (\(chain), \(grant), \(source.rawValue), \(scopes.texts), \(now))
+            """)
+        try await AuditTrail.record(
+            AuditEvent(
+                .clientLinked, from: origin, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)"),
+            at: now, in: transaction)
+        if isNew {
+            try await MailStore.notify(
+                [account.mailbox], of: .clientLinked, clientName: name, from: origin, at: now, in: transaction)
+        }
+        return chain
+    }
+
+    // MARK: Looking
+
+    /// The clients that are linked to an account, the oldest link first.
+    package func linkedClients(of id: AccountID) async throws(PostgresError) -> [LinkedClient] {
+        try await database.query(
+            """
+            SELECT g.client_id, c.name, g.scopes, g.linked_at, g.last_used_at
+            FROM oauth_grants g
+            JOIN oauth_clients c ON c.client_id = g.client_id
+            WHERE g.account_id = \(id)
+            ORDER BY g.linked_at, g.client_id
+            """
+        ) { row throws(PostgresError) in
+            let (client, name, scopes, linkedAt, lastUsedAt) = try row.decode(
+                OAuthClientID.self, String.self, [String].self, Timestamp.self, Timestamp?.self)
+            return LinkedClient(
+                clientID: client, name: name, scopes: try OAuthScopes(stored: scopes), linkedAt: linkedAt,
+                lastUsedAt: lastUsedAt)
+        }
+    }
+
+    // MARK: Ending
+
+    /// Unlinks a client from the account of a session. Browser sessions of the account end, but for this one.
+    ///
+    /// - Returns: `nil` when the session has ended; else whether the client was linked.
+    package func end(
+        _ clientID: OAuthClientID, in session: Session, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool? {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return nil }
+            return try await OAuthGrantStore.end(
+                clientID, of: account, except: session.id, at: now, from: origin, in: transaction)
+        }
+    }
+
+    /// Unlinks a client from an account, for an administrator.
+    ///
+    /// - Returns: whether it was linked.
+    package func end(
+        _ clientID: OAuthClientID, of id: AccountID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
+            return try await OAuthGrantStore.end(
+                clientID, of: account, except: nil, reason: reason, at: now, from: origin, in: transaction)
+        }
+    }
+
+    private static func end(
+        _ clientID: OAuthClientID, of account: Account, except session: SessionID?, reason: String? = nil,
+        at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+    ) async throws(PostgresError) -> Bool {
+        let names = try await transaction.query(
+            """
+            DELETE FROM oauth_grants g
+            USING oauth_clients c
+            WHERE g.account_id = \(account.id) AND g.client_id = \(clientID.text) AND c.client_id = g.client_id
+            RETURNING c.name
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+        guard let name = names.first else { return false }
+        try await SessionStore.end(
+            """
+            s.account_id = \(account.id) AND s.session_id IS DISTINCT FROM \(session)
+                AND s.session_id IN (SELECT w.session_id FROM web_sessions w)
+            """, reason: .clientUnlinked, at: now, in: transaction)
+        let words = [clientID.text, reason].compactMap(\.self).joined(separator: " ")
+        try await AuditTrail.record(
+            AuditEvent(.clientUnlinked, from: origin, accountID: account.id, reason: String(words.prefix(256))),
+            at: now, in: transaction)
+        try await MailStore.notify(
+            [account.mailbox], of: .clientUnlinked, clientName: name, from: origin, at: now, in: transaction)
+        return true
+    }
+
+    /// Unlinks every client from an account whose sessions all end.
+    ///
+    /// - Parameters:
+    ///   - id: of an account that is locked.
+    ///   - reason: a code, which the audit trail keeps.
+    static func end(
+        allOf id: AccountID, because reason: SessionEndReason, at now: Timestamp, from origin: ChangeOrigin,
+        in transaction: Transaction
+    ) async throws(PostgresError) {
+        let clients = try await transaction.query(
+            "DELETE FROM oauth_grants WHERE account_id = \(id) RETURNING client_id"
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+        try await AuditTrail.record(
+            clients.map { client in
+                AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)")
+            }, at: now, in: transaction)
+    }
+}

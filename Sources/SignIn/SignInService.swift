@@ -42,9 +42,13 @@ package struct SignInService: Sendable {
     package let emailCodes: EmailCodeSignIn
     package let sessions: Sessions
     package let accounts: AccountSettings
+    package let assertions: AssertionLinking
+    /// The guesses at secrets, which are limited by network.
+    package let secretGuesses: SecretGuesses
     /// Signing in in a browser, if it is configured.
     package let web: WebSignIn?
     package let accessTokens: AccessTokens
+    let mailLanguages: MailLanguages
     /// The refusals on their way to the audit trail. The owner of the service flushes them.
     package let refusals: RefusalAggregator
 
@@ -102,6 +106,12 @@ package struct SignInService: Sendable {
             store: stores.emailCodes, accounts: stores.accounts, tickets: tickets, codes: codes, issuer: issuer,
             hasher: passwordHasher, limits: limits, refusals: refusals, mailLanguages: mailLanguages, metrics: metrics,
             clock: clock)
+        assertions = AssertionLinking(
+            accounts: stores.accounts, sessions: stores.sessions, tickets: tickets,
+            verifiedEmailPolicy: configuration.verifiedEmailPolicy, mailLanguages: mailLanguages, metrics: metrics,
+            clock: clock)
+        secretGuesses = SecretGuesses(limits: limits)
+        self.mailLanguages = mailLanguages
         sessions = Sessions(
             store: stores.sessions, issuer: issuer, mailLanguages: mailLanguages, metrics: metrics, clock: clock,
             logger: logger)
@@ -128,5 +138,21 @@ package struct SignInService: Sendable {
         self.configuration = configuration
         self.accessTokens = accessTokens
         self.refusals = refusals
+    }
+
+    /// The origin under which a change by the client is recorded and mailed.
+    package func origin(of client: Client) -> ChangeOrigin { mailLanguages.origin(of: client) }
+}
+
+/// Wrong secrets of those who call on behalf of others, such as clients of the OAuth server. A right one always passes.
+package struct SecretGuesses: Sendable {
+    let limits: RateLimiter
+
+    /// Counts a wrong secret.
+    ///
+    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the caller's network has used its allowance up.
+    package func noteWrong(by client: Client) async throws(SignInFailure) {
+        try await limits.draw(.guessPerNetwork, of: client.network, by: client)
+        try await limits.draw(.guessPerWideNetwork, of: client.wideNetwork, by: client)
     }
 }

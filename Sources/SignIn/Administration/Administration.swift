@@ -27,7 +27,7 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
 /// An authenticated administrator: the key, and the origin of the changes made with it.
 package struct Administrator: Sendable {
     package let key: AdminKey
-    let origin: ChangeOrigin
+    package let origin: ChangeOrigin
 }
 
 /// The use cases of administrators.

@@ -106,6 +106,25 @@ extension BuiltInMail {
                     If this wasn't you, somebody else may be in your account: sign in to {{service}} in another way, sign \
                     out all other devices and change your password.
                     """)
+        case .clientLinked:
+            english(
+                "Your {{service}} account is now linked to {{client}}",
+                """
+                {{client}} may use your {{service}} account from now on, in the way that was agreed to when it was linked. \
+                You can end this at any time on the page of your {{service}} account.
+                """,
+                warning: """
+                    If this wasn't you, somebody else is in your account: remove {{client}} on the page of your account, \
+                    sign out all devices and change your password.
+                    """)
+        case .clientUnlinked:
+            english(
+                "Your {{service}} account is no longer linked to {{client}}",
+                "{{client}} no longer has access to your {{service}} account.",
+                warning: """
+                    If this wasn't you, somebody else may be in your account: sign in to {{service}}, look at what is \
+                    linked to it and sign out all other devices.
+                    """)
         case .identityReplaced:
             english(
                 "Your {{service}} account is now linked to another {{provider}} account",

@@ -110,6 +110,25 @@ extension BuiltInMail {
                     Wenn Sie das nicht waren, ist vielleicht jemand anderes in Ihrem Konto: Melden Sie sich auf anderem \
                     Weg bei {{service}} an, melden Sie alle anderen Geräte ab und ändern Sie Ihr Passwort.
                     """)
+        case .clientLinked:
+            german(
+                "Ihr Konto bei {{service}} ist jetzt mit {{client}} verknüpft",
+                """
+                {{client}} darf Ihr Konto bei {{service}} von nun an so nutzen, wie es beim Verknüpfen vereinbart wurde. \
+                Sie können das jederzeit auf der Seite Ihres Kontos bei {{service}} beenden.
+                """,
+                warning: """
+                    Wenn Sie das nicht waren, ist jemand anderes in Ihrem Konto: Entfernen Sie {{client}} auf der Seite \
+                    Ihres Kontos, melden Sie alle Geräte ab und ändern Sie Ihr Passwort.
+                    """)
+        case .clientUnlinked:
+            german(
+                "Ihr Konto bei {{service}} ist nicht mehr mit {{client}} verknüpft",
+                "{{client}} hat keinen Zugriff mehr auf Ihr Konto bei {{service}}.",
+                warning: """
+                    Wenn Sie das nicht waren, ist vielleicht jemand anderes in Ihrem Konto: Melden Sie sich bei \
+                    {{service}} an, sehen Sie nach, was verknüpft ist, und melden Sie alle anderen Geräte ab.
+                    """)
         case .identityReplaced:
             german(
                 "Ihr Konto bei {{service}} ist jetzt mit einem anderen {{provider}}-Konto verknüpft",

@@ -8,6 +8,8 @@ struct MailTemplate: Sendable {
         case minutes
         case service
         case provider
+        /// The name of the client that the mail is about.
+        case client
     }
 
     struct Fault: Error {
@@ -92,6 +94,7 @@ extension Mail.Kind {
     var placeholders: Set<MailTemplate.Placeholder> {
         switch self {
         case .signInCode, .bindCode, .verifyEmailCode, .resetPasswordCode: [.service, .code, .minutes]
+        case .clientLinked, .clientUnlinked: [.service, .client]
         case .identityLinked, .identityUnlinked, .identityReplaced, .accountCreated, .signedIn: [.service, .provider]
         case .passwordChanged, .emailChangeRequested, .emailChanged, .emailReplacementRequested, .emailTaken,
             .resetBySignIn:

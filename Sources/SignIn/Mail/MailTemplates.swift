@@ -7,6 +7,7 @@ package struct MailTemplates: Sendable {
         var code: String?
         var minutes: Int64?
         var provider: Provider?
+        var clientName: String?
     }
 
     struct Rendered {
@@ -47,6 +48,7 @@ package struct MailTemplates: Sendable {
         texts[.code] = values.code
         texts[.minutes] = values.minutes.map { "\($0)" }
         texts[.provider] = values.provider?.displayName
+        texts[.client] = values.clientName
         return Rendered(
             language: language, subject: mail.subject.filled(with: texts), text: mail.text.filled(with: texts),
             html: mail.html.filled(with: texts, escaping: MailTemplate.escapedForHTML))

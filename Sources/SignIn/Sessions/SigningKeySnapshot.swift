@@ -50,7 +50,8 @@ struct SigningKeySnapshot: Sendable {
     }
 
     private static func open(_ key: StoredSigningKey, keyRing: KeyRing) throws -> OpenKey {
-        let der = try keyRing.open(key.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: key.keyID))
+        var der = try keyRing.open(key.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: key.keyID))
+        defer { cleanse(&der) }
         let privateKey = try P256PrivateKey(der: der)
         return OpenKey(
             signer: TokenSigner(key: privateKey, keyID: key.keyID, type: "at+jwt"), publicKey: privateKey.publicKey,

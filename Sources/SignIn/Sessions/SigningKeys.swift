@@ -55,8 +55,9 @@ package struct SigningKeys: Sendable {
         let key = try P256PrivateKey()
         // The key's thumbprint names it, so that no two processes choose one name for two keys.
         let keyID = PublicJWK(key).keyID
-        let sealed = try keyRing.seal(
-            try key.der, for: .signing, at: StoredSigningKey.location(keyID: keyID))
+        var der = try key.der
+        defer { cleanse(&der) }
+        let sealed = try keyRing.seal(der, for: .signing, at: StoredSigningKey.location(keyID: keyID))
         return StoredSigningKey(
             keyID: keyID, sealedPrivateKey: sealed, createdAt: now, signsFrom: signsFrom, tokenLifetime: tokenLifetime)
     }

@@ -6,7 +6,8 @@ package struct WebFlow: Sendable {
         /// It ends at an app: its name, and the kind of its redirect URI.
         case app(name: String, AppRedirectURI.Kind)
         case account
-        case oauth
+        /// It ends at the consent to this client of the OAuth server.
+        case oauth(client: String)
     }
 
     package let id: WebFlowID

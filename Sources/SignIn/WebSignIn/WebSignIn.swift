@@ -131,15 +131,44 @@ package struct WebSignIn: Sendable {
         }
     }
 
+    /// Opens a flow that ends at the consent of the OAuth server.
+    ///
+    /// - Parameter request: what is asked for; kept as it is. A JSON object with the members `clientName` and `redirectUri`.
+    package func openOAuthFlow(
+        request: String, languages: [String], loginHint: String?, browser: BrowserSecret, client: Client
+    ) async throws(SignInFailure) -> WebFlow {
+        try await steps.counting(.open) { () throws(SignInFailure) in
+            try await open(
+                .oauth, nil, oauthRequest: request, browser: browser, client: client, languages: languages,
+                loginHint: loginHint)
+        }
+    }
+
+    /// The request of a flow that ends at the consent of the OAuth server.
+    package func oauthRequest(
+        of id: WebFlowID, browser: BrowserSecret?
+    ) async throws(SignInFailure) -> (flow: WebFlow, request: String) {
+        let flow = try await read(id, browser: browser)
+        guard flow.kind == .oauth, let request = flow.oauthRequest else { throw .webFlowExpired }
+        return (try await page(of: flow), request)
+    }
+
+    /// Ends such a flow, once.
+    package func decide(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) {
+        guard let browser, try await stored({ try await store.decide(id, of: browser.hash, at: clock.now()) }) else {
+            throw .webFlowExpired
+        }
+    }
+
     private func open(
-        _ kind: WebFlowKind, _ app: AppAuthorization?, browser: BrowserSecret, client: Client, languages: [String],
-        loginHint: String?
+        _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, browser: BrowserSecret,
+        client: Client, languages: [String], loginHint: String?
     ) async throws(SignInFailure) -> WebFlow {
         try await limits.draw(.webFlowsPerNetwork, of: client.network, by: client)
         let now = clock.now()
         let flow = NewWebFlow(
-            id: try .fresh(at: now), kind: kind, browserHash: browser.hash, app: app, languages: languages,
-            loginHint: loginHint, network: client.network,
+            id: try .fresh(at: now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,
+            languages: languages, loginHint: loginHint, network: client.network,
             expiresAt: now.advanced(bySeconds: Lifetimes.webFlowSeconds))
         try await stored { try await store.open(flow, at: now) }
         return try await self.flow(flow.id, browser: browser)
@@ -195,7 +224,10 @@ package struct WebSignIn: Sendable {
         let kind: WebFlow.Kind
         switch flow.kind {
         case .account: kind = .account
-        case .oauth: kind = .oauth
+        case .oauth:
+            let target = OAuthFlowTarget(flow.oauthRequest)
+            kind = .oauth(client: target?.clientName ?? "")
+            if let source = target?.formActionSource { sources.append(source) }
         case .app:
             let (app, registered, requested) = try self.app(of: flow)
             kind = .app(name: app.name, registered.kind)
@@ -273,8 +305,13 @@ package struct WebSignIn: Sendable {
     /// Opens the browser's session.
     func enter(_ flow: StoredWebFlow, _ signedIn: SignedIn) async throws(SignInFailure) -> WebStep {
         let secret = try await sessions.open(signedIn.session.id)
-        try await end(flow, as: .spent)
-        return .signedIn(try await page(of: flow, as: .spent), secret)
+        guard flow.kind == .oauth else {
+            try await end(flow, as: .spent)
+            return .signedIn(try await page(of: flow, as: .spent), secret)
+        }
+        // The person has yet to consent, and may still take another account.
+        try await stored { try await store.reopen(flow.id, at: clock.now()) }
+        return .signedIn(try await page(of: flow, as: .new), secret)
     }
 
     func choose(_ flow: StoredWebFlow, _ link: LinkRequired) async throws(SignInFailure) -> WebStep {

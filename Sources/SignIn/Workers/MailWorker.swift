@@ -92,7 +92,7 @@ package struct MailWorker: Sendable {
         guard let requested = mail.kind else { return .postpone("no_template") }
         let kind = mail.isResetRefused ? .resetBySignIn : requested
         guard let recipient = mail.recipient else { return .giveUp("no_recipient") }
-        var values = MailTemplates.Values(provider: mail.provider)
+        var values = MailTemplates.Values(provider: mail.provider, clientName: mail.clientName)
         if let purpose = kind.purpose {
             guard let code = mail.code, code.purpose == purpose else { return .drop }
             guard let digits = codes.digits(of: code) else { return .postpone("key_missing") }

@@ -84,6 +84,7 @@ package final class RetentionSweeper: Sendable {
             { try await self.stores.links.sweep(at: now, endedBefore: old, limit: batch) },
             { try await self.stores.mailboxTickets.deleteExpired(before: old, limit: batch) },
             { try await self.stores.webFlows.sweep(at: now, endedBefore: old, limit: batch) },
+            { try await self.stores.oauthGrants.sweep(at: now, endedBefore: old, limit: batch) },
             { try await self.stores.nonces.deleteExpired(before: old, limit: batch) },
             { try await self.stores.emailCodes.deleteExpired(before: old, limit: batch) },
             { try await self.stores.accounts.deleteExpiredPendingEmails(before: old, limit: batch) },

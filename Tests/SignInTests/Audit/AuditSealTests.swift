@@ -26,7 +26,7 @@ import Testing
                 _ = try await transaction.execute(
                     """
                     INSERT INTO audit_events (event_id, type, actor, created_at)
-                    VALUES ('ffffffff-ffff-7fff-8fff-ffffffffffff', 'account_deleted', 'person', '2026-12-01Z')
+                    VALUES ('ffffffff-ffff-7fff-8fff-ffffffffffff', 'account_deleted', 'person', to_timestamp(\(SignInFixture.start)))
                     """)
                 try await fixture.record(3)
                 let outcome = try await fixture.seals.seal(at: fixture.clock.now())
@@ -184,7 +184,7 @@ import Testing
             "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2",
             """
             INSERT INTO audit_events (event_id, type, actor, chain, transaction_id, created_at)
-            SELECT gen_random_uuid(), 'signed_in', 'person', 1, 1000000000000 + n, '2026-12-01Z'
+            SELECT gen_random_uuid(), 'signed_in', 'person', 1, 1000000000000 + n, to_timestamp(\(SignInFixture.start))
             FROM generate_series(1, 3) n
             """)
         try await fixture.seal()
@@ -227,7 +227,7 @@ import Testing
             try await fixture.tamper(
                 """
                 INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
-                VALUES (gen_random_uuid(), 'signed_in', 'person', 2000000000000, '2026-12-01Z')
+                VALUES (gen_random_uuid(), 'signed_in', 'person', 2000000000000, to_timestamp(\(SignInFixture.start)))
                 """,
                 "ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
             try await fixture.grow(seals: 1)
@@ -267,7 +267,7 @@ import Testing
             try await fixture.tamper(
                 """
                 INSERT INTO audit_events (event_id, type, actor, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', '2026-12-01Z'
+                SELECT gen_random_uuid(), 'signed_in', 'person', to_timestamp(\(SignInFixture.start))
                 FROM generate_series(1, 1001)
                 """)
             while try await sealer.round() == false { try await pollingPause() }

@@ -97,13 +97,47 @@ import Testing
         }
     }
 
+    /// The service's role can add rows, and choose their time.
+    @Test(arguments: [-5 * 86_400, 86_400])
+    func `a row that is added to the past or the future of the trail is found`(seconds: Int64) async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 2)
+            let time = SignInFixture.start + seconds
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, actor_name, created_at)
+                VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 'alice', to_timestamp(\(time)))
+                """)
+            try await fixture.seal()
+            #expect(try await fixture.faults() == [Found(3, .misdated(1))])
+        }
+    }
+
+    @Test func `a row of a transaction in the future, which is never sealed, is found`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.grow(seals: 1)
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+                VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 9000000000000000000,
+                    to_timestamp(\(SignInFixture.start)))
+                """)
+            #expect(try await fixture.faults() == [])
+            fixture.clock.advance(by: 3_600)
+            try await fixture.record(1)
+            try await fixture.whenFinal()
+            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .sealed(1))
+            #expect(try await fixture.faults() == [Found(2, .neverSealed(1))])
+        }
+    }
+
     /// A row of which only the time differs could hide between two pages.
     @Test func `a copy of a row is found at the end of a page too`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.tamper(
                 """
                 INSERT INTO audit_events (event_id, type, actor, created_at)
-                SELECT ('01890000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'signed_in', 'person', '2026-12-01Z'
+                SELECT ('01890000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'signed_in', 'person', to_timestamp(\(SignInFixture.start))
                 FROM generate_series(1, 4500) n
                 """)
             try await fixture.seal()

@@ -1,0 +1,100 @@
+package import Accounts
+import Storage
+
+/// The account of a person whom a client of the OAuth server asserts, by a token of their provider (sheet account-linking
+/// §6). No session comes of it.
+package struct AssertionLinking: Sendable {
+    let accounts: AccountStore
+    let sessions: SessionStore
+    let tickets: LinkTickets
+    let verifiedEmailPolicy: VerifiedEmailPolicy
+    let mailLanguages: MailLanguages
+    let metrics: SignInMetrics
+    let clock: any WallClock
+
+    /// What there is for a person.
+    package enum Standing: Sendable {
+        /// The identity is linked to this account, which is active.
+        case linked(AccountID)
+        /// The identity may be linked to an account by its address, without another proof.
+        case linkable
+        /// There is no account; `isFree` if a verified address came that nobody holds.
+        case unknown(isFree: Bool)
+        /// There is one, and the assertion opens it as little as a sign-in would.
+        case refused
+    }
+
+    /// Changes nothing.
+    package func standing(of identity: VerifiedIdentity) async throws(SignInFailure) -> Standing {
+        if let known = try await stored({ try await accounts.decision(on: identity) }) {
+            return known.decision == .active ? .linked(known.accountID) : .refused
+        }
+        guard let email = identity.email else { return .unknown(isFree: false) }
+        let holder = try await stored { try await accounts.holder(of: email.address) }
+        if email.candidate != nil, case .bindAutomatically = decide(identity, holder) { return .linkable }
+        return .unknown(isFree: email.isVerified && holder == nil)
+    }
+
+    /// Links the identity to the account that its address leads to, and notifies the owner.
+    ///
+    /// - Returns: `nil` when there is no such account any more.
+    package func link(_ identity: VerifiedIdentity, client: Client) async throws(SignInFailure) -> AccountID? {
+        let now = clock.now()
+        let (hash, _) = try await ticket(for: identity, displayName: nil, at: now)
+        let request = BindRequest(
+            proof: .verifiedEmail, isReplacing: false, strayAccountPolicy: .refuse, identityID: try .fresh(at: now),
+            newSession: nil, origin: mailLanguages.origin(of: client))
+        switch try await stored({ try await tickets.store.bind(hash, request, at: now) }) {
+        case .bound(let account, _):
+            metrics.links.count(.automatic, OutcomeLabel(.linked))
+            return account.id
+        default:
+            try await tickets.cancel(hash, at: now)
+            return nil
+        }
+    }
+
+    /// Makes an account, as *create* does.
+    ///
+    /// - Returns: `nil` when somebody has the identity or the address by now.
+    package func create(
+        _ identity: VerifiedIdentity, displayName: DisplayName?, client: Client
+    ) async throws(SignInFailure) -> AccountID? {
+        let now = clock.now()
+        let (hash, _) = try await ticket(for: identity, displayName: displayName, at: now)
+        let (accountID, identityID) = (try AccountID.fresh(at: now), try IdentityID.fresh(at: now))
+        let newSession = try tickets.issuer.newSession(
+            authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
+            methods: [AuthenticationMethod(identity.key.provider)], client: client, now: now)
+        let origin = mailLanguages.origin(of: client)
+        let outcome = try await stored {
+            try await tickets.store.create(
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+                from: origin)
+        }
+        guard case .created(let account) = outcome else {
+            try await tickets.cancel(hash, at: now)
+            return nil
+        }
+        metrics.links.count(.create, OutcomeLabel(.linked))
+        // Nobody has its tokens.
+        let event = AuditEvent(.signedOut, from: origin, accountID: account.id, sessionID: newSession.id)
+        _ = try await stored {
+            try await sessions.end(newSession.id, of: account.id, by: event, at: now)
+        }
+        return account.id
+    }
+
+    private func decide(_ identity: VerifiedIdentity, _ holder: Account?) -> UnknownIdentityDecision {
+        Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
+    }
+
+    private func ticket(
+        for identity: VerifiedIdentity, displayName: DisplayName?, at now: Timestamp
+    ) async throws(SignInFailure) -> (hash: [UInt8], LinkTicket) {
+        let ticket = LinkTicket(
+            identity: identity, displayName: displayName, device: nil, shownHolder: nil, createdAt: now,
+            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+        return (try await tickets.insert(ticket, grant: nil).hash, ticket)
+    }
+}

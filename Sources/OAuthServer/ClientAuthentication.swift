@@ -1,0 +1,59 @@
+import Accounts
+import Foundation
+
+/// A client's credentials, by one of the two methods of RFC 6749 §2.3.1.
+package struct ClientAuthentication: Sendable {
+    package enum Method: Sendable {
+        case basic
+        case post
+    }
+
+    package let method: Method
+    let clientID: String
+    let secret: String
+
+    /// - Parameters:
+    ///   - authorization: the header field, if there is one.
+    ///   - clientID, clientSecret: of the form.
+    package init(authorization: String?, clientID: String?, clientSecret: String?) throws(OAuthFailure) {
+        guard let authorization else {
+            guard let clientID, let clientSecret else { throw .invalidClient(usedBasic: false) }
+            self.init(method: .post, clientID: clientID, secret: clientSecret)
+            return
+        }
+        guard clientSecret == nil else { throw .invalidRequest("two ways of client authentication") }
+        guard let (id, secret) = Self.basic(authorization) else { throw .invalidClient(usedBasic: true) }
+        if let clientID, !clientID.utf8.elementsEqual(id.utf8) {
+            throw .invalidRequest("client_id differs from the one of the Authorization field")
+        }
+        self.init(method: .basic, clientID: id, secret: secret)
+    }
+
+    private init(method: Method, clientID: String, secret: String) {
+        self.method = method
+        self.clientID = clientID
+        self.secret = secret
+    }
+
+    var usedBasic: Bool {
+        switch method {
+        case .basic: true
+        case .post: false
+        }
+    }
+
+    /// Each half is form-encoded before the whole is encoded in base64 (RFC 6749 §2.3.1).
+    private static func basic(_ field: String) -> (id: String, secret: String)? {
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "basic",
+            let data = Data(base64Encoded: parts[1].trimmingCharacters(in: .whitespaces)),
+            let text = String(data: data, encoding: .utf8), let colon = text.firstIndex(of: ":"),
+            let id = formDecoded(text[..<colon]), let secret = formDecoded(text[text.index(after: colon)...])
+        else { return nil }
+        return (id, secret)
+    }
+
+    private static func formDecoded(_ text: Substring) -> String? {
+        text.replacing("+", with: " ").removingPercentEncoding
+    }
+}

@@ -1,0 +1,159 @@
+package import Accounts
+import Primitives
+package import SignIn
+package import Storage
+
+/// The use cases of those who run the OAuth server: its clients, and what is linked to accounts.
+package struct OAuthAdministration: Sendable {
+    private let clients: OAuthClientStore
+    private let grants: OAuthGrantStore
+    private let accounts: AccountStore
+    private let clock: any WallClock
+
+    package init(
+        clients: OAuthClientStore, grants: OAuthGrantStore, accounts: AccountStore, clock: any WallClock
+    ) {
+        self.clients = clients
+        self.grants = grants
+        self.accounts = accounts
+        self.clock = clock
+    }
+
+    package init(stores: Stores, clock: any WallClock) {
+        self.init(
+            clients: stores.oauthClients, grants: stores.oauthGrants, accounts: stores.accounts, clock: clock)
+    }
+
+    /// A client, and its secret, which is shown this once.
+    package struct CreatedClient: Sendable {
+        package let client: OAuthClient
+        package let secret: String
+    }
+
+    /// What a client consists of, beside what it is given.
+    package struct Settings: Sendable {
+        package var name: String
+        package var redirectURIs: [OAuthRedirectURI]
+        package var scopes: OAuthScopes?
+        package var assertionAudiences: [String]
+        package var requiresPKCE: Bool
+        package var rotatesRefresh: Bool
+        package var createsAccounts: Bool
+        package var introspects: Bool
+
+        package init(
+            name: String, redirectURIs: [OAuthRedirectURI], scopes: OAuthScopes? = nil,
+            assertionAudiences: [String] = [], requiresPKCE: Bool = false, rotatesRefresh: Bool = false,
+            createsAccounts: Bool = true, introspects: Bool = false
+        ) {
+            self.name = name
+            self.redirectURIs = redirectURIs
+            self.scopes = scopes
+            self.assertionAudiences = assertionAudiences
+            self.requiresPKCE = requiresPKCE
+            self.rotatesRefresh = rotatesRefresh
+            self.createsAccounts = createsAccounts
+            self.introspects = introspects
+        }
+    }
+
+    package func create(
+        _ settings: Settings, from origin: ChangeOrigin
+    ) async throws(AdministrationFailure) -> CreatedClient {
+        let secret = try self.secret()
+        guard let id = OAuthClientID("csc_" + (try self.secret().text.suffix(22))) else {
+            throw .fault(operation: "client id")
+        }
+        let client = OAuthClient(
+            id: id, name: settings.name, redirectURIs: settings.redirectURIs, scopes: settings.scopes,
+            assertionAudiences: settings.assertionAudiences, requiresPKCE: settings.requiresPKCE,
+            rotatesRefresh: settings.rotatesRefresh, createsAccounts: settings.createsAccounts,
+            introspects: settings.introspects, createdAt: clock.now())
+        try await storedForAdministrator { try await clients.create(client, secretHash: secret.hash, from: origin) }
+        return CreatedClient(client: client, secret: secret.text)
+    }
+
+    package func list(
+        after cursor: OAuthClientID?, limit: Int
+    ) async throws(AdministrationFailure) -> Page<OAuthClient, OAuthClientID> {
+        try await storedForAdministrator { try await clients.list(after: cursor, limit: limit) }
+    }
+
+    package func client(_ id: OAuthClientID) async throws(AdministrationFailure) -> OAuthClient {
+        guard let found = try await storedForAdministrator({ try await clients.client(id) }) else { throw .notFound }
+        return found.client
+    }
+
+    /// - Parameter change: what becomes of the client.
+    package func change(
+        _ id: OAuthClientID, from origin: ChangeOrigin, _ change: (inout OAuthClient) -> Void
+    ) async throws(AdministrationFailure) -> OAuthClient {
+        var client = try await client(id)
+        change(&client)
+        let changed = client
+        let isChanged = try await storedForAdministrator {
+            try await clients.change(changed, at: clock.now(), from: origin)
+        }
+        guard isChanged else { throw .notFound }
+        return client
+    }
+
+    /// - Parameter keepOldSeconds: for which the secret before counts beside the new one.
+    package func rotateSecret(
+        of id: OAuthClientID, keepOldSeconds: Int64, from origin: ChangeOrigin
+    ) async throws(AdministrationFailure) -> CreatedClient {
+        let secret = try self.secret()
+        let now = clock.now()
+        let isChanged = try await storedForAdministrator {
+            try await clients.rotateSecret(
+                of: id, to: secret.hash,
+                keepingOldUntil: keepOldSeconds > 0 ? now.advanced(bySeconds: keepOldSeconds) : nil, at: now,
+                from: origin)
+        }
+        guard isChanged else { throw .notFound }
+        return CreatedClient(client: try await client(id), secret: secret.text)
+    }
+
+    package func setStatus(
+        of id: OAuthClientID, to status: OAuthClient.Status, from origin: ChangeOrigin
+    ) async throws(AdministrationFailure) {
+        let isChanged = try await storedForAdministrator {
+            try await clients.setStatus(of: id, to: status, at: clock.now(), from: origin)
+        }
+        guard isChanged else { throw .notFound }
+    }
+
+    package func linkedClients(of id: AccountID) async throws(AdministrationFailure) -> [LinkedClient] {
+        guard try await storedForAdministrator({ try await accounts.account(id) }) != nil else { throw .notFound }
+        return try await storedForAdministrator { try await grants.linkedClients(of: id) }
+    }
+
+    package func unlink(
+        _ client: OAuthClientID, of id: AccountID, reason: String?, from origin: ChangeOrigin
+    ) async throws(AdministrationFailure) {
+        let isEnded = try await storedForAdministrator {
+            try await grants.end(client, of: id, reason: reason, at: clock.now(), from: origin)
+        }
+        guard isEnded else { throw .notFound }
+    }
+
+    private func secret() throws(AdministrationFailure) -> OAuthSecret {
+        do throws(OAuthFailure) {
+            return try OAuthSecret(.clientSecret)
+        } catch {
+            throw .fault(operation: "random")
+        }
+    }
+}
+
+private func storedForAdministrator<Value: Sendable>(
+    _ operation: () async throws -> Value
+) async throws(AdministrationFailure) -> Value {
+    do {
+        return try await operation()
+    } catch {
+        let failure = StorageFailure(error)
+        throw failure.isTemporary
+            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+    }
+}

@@ -1,0 +1,63 @@
+import Accounts
+import OpenSSL
+import SignIn
+package import Storage
+import Synchronization
+
+/// The clients, as they are in the database, or were at most half a second ago: a change is in force on every process
+/// within a second, and a client that asks often is not read each time.
+package final class OAuthClients: Sendable {
+    /// Seconds.
+    private static let lifetime = Duration.milliseconds(500)
+    private static let maximum = 256
+
+    private struct Entry {
+        let client: StoredOAuthClient?
+        let until: ContinuousClock.Instant
+    }
+
+    private let store: OAuthClientStore
+    private let cached = Mutex<[OAuthClientID: Entry]>([:])
+
+    package init(store: OAuthClientStore) {
+        self.store = store
+    }
+
+    func client(_ id: OAuthClientID) async throws -> StoredOAuthClient? {
+        if let entry = cached.withLock({ $0[id] }), entry.until > .now { return entry.client }
+        let read = ContinuousClock.now
+        let client = try await store.client(id)
+        cached.withLock { cached in
+            // Made-up ids fill it; then it begins again.
+            if cached.count >= Self.maximum { cached.removeAll() }
+            cached[id] = Entry(client: client, until: read + Self.lifetime)
+        }
+        return client
+    }
+
+    /// The active client that has this secret.
+    ///
+    /// - Throws: `invalidClient`, alike for an unknown client, a disabled one and a wrong secret; `rateLimited` in its
+    ///   place once the network has used up its wrong ones.
+    func authenticate(
+        _ authentication: ClientAuthentication, guesses: SecretGuesses, client caller: Client, at now: Timestamp
+    ) async throws(OAuthFailure) -> OAuthClient {
+        var found: StoredOAuthClient?
+        if let id = OAuthClientID(authentication.clientID) {
+            found = try await stored { try await client(id) }
+        }
+        let presented = OAuthSecret.hash(ofPresented: authentication.secret)
+        // Compared for an unknown client too, so that it takes as long.
+        let isCurrent = constantTimeEquals(presented, found?.secretHash ?? Self.noHash)
+        let previous = found?.previousSecret.flatMap { $0.until > now ? $0.hash : nil }
+        let isPrevious = constantTimeEquals(presented, previous ?? Self.noHash)
+        guard let client = found?.client, client.status == .active, isCurrent || isPrevious else {
+            try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: caller) }
+            throw .invalidClient(usedBasic: authentication.usedBasic)
+        }
+        return client
+    }
+
+    /// No SHA-256 that anybody knows an original of.
+    private static let noHash = [UInt8](repeating: 0, count: 32)
+}

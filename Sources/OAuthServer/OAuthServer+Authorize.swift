@@ -1,0 +1,173 @@
+package import Accounts
+import JSON
+package import SignIn
+import Storage
+
+/// The browser way: from a client's request to the code at its redirect URI.
+extension OAuthServer {
+    package enum AuthorizeOutcome: Sendable {
+        /// The person signs in, or decides.
+        case opened(WebFlow)
+        /// The client hears of it.
+        case refused(to: String)
+        /// There is nobody to answer but the person.
+        case unknownClient
+    }
+
+    /// What the person of a flow has to do next.
+    package enum ConsentStep: Sendable {
+        case signIn(WebFlow)
+        /// The client wants an address, and the account has none that is verified.
+        case proveEmail(WebFlow, Account)
+        case ask(Consent)
+    }
+
+    package struct Consent: Sendable {
+        package let flow: WebFlow
+        package let clientName: String
+        package let account: Account
+        package let scopes: OAuthScopes
+        /// What `form-action` has to allow beside our own forms.
+        package let formActionSource: String
+        /// The client's own privacy policy, where it is known.
+        package let privacyURL: String?
+    }
+
+    private static let googlesPrivacyURL = "https://policies.google.com/privacy"
+
+    /// Opens a flow for a client's request.
+    package func authorize(
+        _ query: OAuthQuery, browser: BrowserSecret, client caller: Client
+    ) async throws(SignInFailure) -> AuthorizeOutcome {
+        guard let web = signIn.web else { throw .fault(operation: "web sign-in is off") }
+        let client = query.clientID.count == 1 ? try await self.client(query.clientID[0]) : nil
+        switch OAuthAuthorization.decide(query, client: client, configured: configuration.scopes) {
+        case .refuse:
+            metrics.count(.authorize, .refused)
+            return .unknownClient
+        case .redirect(let error, let uri, let state):
+            metrics.count(.authorize, .refused)
+            return .refused(
+                to: OAuthReturn.uri(
+                    error: error, to: uri, state: state, issuer: client.flatMap { issuer(for: $0) }))
+        case .accept(let authorization):
+            let flow = try await web.openOAuthFlow(
+                request: authorization.text(for: client), languages: query.userLocale.prefix(1).map { $0.lowercased() },
+                loginHint: OAuthAuthorization.loginHint(query), browser: browser, client: caller)
+            metrics.count(.authorize, .done)
+            return .opened(flow)
+        }
+    }
+
+    /// - Parameter session: the browser's, if it is signed in.
+    package func consent(
+        _ id: WebFlowID, browser: BrowserSecret?, session: Session?
+    ) async throws(SignInFailure) -> ConsentStep {
+        let (flow, client, authorization) = try await request(of: id, browser: browser)
+        guard let session, let account = try await storedForPerson({ try await accounts.account(session.accountID) }),
+            account.status == .active
+        else { return .signIn(flow) }
+        if authorization.scopes.contains(.email), account.email == nil || !account.isEmailVerified {
+            return .proveEmail(flow, account)
+        }
+        return .ask(
+            Consent(
+                flow: flow, clientName: client.name, account: account, scopes: authorization.scopes,
+                formActionSource: client.redirectURIs.first { $0.text == authorization.redirectURI }?.formActionSource
+                    ?? "'none'", privacyURL: client.isGoogles ? Self.googlesPrivacyURL : nil))
+    }
+
+    /// What comes of a decision.
+    package enum Decided: Sendable {
+        /// The browser goes to the client.
+        case redirect(to: String)
+        /// The person can't decide yet.
+        case step(ConsentStep)
+    }
+
+    /// Takes the person's decision, of which a flow has one.
+    package func decide(
+        _ id: WebFlowID, isAllowed: Bool, browser: BrowserSecret?, session: Session?, client caller: Client
+    ) async throws(SignInFailure) -> Decided {
+        guard let web = signIn.web else { throw .webFlowExpired }
+        let (_, client, authorization) = try await request(of: id, browser: browser)
+        func redirect(_ error: OAuthRedirectError) -> Decided {
+            .redirect(
+                to: OAuthReturn.uri(
+                    error: error, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client)
+                ))
+        }
+        guard isAllowed else {
+            try await web.decide(id, browser: browser)
+            metrics.count(.consent, .refused)
+            return redirect(.accessDenied)
+        }
+        guard case .ask = try await consent(id, browser: browser, session: session), let session else {
+            return .step(try await consent(id, browser: browser, session: session))
+        }
+        try await web.decide(id, browser: browser)
+        let now = clock.now()
+        let code: OAuthSecret
+        do throws(OAuthFailure) {
+            code = try OAuthSecret(.code)
+        } catch {
+            throw .fault(operation: "random")
+        }
+        let new = NewOAuthCode(
+            hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
+            scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,
+            expiresAt: now.advanced(bySeconds: configuration.codeLifetime))
+        guard
+            try await storedForPerson({
+                try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
+            })
+        else {
+            metrics.count(.consent, .unavailable)
+            return redirect(.temporarilyUnavailable)
+        }
+        metrics.count(.consent, .done)
+        return .redirect(
+            to: OAuthReturn.uri(
+                code: code.text, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client))
+        )
+    }
+
+    /// The request of a flow, and its client as it is now.
+    private func request(
+        of id: WebFlowID, browser: BrowserSecret?
+    ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
+        guard let web = signIn.web else { throw .webFlowExpired }
+        let (flow, text) = try await web.oauthRequest(of: id, browser: browser)
+        guard let authorization = OAuthAuthorization(text), let client = try await client(authorization.clientID.text),
+            client.status == .active, client.registers(authorization.redirectURI)
+        else { throw .webFlowExpired }
+        return (flow, client, authorization)
+    }
+}
+
+/// A request as a flow keeps it.
+extension OAuthAuthorization {
+    func text(for client: OAuthClient?) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("client", clientID.text)
+        writer.member("clientName", client?.name ?? "")
+        writer.member("redirectUri", redirectURI)
+        writer.member("state", state)
+        writer.member("scope", scopes.description)
+        if let challenge { writer.member("challenge", challenge) }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    init?(_ text: String) {
+        guard let json = try? JSONValue(parsing: Array(text.utf8)),
+            let clientID = json["client"]?.string.flatMap(OAuthClientID.init),
+            let redirectURI = json["redirectUri"]?.string, let state = json["state"]?.string,
+            let scopes = json["scope"]?.string.flatMap(OAuthScopes.init(parameter:))
+        else { return nil }
+        self.init(
+            clientID: clientID, redirectURI: redirectURI, state: state, scopes: scopes,
+            challenge: json["challenge"]?.string)
+    }
+}

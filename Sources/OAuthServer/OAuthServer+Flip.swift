@@ -1,0 +1,122 @@
+import Accounts
+package import SignIn
+import Storage
+
+/// App Flip: the person's own app asks for a code, and hands it to Google's (sheet account-linking §10).
+extension OAuthServer {
+    package struct FlipRequest: Sendable {
+        package let clientID: String
+        package let redirectURI: String
+        package let scope: String?
+        package let isConsented: Bool
+
+        package init(clientID: String, redirectURI: String, scope: String?, isConsented: Bool) {
+            self.clientID = clientID
+            self.redirectURI = redirectURI
+            self.scope = scope
+            self.isConsented = isConsented
+        }
+    }
+
+    /// The word that the app hands to Google's app.
+    package enum FlipRefusal: Error, Equatable, Sendable {
+        /// The client, its URI or scope.
+        case invalidRequest(String)
+        case accessDenied
+        /// The account or the client is disabled: another try can't help.
+        case unrecoverable(String)
+        /// There is no session, or it is too old.
+        case cancelled(String)
+        case failed(OAuthFailure)
+    }
+
+    package struct FlipCode: Sendable {
+        package let code: String
+        /// Seconds.
+        package let expiresIn: Int64
+    }
+
+    /// - Parameter accessToken: of the app's session; nil when none came.
+    package func flip(
+        _ request: FlipRequest, accessToken: [UInt8]?, caller: Client
+    ) async throws(FlipRefusal) -> FlipCode {
+        do throws(FlipRefusal) {
+            let code = try await code(for: request, accessToken, caller)
+            metrics.count(.flip, .done)
+            return code
+        } catch {
+            if case .failed = error { metrics.count(.flip, .unavailable) } else { metrics.count(.flip, .refused) }
+            throw error
+        }
+    }
+
+    private func code(
+        for request: FlipRequest, _ accessToken: [UInt8]?, _ caller: Client
+    ) async throws(FlipRefusal) -> FlipCode {
+        let now = clock.now()
+        let session = try await session(of: accessToken)
+        if let limit = configuration.flipMaxAuthAge, session.authenticatedAt < now.advanced(bySeconds: -limit) {
+            throw .cancelled("the sign-in is too old")
+        }
+        let found: OAuthClient?
+        do throws(SignInFailure) {
+            found = try await client(request.clientID)
+        } catch {
+            throw .failed(OAuthFailure(error))
+        }
+        guard let client = found else { throw .invalidRequest("client_id is unknown") }
+        guard client.status == .active else { throw .unrecoverable("the client is disabled") }
+        guard let uri = client.redirectURIs.first(where: { $0.text.utf8.elementsEqual(request.redirectURI.utf8) }),
+            uri.isForFlip
+        else { throw .invalidRequest("redirect_uri is not one of the client's for App Flip") }
+        let allowed = client.allowedScopes(of: configuration.scopes)
+        // Google's test tool puts a plus between scopes.
+        let requested = request.scope.map { $0.replacing("+", with: " ") }.map(OAuthScopes.init(parameter:)) ?? allowed
+        guard let scopes = requested, !scopes.isEmpty, scopes.isSubset(of: allowed) else {
+            throw .invalidRequest("scope is unknown or too wide")
+        }
+        guard request.isConsented else { throw .accessDenied }
+        let code: OAuthSecret
+        let isIssued: Bool
+        do throws(OAuthFailure) {
+            let secret = try OAuthSecret(.code)
+            code = secret
+            let new = NewOAuthCode(
+                hash: secret.hash, clientID: client.id, clientName: client.name, redirectURI: uri.text, scopes: scopes,
+                challenge: nil, origin: .flip, expiresAt: now.advanced(bySeconds: configuration.codeLifetime))
+            isIssued = try await stored {
+                try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
+            }
+        } catch {
+            throw .failed(error)
+        }
+        guard isIssued else { throw .cancelled("the session has ended") }
+        return FlipCode(code: code.text, expiresIn: configuration.codeLifetime)
+    }
+
+    private func session(of accessToken: [UInt8]?) async throws(FlipRefusal) -> Session {
+        guard let accessToken else { throw .cancelled("no session") }
+        do throws(SignInFailure) {
+            return try await signIn.sessions.session(of: accessToken)
+        } catch {
+            guard case .invalidSession = error else { throw .failed(OAuthFailure(error)) }
+        }
+        if try await isOfDisabledAccount(accessToken) { throw .unrecoverable("the account is disabled") }
+        throw .cancelled("the session has ended")
+    }
+
+    /// Disabling an account has ended its sessions too.
+    private func isOfDisabledAccount(_ accessToken: [UInt8]) async throws(FlipRefusal) -> Bool {
+        let id: SessionID
+        do throws(SignInFailure) {
+            id = try await signIn.accessTokens.session(of: accessToken)
+        } catch {
+            return false
+        }
+        do throws(OAuthFailure) {
+            return try await stored { try await sessions.accountStatus(of: id) } == .disabled
+        } catch {
+            throw .failed(error)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+package import Accounts
+package import SignIn
+import Storage
+
+/// What a client sees of tokens and persons, and how it gives tokens back.
+extension OAuthServer {
+    /// A token that is good (RFC 7662 §2.2).
+    package struct Introspection: Sendable {
+        package let scope: String
+        package let clientID: String
+        package let subject: AccountID
+        package let isAccessToken: Bool
+        package let issuedAt: Timestamp
+        package let expiresAt: Timestamp?
+        package let issuer: String
+    }
+
+    /// - Parameter client: authenticated. It sees its own tokens, and all if it may.
+    /// - Returns: `nil` for a token that is good for nothing, for whatever reason.
+    package func introspect(
+        _ token: String, for client: OAuthClient
+    ) async throws(OAuthFailure) -> Introspection? {
+        try await metrics.counting(.introspect) { () throws(OAuthFailure) in
+            let found = try await stored {
+                try await grants.token(OAuthSecret.hash(ofPresented: token), at: clock.now())
+            }
+            guard let found, found.clientID == client.id || client.introspects else { return nil }
+            var expiresAt: Timestamp?
+            if case .access(let end) = found.kind { expiresAt = end }
+            return Introspection(
+                scope: found.scopes.description, clientID: found.clientID.text, subject: found.accountID,
+                isAccessToken: expiresAt != nil, issuedAt: found.issuedAt, expiresAt: expiresAt,
+                issuer: configuration.issuer)
+        }
+    }
+
+    /// - Parameter client: authenticated. The token of another stays.
+    package func revoke(_ token: String, by client: OAuthClient, caller: Client) async throws(OAuthFailure) {
+        try await metrics.counting(.revoke) { () throws(OAuthFailure) in
+            try await stored {
+                try await grants.revoke(
+                    OAuthSecret.hash(ofPresented: token), by: client.id, at: clock.now(),
+                    from: origin(of: client, caller))
+            }
+        }
+    }
+
+    /// The person of an access token, as far as its scopes go.
+    package struct UserInfo: Sendable {
+        package let subject: AccountID
+        package let email: EmailAddress?
+        /// Of the address: whether its mailbox is proven.
+        package let isEmailProven: Bool
+        package let name: String?
+    }
+
+    /// Why there is no answer (RFC 6750 §3.1).
+    package enum UserInfoRefusal: Error, Equatable, Sendable {
+        case invalidToken
+        case insufficientScope
+        case failed(OAuthFailure)
+    }
+
+    package func userInfo(_ token: String) async throws(UserInfoRefusal) -> UserInfo {
+        do throws(UserInfoRefusal) {
+            let info = try await readUserInfo(token)
+            metrics.count(.userinfo, .done)
+            return info
+        } catch {
+            if case .failed = error {
+                metrics.count(.userinfo, .unavailable)
+            } else {
+                metrics.count(.userinfo, .refused)
+            }
+            throw error
+        }
+    }
+
+    private func readUserInfo(_ token: String) async throws(UserInfoRefusal) -> UserInfo {
+        let found: LiveOAuthToken?
+        let account: Account?
+        do throws(OAuthFailure) {
+            found = try await stored { try await grants.token(OAuthSecret.hash(ofPresented: token), at: clock.now()) }
+            let id = found?.accountID
+            account = if let id { try await stored { try await accounts.account(id) } } else { nil }
+        } catch {
+            throw .failed(error)
+        }
+        guard let found, let account, case .access = found.kind else { throw .invalidToken }
+        let (seesEmail, seesName) = (found.scopes.contains(.email), found.scopes.contains(.profile))
+        guard seesEmail || seesName else { throw .insufficientScope }
+        return UserInfo(
+            subject: account.id, email: seesEmail && account.isEmailVerified ? account.email : nil,
+            isEmailProven: account.emailProof == .proven, name: seesName ? account.displayName?.text : nil)
+    }
+}

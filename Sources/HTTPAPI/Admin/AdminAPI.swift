@@ -1,5 +1,6 @@
 package import Accounts
 package import HTTPServer
+package import OAuthServer
 package import SignIn
 
 /// The admin API, on the private listener. Each operation requires one scope of the calling key; a route can't be built
@@ -14,14 +15,17 @@ package struct AdminAPI: Sendable {
     typealias Handler = @Sendable (Request, Administrator) async throws -> Response
 
     let administration: Administration
+    /// `nil` where the OAuth server is off.
+    let oauth: OAuthAdministration?
 
-    package init(administration: Administration) {
+    package init(administration: Administration, oauth: OAuthAdministration? = nil) {
         self.administration = administration
+        self.oauth = oauth
     }
 
     /// The table of all operations. Tests call each one with every kind of credential.
     package var operations: [Operation] {
-        accountOperations + identityOperations + revocationOperations + recordOperations
+        accountOperations + identityOperations + revocationOperations + recordOperations + oauthOperations
     }
 
     package var routes: [Route] { operations.map(\.route) }

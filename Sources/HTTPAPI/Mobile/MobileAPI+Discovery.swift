@@ -1,5 +1,6 @@
 import HTTPServer
 import JSON
+import OAuthServer
 import SignIn
 
 extension MobileAPI {
@@ -14,22 +15,15 @@ extension MobileAPI {
                     caching: .shared(seconds: MobileAPI.cachedSeconds))
             },
             Route(.get, "/.well-known/openid-configuration", priority: .observing) { _ in
-                .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
+                let oauth = try await oauth?.metadata()
+                return .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", accessTokens.configuration.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.strings("id_token_signing_alg_values_supported", ["ES256"])
                     document.strings("subject_types_supported", ["public"])
+                    if let oauth { document.oauthMembers(of: oauth) }
                 }
             },
         ]
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func strings(_ name: String, _ values: [String]) {
-        self.name(name)
-        beginArray()
-        for value in values { string(value) }
-        endArray()
     }
 }

@@ -1,5 +1,6 @@
 package import Accounts
 package import HTTPServer
+package import OAuthServer
 package import SignIn
 
 /// The API for apps, and the documents for verifiers of our tokens.
@@ -14,6 +15,8 @@ package struct MobileAPI: Sendable {
     let accounts: AccountSettings
     /// `nil` where the web sign-in is off.
     let web: WebSignIn?
+    /// `nil` where the OAuth server is off.
+    let oauth: OAuthServer?
     let accessTokens: AccessTokens
     /// The URL of the public listener, without a final slash.
     let publicURL: String
@@ -21,7 +24,7 @@ package struct MobileAPI: Sendable {
     package init(
         providers: ProviderSignIn, nonces: SignInNonces, tickets: TicketLinking, linking: IdentityLinking,
         passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, sessions: Sessions, accounts: AccountSettings,
-        web: WebSignIn?, accessTokens: AccessTokens, publicURL: String
+        web: WebSignIn?, oauth: OAuthServer? = nil, accessTokens: AccessTokens, publicURL: String
     ) {
         self.providers = providers
         self.nonces = nonces
@@ -32,6 +35,7 @@ package struct MobileAPI: Sendable {
         self.sessions = sessions
         self.accounts = accounts
         self.web = web
+        self.oauth = oauth
         self.accessTokens = accessTokens
         self.publicURL = publicURL
     }
@@ -39,7 +43,7 @@ package struct MobileAPI: Sendable {
     package var routes: [Route] {
         signInRoutes + webSignInRoutes + emailCodeRoutes + nonceRoutes + linkRoutes + accountRoutes
             + emailReplacementRoutes
-            + sessionRoutes + discoveryRoutes
+            + sessionRoutes + linkedClientRoutes + discoveryRoutes
     }
 
     /// The session of the access token that the request bears.

@@ -1,0 +1,129 @@
+import Accounts
+import HTTPServer
+import JSON
+import OAuthServer
+import SignIn
+
+/// The clients of the OAuth server, and what is linked to accounts.
+extension AdminAPI {
+    /// The longest time for which two secrets count, in seconds.
+    private static let longestRotation = 30 * 86_400
+
+    /// None where the OAuth server is off.
+    var oauthOperations: [Operation] {
+        guard let oauth else { return [] }
+        return [
+            operation(.get, "/oauth-clients", .read) { request, _ in
+                let range = try request.query { $0.range(OAuthClientID.self) }
+                return .list(try await oauth.list(after: range.cursor, limit: range.limit)) { $1.members(of: $0) }
+            },
+            operation(.post, "/oauth-clients", .manage) { request, administrator in
+                let settings = try request.fields { fields in
+                    var settings = OAuthAdministration.Settings(
+                        name: try fields.value("name") { OAuthClient.isName($0) ? $0 : nil },
+                        redirectURIs: fields.values("redirectUris", as: OAuthRedirectURI.init(registering:)) ?? [])
+                    settings.scopes = fields.values("scopes", as: OAuthScope.init).map { OAuthScopes($0) }
+                    settings.assertionAudiences = fields.values("assertionAudiences", as: Self.audience) ?? []
+                    settings.requiresPKCE = fields.optionalBool("requirePkce") ?? false
+                    settings.rotatesRefresh = fields.optionalBool("rotateRefresh") ?? false
+                    settings.createsAccounts = fields.optionalBool("streamlinedCreate") ?? true
+                    settings.introspects = fields.optionalBool("introspect") ?? false
+                    return settings
+                }
+                let created = try await oauth.create(settings, from: administrator.origin)
+                return .json(.created) { writer in
+                    writer.members(of: created.client)
+                    writer.member("clientSecret", created.secret)
+                }
+            },
+            operation(.get, "/oauth-clients/{clientId}", .read) { request, _ in
+                let client = try await oauth.client(try request.oauthClientID)
+                return .json { $0.members(of: client) }
+            },
+            operation(.patch, "/oauth-clients/{clientId}", .manage) { request, administrator in
+                let id = try request.oauthClientID
+                let change = try request.fields { fields in
+                    let name: String? = fields.optionalValue("name") { OAuthClient.isName($0) ? $0 : nil }
+                    let uris = fields.values("redirectUris", as: OAuthRedirectURI.init(registering:))
+                    let scopes = fields.values("scopes", as: OAuthScope.init).map { OAuthScopes($0) }
+                    let audiences = fields.values("assertionAudiences", as: Self.audience)
+                    let (pkce, rotates) = (fields.optionalBool("requirePkce"), fields.optionalBool("rotateRefresh"))
+                    let creates = fields.optionalBool("streamlinedCreate")
+                    let introspects = fields.optionalBool("introspect")
+                    return { (client: inout OAuthClient) in
+                        if let name { client.name = name }
+                        if let uris { client.redirectURIs = uris }
+                        if let scopes { client.scopes = scopes.isEmpty ? nil : scopes }
+                        if let audiences { client.assertionAudiences = audiences }
+                        if let pkce { client.requiresPKCE = pkce }
+                        if let rotates { client.rotatesRefresh = rotates }
+                        if let creates { client.createsAccounts = creates }
+                        if let introspects { client.introspects = introspects }
+                    }
+                }
+                let client = try await oauth.change(id, from: administrator.origin, change)
+                return .json { $0.members(of: client) }
+            },
+            operation(.post, "/oauth-clients/{clientId}/rotate-secret", .manage) { request, administrator in
+                let id = try request.oauthClientID
+                let kept = try request.optionalFields { fields in
+                    fields.optionalInteger("keepOldSeconds", in: 0...Self.longestRotation)
+                }
+                let rotated = try await oauth.rotateSecret(
+                    of: id, keepOldSeconds: Int64((kept ?? nil) ?? 0), from: administrator.origin)
+                return .json { writer in
+                    writer.members(of: rotated.client)
+                    writer.member("clientSecret", rotated.secret)
+                }
+            },
+            operation(.post, "/oauth-clients/{clientId}/disable", .manage) { request, administrator in
+                try await oauth.setStatus(of: try request.oauthClientID, to: .disabled, from: administrator.origin)
+                return .empty()
+            },
+            operation(.post, "/oauth-clients/{clientId}/enable", .manage) { request, administrator in
+                try await oauth.setStatus(of: try request.oauthClientID, to: .active, from: administrator.origin)
+                return .empty()
+            },
+            operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
+                let id = try request.parameter("accountId", as: AccountID.init)
+                let clients = try await oauth.linkedClients(of: id)
+                return .json { $0.items(clients) { $1.members(of: $0) } }
+            },
+            operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in
+                try await oauth.unlink(
+                    try request.oauthClientID, of: try request.parameter("accountId", as: AccountID.init),
+                    reason: try request.statedReason, from: administrator.origin)
+                return .empty()
+            },
+        ]
+    }
+
+    private static func audience(_ text: String) -> String? { OAuthClient.isAudience(text) ? text : nil }
+}
+
+extension Request {
+    fileprivate var oauthClientID: OAuthClientID {
+        get throws(Problem) { try parameter("clientId", as: OAuthClientID.init) }
+    }
+}
+
+extension OAuthClientID: ListCursor {
+    static func at(_ position: String) -> OAuthClientID? { OAuthClientID(position) }
+    var position: String { text }
+}
+
+extension JSONWriter {
+    mutating func members(of client: OAuthClient) {
+        member("clientId", client.id.text)
+        member("name", client.name)
+        strings("redirectUris", client.redirectURIs.map(\.text))
+        if let scopes = client.scopes { strings("scopes", scopes.texts) }
+        strings("assertionAudiences", client.assertionAudiences)
+        member("requirePkce", client.requiresPKCE)
+        member("rotateRefresh", client.rotatesRefresh)
+        member("streamlinedCreate", client.createsAccounts)
+        member("introspect", client.introspects)
+        member("status", client.status.rawValue)
+        member("createdAt", client.createdAt.rfc3339)
+    }
+}

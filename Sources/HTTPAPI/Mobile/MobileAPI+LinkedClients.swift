@@ -1,0 +1,49 @@
+import Accounts
+package import HTTPServer
+import JSON
+package import OAuthServer
+import SignIn
+
+/// The clients of the OAuth server that a person has linked.
+extension MobileAPI {
+    /// None where the OAuth server is off.
+    var linkedClientRoutes: [Route] {
+        guard let oauth else { return [] }
+        return [
+            Route(.get, "/v1/account/linked-clients", priority: .reading) { request in
+                let clients = try await oauth.linkedClients(of: try await session(of: request))
+                return .json { $0.items(clients) { $1.members(of: $0) } }
+            },
+            Route(.delete, "/v1/account/linked-clients/{clientId}", priority: .revoking) { request in
+                let session = try await session(of: request)
+                let id = try request.parameter("clientId", as: OAuthClientID.init)
+                guard try await oauth.unlink(id, of: session, client: request.caller(device: nil)) else {
+                    throw Problem(.notFound)
+                }
+                return .empty()
+            },
+        ]
+    }
+}
+
+extension JSONWriter {
+    mutating func members(of client: LinkedClient) {
+        member("clientId", client.clientID.text)
+        member("name", client.name)
+        strings("scopes", client.scopes.texts)
+        member("linkedAt", client.linkedAt.rfc3339)
+        member("lastUsedAt", client.lastUsedAt?.rfc3339)
+    }
+}
+
+extension OAuthFailure: ProblemConvertible {
+    /// Where an answer is a problem: what is announced to clients.
+    package var problem: Problem {
+        switch self {
+        case .unavailable(let seconds, let detail):
+            Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds))
+        case .rateLimited(let seconds): Problem(.rateLimited, retryAfter: Int(seconds))
+        default: Problem(.internalError, reason: "\(self)")
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import HTTPServer
+import JSON
+import OAuthServer
+
+/// App Flip. Every answer is JSON with the word that the app hands to Google's.
+extension OAuthAPI {
+    private enum Platform: String {
+        case ios
+        case android
+    }
+
+    var flipRoute: Route {
+        Route(.post, "/oauth/flip") { request in
+            let flip = try request.fields { fields in
+                let flip = OAuthServer.FlipRequest(
+                    clientID: fields.string("client_id"),
+                    redirectURI: fields.string("redirect_uri", maximumBytes: 2_048),
+                    scope: fields.optionalString("scope"), isConsented: fields.optionalBool("consent") == true)
+                _ = try fields.value("platform") { Platform(rawValue: $0) }
+                return flip
+            }
+            var token: [UInt8]?
+            if case .token(let bytes) = request.bearer { token = bytes }
+            let code = try await server.flip(flip, accessToken: token, caller: request.caller(device: nil))
+            return .json { writer in
+                writer.member("code", code.code)
+                writer.member("expires_in", code.expiresIn)
+            }
+        }
+        .refused { error, problem, _ in
+            guard let refusal = error as? OAuthServer.FlipRefusal else { return Self.answer(to: problem) }
+            return Self.answer(to: refusal)
+        }
+        .refusedEarly { problem in Self.answer(to: problem) }
+    }
+
+    private static func answer(to refusal: OAuthServer.FlipRefusal) -> Response {
+        switch refusal {
+        case .invalidRequest(let message): answer(.badRequest, "invalid_request", message, Problem(.invalidRequest))
+        case .accessDenied: answer(.forbidden, "access_denied", "consent is not true", Problem(.forbidden))
+        case .unrecoverable(let message):
+            answer(.forbidden, "unrecoverable", message, Problem(.accountDisabled, reason: message))
+        case .cancelled(let message): answer(.unauthorized, "cancelled", message, Problem(.invalidSession))
+        case .failed(.rateLimited(let seconds)): answer(to: Problem(.rateLimited, retryAfter: Int(seconds)))
+        case .failed(.unavailable(let seconds, let detail)):
+            answer(to: Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds)))
+        case .failed(let failure): answer(to: Problem(.internalError, reason: "\(failure)"))
+        }
+    }
+
+    /// What is wrong with the request is its own fault; whatever else came between may go better by the browser.
+    private static func answer(to problem: Problem) -> Response {
+        switch problem.code.status.rawValue {
+        case 500...: answer(.serviceUnavailable, "cancelled", problem.code.title, problem)
+        case 429: answer(problem.code.status, "cancelled", problem.code.title, problem)
+        default: answer(problem.code.status, "invalid_request", problem.code.title, problem)
+        }
+    }
+
+    private static func answer(_ status: Status, _ word: String, _ message: String, _ problem: Problem) -> Response {
+        var response = Response.json(status) { writer in
+            writer.member("flip_error", word)
+            writer.member("message", message)
+        }
+        response.headers = problem.headers
+        if status == .serviceUnavailable, !response.headers.contains(where: { $0.name == "Retry-After" }) {
+            response.headers.append(("Retry-After", "2"))
+        }
+        response.problem = problem
+        return response
+    }
+}

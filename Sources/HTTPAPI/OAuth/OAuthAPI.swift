@@ -1,0 +1,164 @@
+import Accounts
+package import HTTPServer
+import JSON
+package import OAuthServer
+import SignIn
+
+/// The endpoints that clients of the OAuth server call (RFC 6749, 7009, 7662, 6750, 8414). Their answers are the RFCs', not
+/// problems.
+package struct OAuthAPI: Sendable {
+    let server: OAuthServer
+
+    package init(server: OAuthServer) {
+        self.server = server
+    }
+
+    package var routes: [Route] {
+        let forClients = [
+            Route(.post, "/oauth/token") { request in try await token(request) },
+            Route(.post, "/oauth/revoke", priority: .revoking) { request in try await revoke(request) },
+            Route(.post, "/oauth/introspect") { request in try await introspect(request) },
+        ]
+        return forClients.map { $0.refused(by: OAuthAnswers.refusal) } + [
+            Route(.get, "/oauth/userinfo") { request in try await userInfo(request) },
+            Route(.post, "/oauth/userinfo") { request in try await userInfo(request) },
+            Route(.get, "/.well-known/oauth-authorization-server", priority: .observing) { _ in
+                let metadata = try await server.metadata()
+                return .json(caching: .shared(seconds: 60)) { $0.members(of: metadata) }
+            }.refused(by: OAuthAnswers.refusal),
+            flipRoute,
+        ]
+    }
+
+    private func token(_ request: Request) async throws -> Response {
+        let form = try OAuthForm(request)
+        let client = try await client(of: request, form)
+        switch try await server.token(TokenRequest(form.values), of: client, caller: request.caller(device: nil)) {
+        case .accountFound:
+            return OAuthAnswers.json(.ok) { $0.member("account_found", "true") }
+        case .tokens(let tokens):
+            return OAuthAnswers.json(.ok) { writer in
+                writer.member("token_type", "Bearer")
+                writer.member("access_token", tokens.accessToken)
+                writer.member("refresh_token", tokens.refreshToken)
+                writer.member("expires_in", tokens.expiresIn)
+                writer.member("scope", tokens.scope)
+            }
+        }
+    }
+
+    private func revoke(_ request: Request) async throws -> Response {
+        let form = try OAuthForm(request)
+        let client = try await client(of: request, form)
+        guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
+        try await server.revoke(token, by: client, caller: request.caller(device: nil))
+        return .empty(.ok)
+    }
+
+    private func introspect(_ request: Request) async throws -> Response {
+        let form = try OAuthForm(request)
+        let client = try await client(of: request, form)
+        guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
+        let found = try await server.introspect(token, for: client)
+        return OAuthAnswers.json(.ok) { writer in
+            writer.member("active", found != nil)
+            guard let found else { return }
+            writer.member("scope", found.scope)
+            writer.member("client_id", found.clientID)
+            writer.member("sub", "\(found.subject)")
+            if found.isAccessToken { writer.member("token_type", "Bearer") }
+            if let end = found.expiresAt { writer.member("exp", end.seconds) }
+            writer.member("iat", found.issuedAt.seconds)
+            writer.member("iss", found.issuer)
+        }
+    }
+
+    private func client(of request: Request, _ form: OAuthForm) async throws -> OAuthClient {
+        let authentication = try ClientAuthentication(
+            authorization: request.header("Authorization"), clientID: form.values["client_id"],
+            clientSecret: form.values["client_secret"])
+        return try await server.authenticate(authentication, client: request.caller(device: nil))
+    }
+
+    /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places.
+    private func userInfo(_ request: Request) async throws -> Response {
+        switch request.bearer {
+        case .absent: return OAuthAnswers.bearer(.unauthorized, nil)
+        case .malformed: return OAuthAnswers.bearer(.badRequest, "invalid_request")
+        case .token(let bytes):
+            let token = String(decoding: bytes, as: UTF8.self)
+            do throws(OAuthServer.UserInfoRefusal) {
+                let info = try await server.userInfo(token)
+                return OAuthAnswers.json(.ok) { writer in
+                    writer.member("sub", "\(info.subject)")
+                    if let email = info.email {
+                        writer.member("email", email.text)
+                        writer.member("email_verified", info.isEmailProven)
+                    }
+                    writer.member("name", info.name)
+                }
+            } catch {
+                switch error {
+                case .invalidToken: return OAuthAnswers.bearer(.unauthorized, "invalid_token")
+                case .insufficientScope:
+                    return OAuthAnswers.bearer(.forbidden, "insufficient_scope", scope: "profile email")
+                case .failed(let failure): return OAuthAnswers.answer(to: failure)
+                }
+            }
+        }
+    }
+}
+
+/// The form of a client's request: each field once (RFC 6749 §3.2). What the server doesn't know is ignored.
+struct OAuthForm {
+    private static let names = [
+        "grant_type", "code", "redirect_uri", "code_verifier", "refresh_token", "scope", "intent", "assertion", "token",
+        "token_type_hint", "client_id", "client_secret",
+    ]
+
+    let values: [String: String]
+
+    init(_ request: Request) throws {
+        values = try request.form(ignoringUnknown: true) { form in
+            var values: [String: String] = [:]
+            for name in Self.names {
+                let all = form.all(name)
+                guard all.count <= 1 else { throw OAuthFailure.invalidRequest("\(name) is repeated") }
+                if let value = all.first, !value.isEmpty { values[name] = value }
+            }
+            return values
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func members(of metadata: OAuthServer.Metadata) {
+        member("issuer", metadata.issuer)
+        oauthMembers(of: metadata)
+        member("authorization_response_iss_parameter_supported", metadata.namesIssuer)
+    }
+
+    /// What `openid-configuration` has too.
+    mutating func oauthMembers(of metadata: OAuthServer.Metadata) {
+        let url = metadata.publicURL
+        member("authorization_endpoint", url + "/oauth/authorize")
+        member("token_endpoint", url + "/oauth/token")
+        member("revocation_endpoint", url + "/oauth/revoke")
+        member("introspection_endpoint", url + "/oauth/introspect")
+        member("userinfo_endpoint", url + "/oauth/userinfo")
+        strings("scopes_supported", metadata.scopes)
+        strings("response_types_supported", ["code"])
+        strings(
+            "grant_types_supported",
+            ["authorization_code", "refresh_token", "urn:ietf:params:oauth:grant-type:jwt-bearer"])
+        strings("token_endpoint_auth_methods_supported", ["client_secret_basic", "client_secret_post"])
+        strings("code_challenge_methods_supported", ["S256"])
+    }
+
+    mutating func strings(_ name: String, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+}

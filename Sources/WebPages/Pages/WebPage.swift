@@ -13,6 +13,7 @@ package enum WebPage: Sendable {
     case consent(ConsentPage)
     case openApp(OpenAppPage)
     case account(AccountPage)
+    case flip(FlipPage)
     case signedOut(SignedOutPage)
     case failure(FailurePage)
 }
@@ -134,6 +135,7 @@ extension WebPage {
         case .consent(let page): page.view(in: localization, theme)
         case .openApp(let page): page.view(in: localization)
         case .account(let page): page.view(in: localization)
+        case .flip(let page): page.view(in: localization)
         case .signedOut(let page): page.view(in: localization)
         case .failure(let page): page.view(in: localization)
         }

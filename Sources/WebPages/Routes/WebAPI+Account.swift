@@ -1,6 +1,7 @@
 import Accounts
 import HTTPAPI
 import HTTPServer
+import OAuthServer
 import SignIn
 
 /// The page on which a person sees what is linked to their account, and unlinks it.
@@ -42,9 +43,15 @@ extension WebAPI {
 
     private func unlink(_ request: Request) async throws -> Response {
         let secret = cookies.session(of: request)
-        let identityID = try ownForm(of: request, action: Self.unlinkPath, secret: secret?.text, flow: "") { form in
-            form.optionalValue("identity", as: IdentityID.init)
+        let (identityID, clientID) = try ownForm(
+            of: request, action: Self.unlinkPath, secret: secret?.text, flow: ""
+        ) { form in
+            (
+                form.optionalValue("identity", as: IdentityID.init),
+                form.optionalValue("client", as: OAuthClientID.init)
+            )
         }
+        if let clientID { return try await unlink(clientID, secret, request) }
         guard let identityID else {
             throw Problem(.invalidRequest, errors: [FieldError(field: "identity", reason: .required)])
         }
@@ -65,10 +72,27 @@ extension WebAPI {
         return response(.account(page), to: request, isIsolated: true)
     }
 
+    private func unlink(
+        _ id: OAuthClientID, _ secret: WebSessionSecret?, _ request: Request
+    ) async throws -> Response {
+        guard let secret, let session = try await signIn.sessions.session(of: secret) else {
+            return redirect(to: "/web/account")
+        }
+        guard session.isFresh(at: clock.now()) else { throw SignInFailure.reauthenticationRequired }
+        let name = try await oauth?.linkedClients(of: session).first { $0.clientID == id }?.name
+        _ = try await oauth?.unlink(id, of: session, client: request.caller(device: nil))
+        let page = try await accountPage(session, secret, notice: name.map { .unlinkedClient($0) })
+        return response(.account(page), to: request, isIsolated: true)
+    }
+
     private func accountPage(
         _ session: Session, _ secret: WebSessionSecret, notice: AccountPage.Notice? = nil, error: FormError? = nil
     ) async throws -> AccountPage {
         let account = try await accounts.account(of: session)
+        let clients = (try await oauth?.linkedClients(of: session) ?? []).map { client in
+            AccountPage.LinkedClient(
+                id: client.clientID.text, name: client.name, linkedAt: client.linkedAt, lastUsedAt: client.lastUsedAt)
+        }
         func target(_ action: String) throws -> FormTarget {
             FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "", action: action))
         }
@@ -80,7 +104,8 @@ extension WebAPI {
                     id: identity.id, provider: identity.key.provider, email: identity.email?.text,
                     linkedAt: identity.linkedAt, canBeUnlinked: account.hasSignInMethod(besides: identity.id))
             },
-            clients: [], unlink: try target(Self.unlinkPath), signOut: try target(Self.signOutPath), notice: notice,
+            clients: clients, unlink: try target(Self.unlinkPath), signOut: try target(Self.signOutPath),
+            notice: notice,
             error: error)
     }
 }

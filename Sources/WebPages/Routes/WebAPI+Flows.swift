@@ -19,6 +19,7 @@ extension WebAPI {
             Route(.get, "/web/sign-in") { request in try await show(request) },
             Route(.post, "/web/cancel") { request in
                 let (flow, _) = try flowForm(of: request, "/web/cancel") { _ in }
+                if let response = try await refuseConsent(in: flow, request) { return response }
                 let step = try await signIn.cancel(
                     flow.id, browser: flow.browser, client: request.caller(device: nil))
                 return response(to: request, step)
@@ -110,7 +111,7 @@ extension WebAPI {
         case .link(let flow), .choose(let flow):
             return redirect(to: "/web/sign-in?flow=\(flow.id)", flow: flow)
         case .signedIn(let flow, let secret):
-            var response = redirect(to: "/web/account", flow: flow)
+            var response = redirect(to: flow.continuation, flow: flow)
             response.setCookie(cookies.cookie(secret))
             return response
         case .cancelled:
@@ -138,6 +139,14 @@ extension OpenAppPage.Outcome {
 }
 
 extension WebFlow {
+    /// Where its browser goes on when its person is signed in.
+    fileprivate var continuation: String {
+        switch kind {
+        case .app, .account: "/web/account"
+        case .oauth: "/oauth/authorize?flow=\(id)"
+        }
+    }
+
     /// Another app may have claimed the scheme and begun this flow: the person is to see for whom it is (RFC 8252 §8.6).
     fileprivate var needsClick: Bool {
         if case .app(_, .privateScheme) = kind { true } else { false }

@@ -1,6 +1,7 @@
 package import Accounts
 import HTTPAPI
 package import HTTPServer
+package import OAuthServer
 package import SignIn
 
 /// The pages of the web sign-in: `/web`.
@@ -10,6 +11,11 @@ package import SignIn
 package struct WebAPI: Sendable {
     let signIn: WebSignIn
     let accounts: AccountSettings
+    let emailCodes: EmailCodeSignIn
+    /// Nil where it is off.
+    let oauth: OAuthServer?
+    /// The path of the links that apps open for App Flip, if there are apps.
+    let flipPath: String?
     let pages: Pages
     let assets: [String: PageAsset]
     /// The URL of the public listener, without a final slash.
@@ -21,11 +27,15 @@ package struct WebAPI: Sendable {
     let clock: any WallClock
 
     package init(
-        signIn: WebSignIn, accounts: AccountSettings, theme: PageTheme, publicURL: String,
+        signIn: WebSignIn, accounts: AccountSettings, emailCodes: EmailCodeSignIn, oauth: OAuthServer?,
+        flipPath: String?, theme: PageTheme, publicURL: String,
         relayPackages: [String: String], clock: any WallClock
     ) {
         self.signIn = signIn
         self.accounts = accounts
+        self.emailCodes = emailCodes
+        self.oauth = oauth
+        self.flipPath = flipPath
         self.pages = Pages(theme: theme)
         self.assets = Dictionary(pages.assets.map { ($0.path, $0) }) { first, _ in first }
         self.publicURL = publicURL
@@ -37,7 +47,9 @@ package struct WebAPI: Sendable {
 
     package var routes: [Route] {
         let routes =
-            flowRoutes + providerRoutes + formRoutes + linkRoutes + accountRoutes + [relayRoute, assetRoute]
+            flowRoutes + providerRoutes + formRoutes + linkRoutes + accountRoutes + oauthRoutes + [
+                relayRoute, assetRoute,
+            ]
         return routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }
         }
@@ -145,17 +157,20 @@ extension QueryValues {
 extension WebAPI {
     /// - Parameters:
     ///   - flow: the one that the page belongs to.
-    ///   - targets: where forms of a page without a flow may end.
+    ///   - targets: where its forms may end besides.
     func response(
         _ page: WebPage, _ status: Status = .ok, to request: Request, flow: WebFlow? = nil, targets: [String] = [],
         isIsolated: Bool = false
     ) -> Response {
-        let language = PageLanguage.choose(
-            uiLocales: flow?.languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
-        var response = Response.html(status, pages.html(page, language: language))
+        var response = Response.html(status, pages.html(page, language: language(of: request, flow)))
         response.headers = headers.fields(
-            targets: flow?.formActionSources ?? targets, isIsolated: flow?.isIsolated ?? isIsolated)
+            targets: (flow?.formActionSources ?? []) + targets, isIsolated: flow?.isIsolated ?? isIsolated)
         return response
+    }
+
+    func language(of request: Request, _ flow: WebFlow?) -> PageLanguage {
+        PageLanguage.choose(
+            uiLocales: flow?.languages ?? uiLocales(of: request), acceptLanguage: request.acceptedLanguages)
     }
 
     /// A page with a form that was refused, shown again.
@@ -217,7 +232,8 @@ extension WebFlow {
     var purpose: SignInPurpose {
         switch kind {
         case .app(let name, _): .app(name)
-        case .account, .oauth: .account
+        case .account: .account
+        case .oauth(let client): .client(client)
         }
     }
 }

@@ -38,7 +38,8 @@ struct PageServer: Sendable {
             let clock = ManualClock(at: 1_767_225_600)
             let service = try await service(over: database, publicURL: publicURL, limits: limits, clock: clock)
             let pages = WebAPI(
-                signIn: try #require(service.web), accounts: service.accounts,
+                signIn: try #require(service.web), accounts: service.accounts, emailCodes: service.emailCodes,
+                oauth: nil, flipPath: nil,
                 theme: PageTheme(
                     name: "Lamp Accounts", logo: PageAsset(name: "logo", kind: .svg, bytes: Array("<svg/>".utf8))),
                 publicURL: publicURL, relayPackages: ["lamp": "com.example.lamp"], clock: clock)

@@ -93,6 +93,12 @@ extension LanguageTexts {
         case .openCancelled: "You’ve cancelled, and you aren’t signed in."
         case .openFailed: "The sign-in didn’t work. Try again in {{app}}."
         case .openApp: "Open {{app}}"
+        case .flipTitle: "Open this link on your phone"
+        case .flipLead:
+            """
+            It opens the app that is linked there. If you see this page on your phone, install or \
+            update the app and try again.
+            """
         case .signedOutTitle: "You’re signed out"
         case .signedOutLead: "You can close this page."
         case .signInAgain: "Sign in again"

@@ -101,6 +101,12 @@ extension LanguageTexts {
         case .openCancelled: "Vous avez annulé et n’êtes pas connecté."
         case .openFailed: "La connexion a échoué. Réessayez dans {{app}}."
         case .openApp: "Ouvrir {{app}}"
+        case .flipTitle: "Ouvrez ce lien sur votre téléphone"
+        case .flipLead:
+            """
+            Il y ouvre l’application à associer. Si vous voyez cette page sur votre téléphone, \
+            installez ou mettez à jour l’application, puis réessayez.
+            """
         case .signedOutTitle: "Vous êtes déconnecté"
         case .signedOutLead: "Vous pouvez fermer cette page."
         case .signInAgain: "Se reconnecter"

@@ -105,6 +105,12 @@ extension LanguageTexts {
         case .openCancelled: "Sie haben abgebrochen und sind nicht angemeldet."
         case .openFailed: "Die Anmeldung hat nicht geklappt. Versuchen Sie es in {{app}} noch einmal."
         case .openApp: "{{app}} öffnen"
+        case .flipTitle: "Öffnen Sie diesen Link auf Ihrem Telefon"
+        case .flipLead:
+            """
+            Dort öffnet er die App, die verknüpft wird. Wenn Sie diese Seite auf dem Telefon sehen, \
+            installieren oder aktualisieren Sie die App und versuchen Sie es noch einmal.
+            """
         case .signedOutTitle: "Sie sind abgemeldet"
         case .signedOutLead: "Sie können diese Seite schließen."
         case .signInAgain: "Wieder anmelden"

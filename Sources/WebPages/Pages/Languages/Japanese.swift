@@ -87,6 +87,8 @@ extension LanguageTexts {
         case .openCancelled: "キャンセルしました。サインインしていません。"
         case .openFailed: "サインインできませんでした。{{app}}でもう一度お試しください。"
         case .openApp: "{{app}}を開く"
+        case .flipTitle: "このリンクをスマートフォンで開いてください"
+        case .flipLead: "連携するアプリが開きます。スマートフォンでこのページが表示された場合は、アプリをインストールまたは更新してから、もう一度お試しください。"
         case .signedOutTitle: "サインアウトしました"
         case .signedOutLead: "このページを閉じてかまいません。"
         case .signInAgain: "もう一度サインイン"

@@ -85,6 +85,8 @@ enum PageText: String, CaseIterable, Sendable {
     case openCancelled
     case openFailed
     case openApp
+    case flipTitle
+    case flipLead
     case signedOutTitle
     case signedOutLead
     case signInAgain
@@ -130,7 +132,8 @@ enum PageText: String, CaseIterable, Sendable {
             .newPassword, .newPasswordHint, .createAccount, .bindTitle, .bindLeadMailbox, .thisIsMine,
             .thisIsMineHint, .linkAccount, .createInstead, .conflictHint, .passwordAgain, .replace, .keep,
             .consentAccount, .useAnotherAccount, .scopeProfile, .scopeEmail, .allow, .deny, .openCancelled,
-            .signedOutTitle, .signedOutLead, .signInAgain, .accountTitle, .waysToSignIn, .passwordIsSet, .onlyWay,
+            .flipTitle, .flipLead, .signedOutTitle, .signedOutLead, .signInAgain, .accountTitle, .waysToSignIn,
+            .passwordIsSet, .onlyWay,
             .noWays, .unlinkHint, .linkedClients, .signOut, .tryAgain:
             []
         }

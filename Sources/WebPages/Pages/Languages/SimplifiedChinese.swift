@@ -83,6 +83,8 @@ extension LanguageTexts {
         case .openCancelled: "您已取消，尚未登录。"
         case .openFailed: "登录未成功。请在 {{app}} 中重试。"
         case .openApp: "打开 {{app}}"
+        case .flipTitle: "请在手机上打开此链接"
+        case .flipLead: "它会打开要关联的应用。如果您在手机上看到此页面，请安装或更新该应用，然后重试。"
         case .signedOutTitle: "您已退出登录"
         case .signedOutLead: "您可以关闭此页面。"
         case .signInAgain: "重新登录"

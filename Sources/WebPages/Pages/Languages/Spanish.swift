@@ -96,6 +96,12 @@ extension LanguageTexts {
         case .openCancelled: "Has cancelado y no has iniciado sesión."
         case .openFailed: "No se ha podido iniciar sesión. Inténtalo otra vez en {{app}}."
         case .openApp: "Abrir {{app}}"
+        case .flipTitle: "Abre este enlace en tu teléfono"
+        case .flipLead:
+            """
+            Allí abre la aplicación que se vincula. Si ves esta página en el teléfono, instala o \
+            actualiza la aplicación e inténtalo de nuevo.
+            """
         case .signedOutTitle: "Has cerrado sesión"
         case .signedOutLead: "Puedes cerrar esta página."
         case .signInAgain: "Iniciar sesión otra vez"

@@ -15,6 +15,7 @@ enum PageTemplate: String, CaseIterable {
     case consent
     case openApp
     case account
+    case flip
     case signedOut
     case failure
     // Parts
@@ -40,6 +41,7 @@ enum PageTemplate: String, CaseIterable {
         case .consent: ConsentPage.template
         case .openApp: OpenAppPage.template
         case .account: AccountPage.template
+        case .flip: FlipPage.template
         case .signedOut: SignedOutPage.template
         case .failure: FailurePage.template
         case .layout: PageTemplate.layoutSource

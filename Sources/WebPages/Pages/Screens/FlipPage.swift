@@ -1,0 +1,14 @@
+/// What a browser shows of a link that an app should have opened.
+package struct FlipPage: Sendable {
+    package init() {}
+}
+
+extension FlipPage {
+    static let template = """
+        <p class="lead">{{text.flipLead}}</p>
+        """
+
+    func view(in localization: Localization) -> PageView {
+        PageView(.flip, localization[.flipTitle])
+    }
+}

@@ -1,0 +1,177 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import OAuthServer
+import SignIn
+
+/// A client of the OAuth server asks for a code: the person signs in and decides.
+extension WebAPI {
+    private static let authorizePath = "/oauth/authorize"
+    private static let otherAccountPath = "/oauth/other-account"
+
+    /// None where the OAuth server is off.
+    var oauthRoutes: [Route] {
+        guard let oauth else { return [] }
+        // Shows nothing of the request and leads nowhere: what it asks for is the app's to answer.
+        let flip = flipPath.map { path in
+            Route(.get, path, priority: .reading) { request in
+                response(.flip(FlipPage()), to: request, isIsolated: true)
+            }
+        }
+        return [flip].compactMap(\.self) + [
+            Route(.get, Self.authorizePath) { request in
+                let values = try request.queryValues(plusIsSpace: true)
+                guard !request.isSpeculative else { return untouched }
+                guard values.all("flow").isEmpty else { return try await showConsent(oauth, request) }
+                return try await open(OAuthQuery(values.all), oauth, request)
+            },
+            Route(.post, Self.authorizePath) { request in try await takeConsent(oauth, request) },
+            Route(.post, Self.otherAccountPath, priority: .revoking) { request in
+                let (flow, _) = try flowForm(of: request, Self.otherAccountPath) { _ in }
+                try await signIn.sessions.end(cookies.session(of: request), client: request.caller(device: nil))
+                var response = redirect(to: flow.link())
+                response.setCookie(cookies.endedSession)
+                return response
+            },
+        ]
+    }
+
+    private func open(_ query: OAuthQuery, _ oauth: OAuthServer, _ request: Request) async throws -> Response {
+        let browser = try cookies.browser(of: request) ?? .fresh()
+        switch try await oauth.authorize(query, browser: browser, client: request.caller(device: nil)) {
+        case .unknownClient: throw PageRefusal(.unknownApp, Problem(.invalidRequest, reason: "unknown_client"))
+        case .refused(let uri): return redirect(to: uri)
+        case .opened(let flow):
+            let isSignedIn = try await session(of: request) != nil
+            let reference = FlowReference(id: flow.id, browser: browser)
+            var response = redirect(
+                to: isSignedIn ? "\(Self.authorizePath)?flow=\(flow.id)" : reference.link(), flow: flow)
+            response.setCookie(cookies.cookie(browser))
+            return response
+        }
+    }
+
+    private func session(of request: Request) async throws -> Session? {
+        try await signIn.sessions.session(of: cookies.session(of: request))
+    }
+
+    private func showConsent(_ oauth: OAuthServer, _ request: Request) async throws -> Response {
+        guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
+        let id = try flowID(of: request)
+        let step = try await oauth.consent(id, browser: browser, session: try await session(of: request))
+        return try response(to: request, step, FlowReference(id: id, browser: browser), oauth)
+    }
+
+    private func response(
+        to request: Request, _ step: OAuthServer.ConsentStep, _ flow: FlowReference, _ oauth: OAuthServer
+    ) throws -> Response {
+        switch step {
+        case .signIn(let page): return redirect(to: flow.link(), flow: page)
+        case .proveEmail(let page, let account):
+            return response(
+                .emailCode(try confirmPage(page, flow, .address, email: account.email?.text)), to: request, flow: page)
+        case .ask(let consent):
+            let language = language(of: request, consent.flow)
+            let page = ConsentPage(
+                client: consent.clientName,
+                account: AccountTitle(
+                    displayName: consent.account.displayName?.text, email: consent.account.email?.text),
+                otherAccount: try flow.target(Self.otherAccountPath),
+                scopes: consent.scopes.all.map { scope in
+                    ConsentPage.Scope(scope, texts: oauth.configuration.scopeTexts[scope] ?? [:], in: language)
+                },
+                clientPrivacyURL: consent.privacyURL, form: try flow.target(Self.authorizePath))
+            return response(.consent(page), to: request, flow: consent.flow)
+        }
+    }
+
+    /// The form of the consent, or of the address that the client wants.
+    private func takeConsent(_ oauth: OAuthServer, _ request: Request) async throws -> Response {
+        enum Decision: String {
+            case allow
+            case deny
+        }
+        let (flow, (decision, email, code)) = try flowForm(of: request, Self.authorizePath) { form in
+            (
+                form.optionalChoice("consent", of: Decision.self), form.optionalString("email"),
+                form.optionalString("code", maximumBytes: 64)
+            )
+        }
+        if let email { return try await confirm(email, code, flow, oauth, request) }
+        guard let decision else {
+            throw Problem(.invalidRequest, errors: [FieldError(field: "consent", reason: .required)])
+        }
+        return try await decide(decision == .allow, flow, oauth, request)
+    }
+
+    private func decide(
+        _ isAllowed: Bool, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
+    ) async throws -> Response {
+        let decided = try await oauth.decide(
+            flow.id, isAllowed: isAllowed, browser: flow.browser, session: try await session(of: request),
+            client: request.caller(device: nil))
+        switch decided {
+        case .redirect(let uri): return redirect(to: uri)
+        case .step(let step): return try response(to: request, step, flow, oauth)
+        }
+    }
+
+    /// The chooser's *Cancel* in a flow of a client, which hears of it.
+    ///
+    /// - Returns: `nil` for a flow that ends elsewhere.
+    func refuseConsent(in flow: FlowReference, _ request: Request) async throws -> Response? {
+        guard let oauth, case .oauth = try await signIn.flow(flow.id, browser: flow.browser).kind else { return nil }
+        return try await decide(false, flow, oauth, request)
+    }
+
+    // MARK: The address that a client wants
+
+    private func confirm(
+        _ email: String, _ code: String?, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
+    ) async throws -> Response {
+        request.note(email: email)
+        let caller = request.caller(device: nil)
+        guard let session = try await session(of: request) else { return redirect(to: flow.link()) }
+        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        do throws(SignInFailure) {
+            if let code {
+                try await emailCodes.verifyEmail(code: code, of: session, client: caller)
+            } else {
+                try await accounts.requestEmail(email, of: session, client: caller)
+            }
+        } catch {
+            guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
+            let step: EmailCodePage.Step = code == nil ? .address : .code(email: email)
+            return response(
+                .emailCode(try confirmPage(page, flow, step, email: email, error: fault)), after: error, to: request,
+                flow: page)
+        }
+        guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: page) }
+        return response(
+            .emailCode(try confirmPage(page, flow, .code(email: email))), to: request, flow: page)
+    }
+
+    private func confirmPage(
+        _ page: WebFlow, _ flow: FlowReference, _ step: EmailCodePage.Step, email: String? = nil,
+        error: FormError? = nil
+    ) throws -> EmailCodePage {
+        EmailCodePage(
+            purpose: page.purpose, reason: .confirmAddress, step: step, form: try flow.target(Self.authorizePath),
+            backLink: flow.link(), email: email, error: error)
+    }
+}
+
+extension ConsentPage.Scope {
+    /// - Parameter texts: the operator's sentences, by language.
+    fileprivate init(_ scope: OAuthScope, texts: [String: String], in language: PageLanguage) {
+        if let sentence = texts[language.rawValue] ?? texts[PageLanguage.english.rawValue] {
+            self = .sentence(sentence)
+        } else {
+            switch scope {
+            case .profile: self = .profile
+            case .email: self = .email
+            default: self = .sentence(scope.text)
+            }
+        }
+    }
+}

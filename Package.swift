@@ -131,19 +131,33 @@ let package = Package(
 
         // Layer 5
         .target(
-            name: "HTTPAPI", dependencies: ["HTTPServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log],
+            name: "OAuthServer",
+            dependencies: [
+                "SignIn", "Providers", "Storage", "Accounts", "JOSE", "JSON", "OpenSSL", "Primitives", log, metrics,
+            ],
+            exclude: readme, swiftSettings: commonSettings),
+
+        // Layer 6
+        .target(
+            name: "HTTPAPI",
+            dependencies: [
+                "HTTPServer", "OAuthServer", "SignIn", "Accounts", "JOSE", "JSON", "Primitives", log,
+            ],
             exclude: readme, swiftSettings: commonSettings),
 
         .target(
             name: "WebPages",
-            dependencies: ["HTTPAPI", "HTTPServer", "SignIn", "Accounts", "OpenSSL", "Primitives", mustache],
+            dependencies: [
+                "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Accounts", "OpenSSL", "Primitives", mustache,
+            ],
             exclude: readme, swiftSettings: commonSettings),
 
-        // Layer 6
+        // Layer 7
         .executableTarget(
             name: "countersign",
             dependencies: [
-                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Migrator", "Accounts",
+                "WebPages", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Storage", "Providers", "Migrator",
+                "Accounts",
                 "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", arguments,
                 configuration, log, metrics, lifecycle, signals,
             ],
@@ -151,8 +165,8 @@ let package = Package(
         .executableTarget(
             name: "countersign-sandbox",
             dependencies: [
-                "JOSE", "JSON", "OpenSSL", "Primitives", hummingbird, nioCore, nioPosix, nioHTTP1, httpTypes, arguments,
-                log, lifecycle, signals,
+                "Curl", "JOSE", "JSON", "OpenSSL", "Primitives", hummingbird, nioCore, nioPosix, nioHTTP1, httpTypes,
+                arguments, log, lifecycle, signals,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -213,9 +227,14 @@ let package = Package(
             ],
             swiftSettings: commonSettings),
         .testTarget(
+            name: "OAuthServerTests",
+            dependencies: ["OAuthServer"],
+            swiftSettings: commonSettings),
+        .testTarget(
             name: "WebPagesTests",
             dependencies: [
-                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts", "JOSE", "KeyRing",
+                "WebPages", "HTTPAPI", "HTTPServer", "SignIn", "Storage", "Providers", "Accounts",
+                "JOSE", "KeyRing",
                 "Curl", "Postgres", "OpenSSL", "Primitives", "TestSupport", log, lifecycle,
             ],
             swiftSettings: commonSettings),

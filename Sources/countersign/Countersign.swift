@@ -18,7 +18,7 @@ struct Countersign: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self, TokenCommand.self,
             AccountCommand.self, IdentityCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self,
-            AuditCommand.self, AdminKeyCommand.self, KeysCommand.self, KeyRingCommand.self,
+            AuditCommand.self, AdminKeyCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
         ])
 
     static func main() async {

@@ -49,7 +49,7 @@ import Testing
             try await trail.change(
                 """
                 INSERT INTO audit_events (event_id, type, actor, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', '2026-12-01Z'
+                SELECT gen_random_uuid(), 'signed_in', 'person', now()
                 FROM generate_series(1, 3)
                 """)
             try await body(trail)

@@ -11,8 +11,8 @@ import Testing
             ["config", "show"],
             environment: [
                 "COUNTERSIGN_CONFIG": file.path, "COUNTERSIGN_LOG_LEVEL": "debug",
-                "COUNTERSIGN_POSTGRES_URL": "postgresql://me:canary-database@host/db",
-                "COUNTERSIGN_POSTGRES_MIGRATION_URL": "postgresql://me:canary-owner@host/db",
+                "COUNTERSIGN_POSTGRES_URL": "postgresql://me:canary-database@host/db?sslmode=verify-full",
+                "COUNTERSIGN_POSTGRES_MIGRATION_URL": "postgresql://me:canary-owner@host/db?sslmode=verify-full",
                 "COUNTERSIGN_MAIL_SMTP_URL": "smtp://me:canary-mail@host",
             ])
         #expect(run.code == 0, "\(run.errors)")

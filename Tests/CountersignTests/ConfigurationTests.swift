@@ -251,6 +251,31 @@ import Testing
 
     @Test(
         arguments: [
+            ("google: { clientIds: a, serverClientId: a, serverClientSecret: s }", "google.serverClientSecret"),
+            ("mail: { smtpUrl: \"smtp://a:b@mail.example\", from: a@b.example }", "mail.smtpUrl"),
+            ("postgres.migrationUrl: \"postgresql://owner:pw@/app\"", "postgres.migrationUrl"),
+            ("postgres.migrationUrl: \"user=owner password=pw dbname=app\"", "postgres.migrationUrl"),
+            ("mail: { smtpUrl: \"smtp://mail.example\", from: a@b.example }", nil),
+            ("postgres.migrationUrl: \"postgresql://owner@/app?passfile=p\"", nil),
+        ] as [(String, String?)])
+    func `a file with a secret in it is for its owner alone`(yaml: String, key: String?) throws {
+        let setup = try Setup()
+        #expect(setup.faults(yaml: yaml).isEmpty)
+        let path = try setup.file("open.yaml", yaml, mode: 0o644)
+        let sources = try ConfigurationSources(path: path, environment: setup.environment)
+        do {
+            _ = try sources.load(ServiceConfiguration.init)
+            #expect(key == nil)
+        } catch {
+            #expect(error.faults.count == 1)
+            let fault = error.faults[0].description
+            #expect(key.map { fault.hasPrefix($0 + " (") } == true, "\(fault)")
+            #expect(fault.contains("set its mode to 0600"))
+        }
+    }
+
+    @Test(
+        arguments: [
             ("k1 \(String(repeating: "A", count: 43))=\n", 0o644, "set its mode to 0600"),
             ("k1 \(String(repeating: "A", count: 43))=\n", 0o620, "set its mode to 0600"),
             ("", 0o600, "holds no key"),

@@ -12,7 +12,10 @@ struct AdminKeyCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Makes a key and prints it, alone on its line.",
-            discussion: "It is shown this once: the database holds its SHA-256.")
+            discussion: """
+                It is shown this once: the database holds its SHA-256. Needs postgres.migrationUrl where the service has a \
+                role of its own, which can make no key.
+                """)
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "Who has it or what it is for; stands in the audit trail. Names may repeat.") var name: String
@@ -41,7 +44,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
             let secret = try AdminSecret()
             let now = SystemClock().now()
             let key = AdminKey(id: AdminKeyID(now: now), name: name, scopes: scopes, createdAt: now)
-            try await withDatabase(options) { database in
+            try await withDatabase(options, asOwner: true) { database in
                 try await AdminKeyStore(database: database).insert(key, hash: secret.hash)
             }
             print(secret.text)

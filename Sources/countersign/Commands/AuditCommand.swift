@@ -84,6 +84,8 @@ extension AuditFinding {
         case .changed: "a row, or the seal itself, was changed"
         case .missing(let count): "rows are missing: \(count)"
         case .added(let count): "rows were added: \(count)"
+        case .misdated(let count): "rows have times far from those of the seals around them: \(count)"
+        case .neverSealed(let count): "rows from before it are under no seal: \(count)"
         case .sealsMissing(let count): "seals before it are missing: \(count)"
         case .keyMissing(let id): "the key ring lacks the key \(id), so that what is under it can only be counted"
         case .cutOff(let seals, let rows): "the end of the trail was cut off: \(seals) seals, \(rows) rows"

@@ -2,15 +2,17 @@ import Logging
 import Migrator
 import Postgres
 
-/// Runs the body with a small pool of connections as the service's role. Throws if this binary can't serve on the
-/// database's schema.
+/// Runs the body with a small pool of connections. Throws if this binary can't serve on the database's schema.
+///
+/// - Parameter asOwner: as the owner of the tables, for what the service's role may not do.
 func withDatabase<Result: Sendable>(
-    _ options: ConfigurationOptions, statementTimeout: Duration? = .seconds(10),
+    _ options: ConfigurationOptions, asOwner: Bool = false, statementTimeout: Duration? = .seconds(10),
     _ body: (Database) async throws -> Result
 ) async throws -> Result {
     let configuration = try options.sources().load(DatabaseConfiguration.init)
     let silent = Logger(label: "countersign", factory: { _ in SwiftLogNoOpLogHandler() })
     var settings = Database.Configuration(configuration)
+    if asOwner { settings.url = configuration.migrationURL }
     settings.poolSize = 2
     settings.acquireTimeout = .seconds(10)
     settings.statementTimeout = statementTimeout

@@ -7,6 +7,8 @@ struct ConfigurationFile: Sendable {
     let path: String
     /// The full names of all leaves, in the order of the file.
     let keys: [String]
+    /// Whether only its owner may open it, or it is no file in a file system.
+    let isSecret: Bool
     /// Nil when the file has nothing but comments.
     private let values: YAMLSnapshot?
 
@@ -34,6 +36,9 @@ struct ConfigurationFile: Sendable {
             guard !isReload else { throw fault("is no file, and can't be read a second time") }
         default: throw fault("is no file")
         }
+        isSecret =
+            status.st_mode & S_IFMT != S_IFREG
+            || ConfigurationReader.isSecret(mode: Int(status.st_mode), owner: status.st_uid, reader: geteuid())
         guard let data = try? handle.read(upToCount: Self.maximumBytes + 1) ?? Data() else {
             throw fault("can't be read")
         }

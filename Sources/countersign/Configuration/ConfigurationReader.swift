@@ -45,7 +45,15 @@ struct ConfigurationReader {
     private mutating func parse<Value>(
         _ raw: RawValue, _ setting: Setting<Value>, origin: ConfigurationOrigin
     ) -> Value {
-        if let value = setting.form.parse(raw) { return value }
+        if let value = setting.form.parse(raw) {
+            if setting.isSecret, case .file = origin, sources.isExposed(setting.name), setting.form.holdsSecret(raw) {
+                faults.append(
+                    ConfigurationFault(
+                        key: setting.name, origin: origin,
+                        sentence: "is a secret in a file that others than its owner can open: set its mode to 0600"))
+            }
+            return value
+        }
         faults.append(
             ConfigurationFault(
                 key: setting.name, origin: origin, sentence: "expects \(setting.form.expectation)"))

@@ -37,6 +37,12 @@ struct ConfigurationSources: Sendable {
         return (raw, .file(file.path))
     }
 
+    /// Whether others than its owner can open the file that has a key.
+    func isExposed(_ name: String) -> Bool {
+        let file = kept.names.contains(name) ? kept.file : file
+        return file.map { !$0.isSecret } ?? false
+    }
+
     /// The full names of all keys in the file.
     var fileKeys: [String] {
         (file?.keys ?? []).filter { !kept.names.contains($0) } + (kept.file?.keys ?? []).filter(kept.names.contains)

@@ -7,6 +7,7 @@ struct ReloadableConfiguration: Sendable {
     let apple: AppleConfiguration?
     let google: GoogleConfiguration?
     let web: WebConfiguration?
+    let oauth: OAuthConfiguration?
     let noncePolicy: NoncePolicy
     let verifiedEmail: VerifiedEmailPolicy
     let strayAccount: StrayAccountPolicy
@@ -18,6 +19,7 @@ struct ReloadableConfiguration: Sendable {
         apple = AppleConfiguration(from: &reader)
         google = GoogleConfiguration(from: &reader)
         web = WebConfiguration(from: &reader)
+        oauth = OAuthConfiguration(from: &reader)
         noncePolicy = reader.value(Settings.noncePolicy)
         verifiedEmail = reader.value(Settings.verifiedEmail)
         strayAccount = reader.value(Settings.strayAccount)

@@ -9,6 +9,8 @@ struct ServerConfiguration: Sendable {
     let publicURL: String
     let trustedProxies: TrustedProxies
     let drainSeconds: Int
+    /// 0 for no limit.
+    let connectionsPerNetwork: Int
 
     init(from reader: inout ConfigurationReader) {
         host = reader.value(Settings.Server.host)
@@ -16,6 +18,7 @@ struct ServerConfiguration: Sendable {
         // Each entry was validated by its setting.
         trustedProxies = TrustedProxies(reader.value(Settings.Server.trustedProxies)) ?? .none
         drainSeconds = reader.value(Settings.Server.drainSeconds)
+        connectionsPerNetwork = reader.value(Settings.Limits.connectionsPerNetwork)
         if let url = reader.optional(Settings.Server.publicURL) {
             publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
         } else {

@@ -25,7 +25,7 @@ struct ServiceConfiguration: Sendable {
         tokens = TokensConfiguration(from: &reader, server: server)
         mail = MailConfiguration(from: &reader, server: server)
         pages = PageTheme(from: &reader, server: server)
-        if reloadable.web != nil { reader.refuseUnusablePublicURL(server.publicURL) }
+        if reloadable.web != nil || reloadable.oauth != nil { reader.refuseUnusablePublicURL(server.publicURL) }
         log = LogConfiguration(from: &reader)
         guard let keyRing = KeyRing(from: &reader) else { return nil }
         self.keyRing = keyRing
@@ -37,7 +37,7 @@ extension ConfigurationReader {
     fileprivate mutating func refuseUnusablePublicURL(_ url: String) {
         let key = Settings.Server.publicURL.name
         if !url.isEmpty, !WebAddress.isProviderURL(url) {
-            refuse(key, "must be https: for the web sign-in (http: only with a loopback host)")
+            refuse(key, "must be https: for the web sign-in and the OAuth server (http: only with a loopback host)")
         }
         if WebAddress.path(of: url).contains(where: { $0 != "/" }) {
             refuse(key, "must have no path for the web sign-in, whose pages are below /web of their host")

@@ -279,6 +279,12 @@ enum Settings {
         static let webFlowsPerNetwork = Setting(
             "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
             "Web sign-ins that one network begins")
+        static let connectionsPerNetwork = Setting(
+            "limits.connectionsPerNetwork", .integer(0...2048, unit: "connections"), default: "256",
+            """
+            Connections to the public listener from one network, an IPv4 /24 or an IPv6 /64; more are closed at once. \
+            `server.trustedProxies` have no limit; 0: nobody has one
+            """)
     }
 
     enum Tokens {
@@ -355,11 +361,12 @@ enum Settings {
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
             Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
-            Limits.webFlowsPerNetwork, Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
+            Limits.webFlowsPerNetwork, Limits.connectionsPerNetwork, Tokens.issuer, Tokens.audience,
+            Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
-        return server + apple + google + Web.rows(apps: apps) + Pages.rows + policies
+        return server + apple + google + Web.rows(apps: apps) + Pages.rows + oauthRows + policies
     }
 }

@@ -1,6 +1,7 @@
 import Accounts
 import Curl
 import Foundation
+import Postgres
 
 /// The form of a value: a description of it, and its parser.
 struct ValueForm<Value: Sendable>: Sendable {
@@ -10,6 +11,8 @@ struct ValueForm<Value: Sendable>: Sendable {
     /// well. It takes no effect: with a fault there is no configuration.
     let placeholder: Value
     let parse: @Sendable (RawValue) -> Value?
+    /// Whether a value of a secret key really has a secret in it; a URL may have none.
+    var holdsSecret: @Sendable (RawValue) -> Bool = { _ in true }
 }
 
 extension ValueForm<String> {
@@ -44,16 +47,18 @@ extension ValueForm<String> {
 
     /// A connection string of libpq: a URI, or `keyword=value` pairs.
     static var postgresURL: ValueForm {
-        ValueForm(expectation: "a postgresql:// URI or libpq's keyword=value form", placeholder: "") { raw in
+        var form = ValueForm(expectation: "a postgresql:// URI or libpq's keyword=value form", placeholder: "") { raw in
             raw.text.flatMap { text in
                 text.hasPrefix("postgresql://") || text.hasPrefix("postgres://") || text.contains("=") ? text : nil
             }
         }
+        form.holdsSecret = { $0.text.map(Database.Configuration.hasPassword(url:)) ?? true }
+        return form
     }
 
     /// The URL of a mail server, which may contain user name and password.
     static var smtpURL: ValueForm {
-        ValueForm(
+        var form = ValueForm(
             expectation: """
                 an smtp: or smtps: URL with a host, user and password percent-encoded, and nothing behind but the name \
                 to greet the server with
@@ -61,6 +66,8 @@ extension ValueForm<String> {
         ) { raw in
             raw.text.flatMap { SMTPServer($0) == nil ? nil : $0 }
         }
+        form.holdsSecret = { $0.text.flatMap(URLComponents.init(string:)).map { $0.password != nil } ?? true }
+        return form
     }
 
     static var emailAddress: ValueForm {

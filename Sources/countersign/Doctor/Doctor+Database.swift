@@ -43,7 +43,8 @@ extension Doctor {
                     advice: "see postgres.url, the server, and the way to it")
             ]
         }
-        var findings = [version(server)] + durability(server.durability) + [connections(server), time(server)]
+        var findings = [version(server)] + transport(server) + durability(server.durability)
+        findings += [connections(server), time(server)]
         let schema = await schema(migrator)
         findings += schema
         guard schema.allSatisfy({ $0.status != .failure }) else { return findings }
@@ -64,6 +65,25 @@ extension Doctor {
             return .warning(.database, name, advice: "use PostgreSQL 15 or later: older ones aren't tested")
         }
         return .ok(.database, name)
+    }
+
+    private func transport(_ server: DatabaseServer) -> [Finding] {
+        guard TransportSecurity(url: configuration.database.url) != .local else { return [] }
+        let unverified = configuration.warnings.compactMap { warning -> Finding? in
+            guard case .unverifiedDatabase(let key, let mode) = warning else { return nil }
+            return .warning(
+                .databaseTransport, "\(key) leads across a network with sslmode=\(mode), which checks no host name",
+                advice: "sslmode=verify-full with sslrootcert, unless nobody can stand in between")
+        }
+        guard server.isEncrypted else {
+            return unverified + [
+                .warning(
+                    .databaseTransport, "the connection is not encrypted: the network reads every row",
+                    advice: "let the server speak TLS, and say sslmode=verify-full")
+            ]
+        }
+        return unverified.isEmpty
+            ? [.ok(.databaseTransport, "encrypted, and the server's certificate is checked")] : unverified
     }
 
     private func durability(_ durability: Durability) -> [Finding] {

@@ -38,12 +38,20 @@ extension Doctor {
 
     @Sendable func appleKeys() async -> [Finding] {
         guard let apple = configuration.reloadable.apple else { return [] }
-        return [await keys(.appleKeys, at: apple.keysURL)]
+        return foreignKeys(.appleKeys, of: .apple) + [await keys(.appleKeys, at: apple.keysURL)]
     }
 
     @Sendable func googleKeys() async -> [Finding] {
         guard let google = configuration.reloadable.google else { return [] }
-        return [await keys(.googleKeys, at: google.keysURL)]
+        return foreignKeys(.googleKeys, of: .google) + [await keys(.googleKeys, at: google.keysURL)]
+    }
+
+    private func foreignKeys(_ check: CheckName, of provider: Provider) -> [Finding] {
+        configuration.foreignKeys.filter { $0.provider == provider }.map { _, url in
+            .failure(
+                check, "\(url) is not the provider's own address, and \(configuration.server.publicURL) is in public",
+                advice: "what answers there signs in as anybody: take \(provider.rawValue).keysUrl out")
+        }
     }
 
     private func keys(_ check: CheckName, at url: String) async -> Finding {

@@ -49,6 +49,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case listeners
     case descriptors
     case database
+    case databaseTransport
     case schema
     case privileges
     case durability

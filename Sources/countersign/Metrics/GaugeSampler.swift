@@ -17,11 +17,13 @@ struct GaugeSampler: Sendable {
     }
 
     init(
-        database: Database, keySets: [KeySetCache], useCases: Reloadable<UseCases>, accessTokens: AccessTokens,
+        database: Database, foreignKeys: Set<Provider>, keySets: [KeySetCache], useCases: Reloadable<UseCases>,
+        accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, clock: any WallClock
     ) {
         samplers =
             [Self.connections(of: database), Self.hashes(of: passwordHasher)]
+            + keySets.map { Self.origin(of: $0.provider, isForeign: foreignKeys.contains($0.provider)) }
             + keySets.map { Self.keySet($0, clock: clock) }
             + [Self.signingKey(of: accessTokens, clock: clock), Self.signing(of: useCases, clock: clock)]
     }
@@ -40,6 +42,12 @@ struct GaugeSampler: Sendable {
             size.record(database.configuration.poolSize)
             waiting.record(statistics.waiting)
         }
+    }
+
+    /// 1 where a provider's keys come from another address than its own, in a service that the public reaches.
+    private static func origin(of provider: Provider, isForeign: Bool) -> @Sendable () -> Void {
+        let gauge = Gauge(label: "countersign_key_set_foreign", dimensions: [("provider", provider.rawValue)])
+        return { gauge.record(isForeign ? 1 : 0) }
     }
 
     private static func hashes(of hasher: PasswordHasher) -> @Sendable () -> Void {

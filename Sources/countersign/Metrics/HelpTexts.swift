@@ -26,6 +26,8 @@ enum HelpTexts {
             "Checks of refresh tokens at the provider, by provider and outcome.",
         "countersign_http_connections":
             "Connections that are open, by listener.",
+        "countersign_http_connections_refused_total":
+            "Connections that were closed without an answer, by listener and reason.",
         "countersign_http_request_seconds":
             "Time from a whole request to its answer, by route and method.",
         "countersign_http_requests_in_flight":
@@ -38,8 +40,12 @@ enum HelpTexts {
             "Time since the provider's keys were last fetched, or since the start if they never were.",
         "countersign_key_set_fetches_total":
             "Fetches of the provider's keys, by outcome.",
+        "countersign_key_set_foreign":
+            "Whether a provider's keys come from another address than its own, in a service that the public reaches.",
         "countersign_key_set_keys":
             "Keys of the provider that are trusted.",
+        "countersign_oauth_requests_total":
+            "Requests of clients of the OAuth server, by endpoint and outcome.",
         "countersign_limit_refusals_total":
             "Requests that were beyond a limit, by limit.",
         "countersign_links_total":

@@ -5,6 +5,7 @@ import HTTPServer
 import JSON
 import KeyRing
 import Logging
+import OAuthServer
 import Postgres
 import Providers
 import SignIn
@@ -110,14 +111,17 @@ extension SignInService.Configuration {
             .webFlowsPerNetwork: configuration.limits.webFlowsPerNetwork,
         ]
         mailLanguages = fixed.mail?.templates.languages ?? []
-        web = configuration.web.map { WebSignIn.Configuration($0, configuration, fixed: fixed) }
+        if configuration.web != nil || configuration.oauth != nil {
+            web = WebSignIn.Configuration(configuration.web, configuration, fixed: fixed)
+        }
     }
 }
 
 extension WebSignIn.Configuration {
-    init(_ web: WebConfiguration, _ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
+    /// - Parameter web: nil where people sign in here for clients of the OAuth server alone.
+    init(_ web: WebConfiguration?, _ configuration: ReloadableConfiguration, fixed: ServiceConfiguration) {
         self.init(
-            issuer: fixed.tokens.issuer, publicURL: fixed.server.publicURL, apps: web.apps,
+            issuer: fixed.tokens.issuer, publicURL: fixed.server.publicURL, apps: web?.apps ?? [],
             apple: configuration.apple.flatMap(Apple.init), google: configuration.google.flatMap { Google($0, web) },
             offersEmailCode: fixed.mail != nil)
     }
@@ -133,11 +137,20 @@ extension WebSignIn.Configuration.Apple {
 
 extension WebSignIn.Configuration.Google {
     /// Nil without a server client.
-    fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration) {
+    fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration?) {
         guard let client = configuration.serverClient else { return nil }
         self.init(
             clientID: client.id, authorizeURL: configuration.authorizeURL, hostedDomains: configuration.hostedDomains,
-            requireIssuer: web.requiresGoogleIssuer)
+            requireIssuer: web?.requiresGoogleIssuer ?? false)
+    }
+}
+
+extension OAuthServer.Configuration {
+    init(_ oauth: OAuthConfiguration, fixed: ServiceConfiguration) {
+        self.init(
+            issuer: fixed.tokens.issuer, publicURL: fixed.server.publicURL, scopes: oauth.scopes,
+            scopeTexts: oauth.scopeTexts, accessLifetime: oauth.accessLifetime, codeLifetime: oauth.codeLifetime,
+            flipMaxAuthAge: oauth.flipMaxAuthAge)
     }
 }
 

@@ -5,6 +5,7 @@ import HTTPServer
 import Logging
 import Metrics
 import Migrator
+import OAuthServer
 import Postgres
 import Prometheus
 import Providers
@@ -46,7 +47,7 @@ enum Composition {
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
                 passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: stores.audit, clock: clock),
-                keySets: keySets, clock: clock, logger: logger)
+                oauthClients: OAuthClients(store: stores.oauthClients), keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
             var reload = reload
@@ -65,7 +66,8 @@ enum Composition {
                 }
             }
             let gauges = GaugeSampler(
-                database: database, keySets: keySets, useCases: useCases, accessTokens: accessTokens,
+                database: database, foreignKeys: Set(configuration.foreignKeys.map(\.provider)), keySets: keySets,
+                useCases: useCases, accessTokens: accessTokens,
                 passwordHasher: resources.passwordHasher, clock: clock)
             let page = MetricsPage {
                 gauges.sample()
@@ -75,7 +77,9 @@ enum Composition {
                 configuration, routes: publicRoutes.routes,
                 administration: AdminAPI(
                     administration: Administration(
-                        stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? [])
+                        stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? []),
+                    oauth: configuration.reloadable.oauth == nil
+                        ? nil : OAuthAdministration(stores: stores, clock: clock)
                 ).routes,
                 health: health, metrics: page, logger: logger)
             let mailWorker = MailWorker(
@@ -132,6 +136,7 @@ private struct Listeners {
         forClients.drain = .seconds(configuration.server.drainSeconds)
         forClients.finish = ShutdownLimit.forRequests
         forClients.trustedProxies = configuration.server.trustedProxies
+        forClients.limits.connectionsPerNetwork = configuration.server.connectionsPerNetwork
         publicListener = Listener(forClients, routes: routes, logger: logger, onShutdown: health.stop)
         var forOperators = Listener.Configuration(
             name: "private", host: configuration.admin.host, port: configuration.admin.port)

@@ -10,7 +10,7 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Runs the service until SIGTERM or SIGINT.",
-        discussion: "Refuses to start on a database whose schema is not the one of this binary.")
+        discussion: "Refuses to start on a database whose schema it can't serve.")
 
     @OptionGroup var options: ConfigurationOptions
     @Flag(help: "Apply missing migrations first, as the owner that postgres.migrationUrl names.")
@@ -26,6 +26,9 @@ struct ServeCommand: AsyncParsableCommand {
             label: "countersign", factory: { _ in ServiceLogHandler(configuration.log, level: level) })
         for variable in reading.sources.unknownVariables {
             logger.warning("variable belongs to no key", metadata: ["variable": "\(variable)"])
+        }
+        for warning in configuration.warnings {
+            logger.warning("\(warning.message)", metadata: warning.metadata.mapValues { "\($0)" })
         }
         if migrate {
             try await withMigrator(configuration.database, logger: logger) { migrator in

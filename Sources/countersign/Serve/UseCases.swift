@@ -3,6 +3,7 @@ import Curl
 import HTTPAPI
 import HTTPServer
 import Logging
+import OAuthServer
 import Providers
 import SignIn
 import Storage
@@ -18,6 +19,8 @@ struct ServiceResources: Sendable {
     let refusals: RefusalAggregator
     let metrics = SignInMetrics()
     let codesUnderWay = CodesUnderWay()
+    let oauthMetrics = OAuthMetrics()
+    let oauthClients: OAuthClients
     let eventBackoff = EventBackoff()
     /// One for each provider that was on at the start.
     let keySets: [KeySetCache]
@@ -32,12 +35,15 @@ struct ServiceResources: Sendable {
 /// The use cases under one configuration. A reload makes new ones; calls in progress finish with the old ones.
 struct UseCases: Sendable {
     let signIn: SignInService
+    /// Nil where it is off.
+    let oauth: OAuthServer?
     let events: ProviderEvents
     let revocations: RevocationWorker
     let grantChecks: GrantCheckWorker
     let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
     private let webConfiguration: WebConfiguration?
+    private let oauthConfiguration: OAuthConfiguration?
     private let clock: any WallClock
 
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
@@ -57,6 +63,14 @@ struct UseCases: Sendable {
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
             passwordHasher: resources.passwordHasher, refusals: resources.refusals,
             metrics: resources.metrics, codesUnderWay: resources.codesUnderWay, clock: clock, logger: logger)
+        let signIn = signIn
+        oauth = configuration.oauth.map { oauth in
+            OAuthServer(
+                configuration: .init(oauth, fixed: resources.configuration), signIn: signIn, stores: resources.stores,
+                google: google, clients: resources.oauthClients, metrics: resources.oauthMetrics, clock: clock,
+                logger: logger)
+        }
+        oauthConfiguration = configuration.oauth
         events = ProviderEvents(
             apple: apple, google: google,
             policy: .init(
@@ -78,16 +92,20 @@ struct UseCases: Sendable {
         let mobile = MobileAPI(
             providers: signIn.providers, nonces: signIn.nonces, tickets: signIn.tickets, linking: signIn.linking,
             passwords: signIn.passwords, emailCodes: signIn.emailCodes, sessions: signIn.sessions,
-            accounts: signIn.accounts, web: signIn.web, accessTokens: signIn.accessTokens,
+            accounts: signIn.accounts, web: webConfiguration == nil ? nil : signIn.web, oauth: oauth,
+            accessTokens: signIn.accessTokens,
             publicURL: configuration.server.publicURL)
         return mobile.routes + EventsAPI(events: events).routes + webRoutes(configuration)
+            + (oauth.map { OAuthAPI(server: $0).routes } ?? []) + (oauthConfiguration?.associations?.routes ?? [])
     }
 
-    /// None where the web sign-in is off.
+    /// None where neither apps nor clients sign people in by the browser.
     private func webRoutes(_ configuration: ServiceConfiguration) -> [Route] {
         guard let web = signIn.web else { return [] }
         return WebAPI(
-            signIn: web, accounts: signIn.accounts, theme: configuration.pages,
+            signIn: web, accounts: signIn.accounts, emailCodes: signIn.emailCodes, oauth: oauth,
+            flipPath: oauthConfiguration?.associations == nil ? nil : oauthConfiguration?.flipPath,
+            theme: configuration.pages,
             publicURL: configuration.server.publicURL, relayPackages: webConfiguration?.relayPackages ?? [:],
             clock: clock
         ).routes

@@ -1,0 +1,241 @@
+import Accounts
+import ArgumentParser
+import JSON
+import OAuthServer
+import SignIn
+import Storage
+
+/// `countersign oauth-client`: the clients of the OAuth server.
+struct OAuthClientCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "oauth-client", abstract: "Makes, lists and changes the clients of the OAuth server.",
+        subcommands: [Create.self, List.self, Show.self, RotateSecret.self, Disable.self, Enable.self])
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a client and prints its id and secret, as one JSON line.",
+            discussion: "The secret is shown this once: the database holds its SHA-256.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Option(help: "What people see of it: on the consent, in mails, in lists.") var name: String
+        @Option(help: "Registers Google's redirect URI of this project.") var googleProject: String?
+        @Flag(help: "And that of Google's sandbox.") var googleSandbox = false
+        @Flag(help: "And the two App Flip URIs of Google's published apps.") var appFlip = false
+        @Flag(help: "And all twelve App Flip URIs.") var appFlipAll = false
+        @Option(help: "A redirect URI, compared byte for byte; may repeat.") var redirectUri: [String] = []
+        @Option(help: "A scope that it may have, of oauth.scopes; may repeat. Without one, all of them.")
+        var scope: [String] = []
+        @Option(help: "What its assertions are addressed to: Google's own client ID; may repeat.")
+        var assertionAudience: [String] = []
+        @Flag(help: "Codes of the browser need PKCE.") var requirePkce = false
+        @Flag(help: "Each refresh gives a new refresh token.") var rotateRefresh = false
+        @Flag(help: "No accounts are made by assertions.") var noStreamlinedCreate = false
+        @Flag(help: "It may introspect the tokens of all clients.") var introspect = false
+
+        func validate() throws { _ = try settings }
+
+        private var settings: OAuthAdministration.Settings {
+            get throws {
+                guard OAuthClient.isName(name) else { throw ValidationError("--name is a line of 1 to 100 bytes") }
+                guard googleProject != nil || !googleSandbox else {
+                    throw ValidationError("--google-sandbox goes with --google-project")
+                }
+                var uris = redirectUri
+                if let googleProject {
+                    guard googleProject.wholeMatch(of: /[A-Za-z0-9._-]{1,128}/) != nil else {
+                        throw ValidationError("--google-project is the project's ID")
+                    }
+                    uris += GoogleLinking.redirectURIs(project: googleProject, includingSandbox: googleSandbox)
+                }
+                if appFlipAll {
+                    uris += GoogleLinking.allFlipURIs
+                } else if appFlip {
+                    uris += GoogleLinking.flipURIs
+                }
+                let registered = try uris.map { text in
+                    guard let uri = OAuthRedirectURI(registering: text) else {
+                        throw ValidationError(
+                            """
+                            --redirect-uri is https, or http on a loopback address, without fragment, user name, wildcard, \
+                            or a parameter code, state or error
+                            """)
+                    }
+                    return uri
+                }
+                let scopes = try scope.map { text in
+                    guard let scope = OAuthScope(text) else { throw ValidationError("--scope is one scope") }
+                    return scope
+                }
+                guard assertionAudience.allSatisfy(OAuthClient.isAudience) else {
+                    throw ValidationError("--assertion-audience is a client ID of Google's")
+                }
+                return OAuthAdministration.Settings(
+                    name: name, redirectURIs: registered, scopes: scopes.isEmpty ? nil : OAuthScopes(scopes),
+                    assertionAudiences: assertionAudience, requiresPKCE: requirePkce, rotatesRefresh: rotateRefresh,
+                    createsAccounts: !noStreamlinedCreate, introspects: introspect)
+            }
+        }
+
+        func run() async throws {
+            let settings = try settings
+            let created = try await withOAuthAdministration(options) { administration in
+                try await administration.create(settings, from: .commandLine)
+            }
+            print(created.line)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints all clients, one JSON line each.")
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let clients = try await withOAuthAdministration(options) { administration in
+                var clients: [OAuthClient] = []
+                var cursor: OAuthClientID?
+                repeat {
+                    let page = try await administration.list(after: cursor, limit: 200)
+                    clients += page.items
+                    cursor = page.next
+                } while cursor != nil
+                return clients
+            }
+            for client in clients { print(client.line) }
+        }
+    }
+
+    struct Show: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Prints a client as one JSON line.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+
+        func run() async throws {
+            print(try await withOAuthAdministration(options) { try await $0.client(id) }.line)
+        }
+    }
+
+    struct RotateSecret: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Gives a client a new secret and prints it, as one JSON line.",
+            discussion: "With --keep-old the secret before counts beside it for that long.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+        @Option(help: "A number and s, m, h or d; at most 30d.", transform: CommandDuration.seconds)
+        var keepOld: Int64 = 0
+
+        func run() async throws {
+            let rotated = try await withOAuthAdministration(options) { administration in
+                try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, from: .commandLine)
+            }
+            print(rotated.line)
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Disables a client at once: nothing that it has opens anything. Its grants are kept.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+
+        func run() async throws {
+            try await withOAuthAdministration(options) { administration in
+                try await administration.setStatus(of: id, to: .disabled, from: .commandLine)
+            }
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Enables a client again.")
+
+        @OptionGroup var options: ConfigurationOptions
+        @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
+
+        func run() async throws {
+            try await withOAuthAdministration(options) { administration in
+                try await administration.setStatus(of: id, to: .active, from: .commandLine)
+            }
+        }
+    }
+}
+
+@Sendable private func clientID(_ text: String) throws -> OAuthClientID {
+    guard let id = OAuthClientID(text) else { throw ValidationError("the client id is none") }
+    return id
+}
+
+private func withOAuthAdministration<Value: Sendable>(
+    _ options: ConfigurationOptions, _ body: (OAuthAdministration) async throws -> Value
+) async throws -> Value {
+    try await withDatabase(options) { database in
+        let administration = OAuthAdministration(
+            clients: OAuthClientStore(database: database), grants: OAuthGrantStore(database: database),
+            accounts: AccountStore(database: database), clock: SystemClock())
+        do {
+            return try await body(administration)
+        } catch AdministrationFailure.notFound {
+            throw CommandFailure("There is no such client.")
+        }
+    }
+}
+
+/// A time on the command line: a number and `s`, `m`, `h` or `d`.
+enum CommandDuration {
+    private static let longest: Int64 = 30 * 86_400
+
+    @Sendable static func seconds(_ text: String) throws -> Int64 {
+        let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[$0] }), let count = Int64(text.dropLast()), count >= 0,
+            case (let seconds, let overflow) = count.multipliedReportingOverflow(by: unit), !overflow,
+            seconds <= longest
+        else { throw ValidationError("a time is a number and s, m, h or d, at most 30d") }
+        return seconds
+    }
+}
+
+extension ChangeOrigin {
+    fileprivate static var commandLine: ChangeOrigin { ChangeOrigin(actor: .operator, requestID: nil) }
+}
+
+extension OAuthAdministration.CreatedClient {
+    fileprivate var line: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("clientId", client.id.text)
+        writer.member("clientSecret", secret)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension OAuthClient {
+    fileprivate var line: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("clientId", id.text)
+        writer.member("name", name)
+        writer.strings("redirectUris", redirectURIs.map(\.text))
+        if let scopes { writer.strings("scopes", scopes.texts) }
+        writer.strings("assertionAudiences", assertionAudiences)
+        writer.member("requirePkce", requiresPKCE)
+        writer.member("rotateRefresh", rotatesRefresh)
+        writer.member("streamlinedCreate", createsAccounts)
+        writer.member("introspect", introspects)
+        writer.member("status", status.rawValue)
+        writer.member("createdAt", createdAt.rfc3339)
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func strings(_ name: String, _ values: [String]) {
+        self.name(name)
+        beginArray()
+        for value in values { string(value) }
+        endArray()
+    }
+}

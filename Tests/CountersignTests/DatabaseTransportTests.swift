@@ -1,0 +1,154 @@
+import Accounts
+import Curl
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import countersign
+
+/// A database across a network: what the configuration asks for, and what is warned of.
+@Suite(.timeLimit(.minutes(3))) struct DatabaseTransportTests {
+    private typealias Setup = ConfigurationSetup
+
+    @Test(
+        arguments: [
+            ("postgresql:///app?host=/run/postgresql", .local), ("postgresql:///app", .local),
+            ("host=@abstract dbname=app", .local), ("postgresql://127.0.0.1:5433/app", .local),
+            ("postgresql://LocalHost/app", .local), ("postgresql://[::1]/app", .local),
+            ("postgresql://db/app?hostaddr=127.0.0.1", .local), ("postgresql://localhost,127.0.0.1/app", .local),
+            ("postgresql://db/app", .unstated), ("host=10.0.0.1 dbname=app", .unstated),
+            ("postgresql://localhost,db/app", .unstated), ("postgresql:///app?host=db", .unstated),
+            ("postgresql://127.0.0.1.example/app", .unstated),
+            ("postgresql://localhost/app?hostaddr=10.0.0.1", .unstated),
+            ("postgresql://db/app?sslmode=verify-full", .verified), ("host=db sslmode=verify-full", .verified),
+            ("postgresql://db/app?sslmode=verify-ca", .chosen("verify-ca")),
+            ("postgresql://db/app?sslmode=prefer", .chosen("prefer")),
+            ("postgresql://db/app?sslmode=disable", .chosen("disable")),
+            ("postgresql://%zz", nil),
+        ] as [(String, TransportSecurity?)])
+    func `a connection string says who can stand in between`(url: String, expected: TransportSecurity?) {
+        #expect(TransportSecurity(url: url) == expected)
+    }
+
+    @Test(arguments: ["postgres.url", "postgres.migrationUrl"])
+    func `a host across a network without sslmode is refused`(key: String) throws {
+        let setup = try Setup()
+        let variable = key == "postgres.url" ? "COUNTERSIGN_POSTGRES_URL" : "COUNTERSIGN_POSTGRES_MIGRATION_URL"
+        setup.environment[variable] = "postgresql://service:canary@db.internal/app"
+        let faults = setup.faults()
+        #expect(faults.count == 1)
+        #expect(faults.allSatisfy { $0.hasPrefix("\(key) (") && $0.contains("sslmode=verify-full") }, "\(faults)")
+        #expect(!faults.contains { $0.contains("canary") })
+        setup.environment[variable]? += "?sslmode=verify-full"
+        #expect(setup.faults().isEmpty)
+        #expect(try setup.load().warnings.isEmpty)
+        setup.environment[variable] = "postgresql://service@db.internal/app?sslmode=require"
+        #expect(try setup.load().warnings == [.unverifiedDatabase(key: key, sslmode: "require")])
+    }
+
+    @Test func `a provider's keys from elsewhere are warned of where the service is in public`() async throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_GOOGLE_CLIENT_IDS"] = "client"
+        setup.environment["COUNTERSIGN_APPLE_KEYS_URL"] = "http://127.0.0.1:1/keys"
+        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "https://keys.example/certs"
+        #expect(try setup.load().warnings.isEmpty)
+        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://localhost:8443"
+        #expect(try setup.load().warnings.isEmpty)
+        setup.environment["COUNTERSIGN_SERVER_PUBLIC_URL"] = "https://auth.example.com"
+        let foreign: [ConfigurationWarning] = [
+            .foreignKeys(.apple, url: "http://127.0.0.1:1/keys"),
+            .foreignKeys(.google, url: "https://keys.example/certs"),
+        ]
+        #expect(try setup.load().warnings == foreign)
+        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = "http://127.0.0.1:1/keys"
+        let doctor = Doctor(
+            reading: try ConfigurationReading(
+                of: ConfigurationSources(path: nil, environment: setup.environment), ServiceConfiguration.init),
+            fetcher: try CurlFetcher(), clock: SystemClock())
+        for findings in [await doctor.appleKeys(), await doctor.googleKeys()] {
+            #expect(findings.map(\.status) == [.failure, .failure])
+            #expect(findings[0].detail.contains("is not the provider's own address"))
+        }
+        setup.environment["COUNTERSIGN_APPLE_KEYS_URL"] = nil
+        setup.environment["COUNTERSIGN_GOOGLE_KEYS_URL"] = nil
+        #expect(try setup.load().warnings.isEmpty)
+    }
+
+    /// `127.1` is 127.0.0.1 to the resolver and a name like any other to the rule, so it stands for a host elsewhere.
+    @Test func `the doctor looks at the connection to a server that speaks TLS`() async throws {
+        try await PrivateCluster.run { cluster, url in
+            let port = try Self.freePort()
+            try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
+                let certificate = """
+                    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test \
+                    -addext subjectAltName=IP:127.0.0.1 -keyout server.key -out server.crt 2>/dev/null
+                    """
+                try await database.execute(SQL(unsafeSQL: "COPY (SELECT 1) TO PROGRAM '\(certificate)'"))
+                for setting in ["ssl = on", "listen_addresses = '127.0.0.1'", "port = \(port)"] {
+                    try await database.execute(SQL(unsafeSQL: "ALTER SYSTEM SET \(setting)"))
+                }
+            }
+            let root = try await ScratchDatabase(url: url).withPool(.test(poolSize: 1)) { database in
+                try await database.query("SELECT pg_read_file('server.crt')") { row throws(PostgresError) in
+                    try row.decode(String.self)
+                }[0]
+            }
+            try await cluster.stop()
+            _ = try await cluster.start()
+
+            let setup = try Setup()
+            let own = try setup.file("root.crt", root)
+            let foreign = try setup.file("other.crt", Self.otherCertificate)
+            func findings(_ parameters: String, _ check: CheckName) async throws -> [Finding] {
+                setup.environment["COUNTERSIGN_POSTGRES_URL"] =
+                    "postgresql://postgres@127.1:\(port)/postgres?\(parameters)"
+                let doctor = Doctor(
+                    reading: try ConfigurationReading(
+                        of: ConfigurationSources(path: nil, environment: setup.environment),
+                        ServiceConfiguration.init),
+                    fetcher: try CurlFetcher(), clock: SystemClock())
+                return await doctor.database().filter { $0.check == check }
+            }
+            let verified = try await findings("sslmode=verify-full&sslrootcert=\(own)", .databaseTransport)
+            #expect(verified.map(\.status) == [.ok], "\(verified.map(\.line))")
+            let wrong = try await findings("sslmode=verify-full&sslrootcert=\(foreign)", .database)
+            #expect(wrong.map(\.status) == [.failure], "\(wrong.map(\.line))")
+            let required = try await findings("sslmode=require", .databaseTransport)
+            #expect(required.map(\.status) == [.warning], "\(required.map(\.line))")
+            let plain = try await findings("sslmode=disable", .databaseTransport)
+            #expect(plain.map(\.status) == [.warning, .warning], "\(plain.map(\.line))")
+            #expect(plain.contains { $0.detail.contains("not encrypted") })
+        }
+    }
+
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
+            }
+        }
+        try #require(isBound)
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// Of nobody here.
+    private static let otherCertificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBdjCCAR2gAwIBAgIUN6GwBedosdBLXDABppc+1NSb9PwwCgYIKoZIzj0EAwIw
+        EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTIzMDMwNzIxWhgPMjEyNjEwMzAwMzA3
+        MjFaMBAxDjAMBgNVBAMMBW90aGVyMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE
+        WWlO2cWPOvLS7lvftLaPVASP4U54n0+PIlZqT951cc9PKWhIG7IrivDgLIQsIx3c
+        HZVEcyK6JmxxrlKRS7yfl6NTMFEwHQYDVR0OBBYEFA+Y6XXBHkFhsudfmBSzf4Hk
+        qUesMB8GA1UdIwQYMBaAFA+Y6XXBHkFhsudfmBSzf4HkqUesMA8GA1UdEwEB/wQF
+        MAMBAf8wCgYIKoZIzj0EAwIDRwAwRAIgOdg/dCmE1YP7B7CJ846Ms9EHZOcmLvSk
+        6K0sl851PlMCIBN8CxqRadX/yfiIxAKtQIp6zVcE2uvxQ/RRpjZi9YGL
+        -----END CERTIFICATE-----
+        """
+}

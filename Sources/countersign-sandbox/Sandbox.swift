@@ -1,3 +1,4 @@
+import Curl
 import HTTPTypes
 import Hummingbird
 import JSON
@@ -11,6 +12,8 @@ struct Sandbox: Sendable {
         var appleIssuer: String
         var googleIssuer: String
         var keyStore: KeyStore
+        /// For requests to a service whose accounts are linked.
+        var fetcher: CurlFetcher
     }
 
     let configuration: Configuration
@@ -22,6 +25,7 @@ struct Sandbox: Sendable {
     let googleKeys: ProviderKeys
     let googleAccounts: GoogleAccounts
     let googleStream = GoogleEventStream()
+    let googleLinking = GoogleLinking()
     let appleBrowser = BrowserPlan()
     let googleBrowser = BrowserPlan()
 
@@ -56,6 +60,7 @@ struct Sandbox: Sendable {
         googleKeys.reset()
         googleAccounts.reset()
         googleStream.reset()
+        googleLinking.reset()
         appleBrowser.reset()
         googleBrowser.reset()
     }
@@ -83,6 +88,7 @@ struct Sandbox: Sendable {
             accounts: googleAccounts, authorizer: googleAuthorizer, plan: googleBrowser, faults: faults,
             history: history
         ).add(to: google)
+        LinkingPage(linking: googleLinking, accounts: googleAccounts, runner: linkingRunner).add(to: google)
         addControls(to: router.group("control"))
         return router
     }
@@ -101,6 +107,12 @@ struct Sandbox: Sendable {
     private var googleNotifier: GoogleNotifier {
         GoogleNotifier(
             accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer, clock: clock)
+    }
+
+    private var linkingRunner: LinkingRunner {
+        LinkingRunner(
+            linking: googleLinking, accounts: googleAccounts, mint: googleMint, issuer: configuration.googleIssuer,
+            clock: clock, fetcher: configuration.fetcher)
     }
 
     private func addControls(to control: RouterGroup<SandboxContext>) {
@@ -131,6 +143,7 @@ struct Sandbox: Sendable {
         }.add(to: google)
         googleNotifier.add(to: google)
         GoogleStreamControl(stream: googleStream).add(to: google)
+        LinkingControl(linking: googleLinking, runner: linkingRunner).add(to: google)
     }
 
     private func overview() -> Response {

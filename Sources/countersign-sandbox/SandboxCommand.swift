@@ -1,4 +1,5 @@
 import ArgumentParser
+import Curl
 import Foundation
 import Hummingbird
 import Logging
@@ -55,7 +56,7 @@ struct SandboxCommand: AsyncParsableCommand {
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,
-                googleIssuer: googleIssuer, keyStore: try keyStore()))
+                googleIssuer: googleIssuer, keyStore: try keyStore(), fetcher: try Self.fetcher()))
         var logger = Logger(label: "countersign-sandbox", factory: { StreamLogHandler.standardError(label: $0) })
         logger.logLevel = .error
         let application = Application(
@@ -77,6 +78,12 @@ struct SandboxCommand: AsyncParsableCommand {
             let reason = String(cString: strerror(error.errnoCode))
             throw StartFailure(description: "Cannot listen on \(host), port \(port): \(reason).")
         }
+    }
+
+    private static func fetcher() throws -> CurlFetcher {
+        var configuration = CurlFetcher.Configuration()
+        configuration.userAgent = "countersign-sandbox"
+        return try CurlFetcher(configuration: configuration)
     }
 
     private func keyStore() throws(StartFailure) -> KeyStore {

@@ -73,7 +73,7 @@ struct BrowserAnswer: Sendable {
     }
 
     /// Everything encoded but RFC 3986 §2.3's unreserved characters.
-    private static func percentEncoded(_ text: String) -> String {
+    static func percentEncoded(_ text: String) -> String {
         var encoded: [UInt8] = []
         for octet in text.utf8 {
             switch octet {

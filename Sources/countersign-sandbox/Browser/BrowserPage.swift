@@ -57,11 +57,13 @@ struct BrowserPage: Sendable {
 
     private static let style: HTML = """
         :root { color-scheme: light dark; --page: #f2f2f4; --card: #fff; --text: #1c1c1e; --quiet: #5c5c63;
-          --line: #c9c9cf; --main: #1c1c1e; --on-main: #fff; --note: #fff3c4; --on-note: #4a3b00; }
+          --line: #c9c9cf; --main: #1c1c1e; --on-main: #fff; --note: #fff3c4; --on-note: #4a3b00;
+          --good: #176b2c; --bad: #b3261e; }
         .google { --main: #0b57d0; }
         @media (prefers-color-scheme: dark) {
           :root { --page: #131315; --card: #1f1f22; --text: #f2f2f4; --quiet: #acacb4; --line: #4a4a50;
-            --main: #f2f2f4; --on-main: #131315; --note: #40350c; --on-note: #ffe9a3; }
+            --main: #f2f2f4; --on-main: #131315; --note: #40350c; --on-note: #ffe9a3;
+            --good: #7bd88f; --bad: #ff8a80; }
           .google { --main: #a8c7fa; --on-main: #062e6f; } }
         * { box-sizing: border-box; }
         body { margin: 0; background: var(--page); color: var(--text); font: 16px/1.5 system-ui, sans-serif; }
@@ -70,6 +72,12 @@ struct BrowserPage: Sendable {
         main { max-width: 27rem; margin: 2rem auto; padding: 1.5rem 2rem 2rem; background: var(--card);
           border: 1px solid var(--line); border-radius: 12px; overflow-wrap: anywhere; }
         h1 { margin: 0 0 .5rem; font-size: 1.375rem; line-height: 1.25; }
+        h2 { margin: 1.5rem 0 .5rem; font-size: 1.125rem; }
+        .checks li { padding-inline-start: .75rem; border-inline-start: 4px solid var(--line); }
+        .checks .passed { border-color: var(--good); }
+        .checks .passed strong { color: var(--good); }
+        .checks .failed { border-color: var(--bad); }
+        .checks .failed strong { color: var(--bad); }
         ul { margin: 1rem 0; padding: 0; list-style: none; }
         li { margin: .5rem 0; }
         label { display: block; margin: .75rem 0; }

@@ -1,0 +1,79 @@
+import JSON
+
+/// What the checks have found: the last result of each.
+struct LinkingReport: Sendable {
+    enum Result: String, CaseIterable, Sendable {
+        case passed
+        case failed
+        /// Not done yet, or not applicable.
+        case open
+    }
+
+    struct Entry: Sendable {
+        let way: LinkingWay
+        let check: LinkingCheck
+        let result: Result
+        /// What the service has answered, without secrets.
+        let detail: String?
+    }
+
+    private struct Place: Hashable {
+        let way: LinkingWay
+        let check: LinkingCheck
+    }
+
+    private var found: [Place: (result: Result, detail: String)] = [:]
+
+    mutating func add(_ findings: LinkingFindings) {
+        for (check, result, detail) in findings.all {
+            found[Place(way: findings.way, check: check)] = (result, detail)
+        }
+    }
+
+    func entries(of way: LinkingWay) -> [Entry] {
+        way.checks.map { check in
+            let found = found[Place(way: way, check: check)]
+            return Entry(way: way, check: check, result: found?.result ?? .open, detail: found?.detail)
+        }
+    }
+
+    func count(_ result: Result) -> Int {
+        LinkingWay.allCases.flatMap(entries).count { $0.result == result }
+    }
+
+    /// The members of an object.
+    func write(_ writer: inout JSONWriter) {
+        for result in Result.allCases { writer.member(result.rawValue, count(result)) }
+        writer.name("checks")
+        writer.beginArray()
+        for entry in LinkingWay.allCases.flatMap(entries) {
+            writer.beginObject()
+            writer.member("way", entry.way.rawValue)
+            writer.member("name", entry.check.rawValue)
+            writer.member("title", entry.check.title)
+            writer.member("result", entry.result.rawValue)
+            writer.member("detail", entry.detail)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}
+
+/// What one run of checks finds.
+struct LinkingFindings: Sendable {
+    let way: LinkingWay
+    private(set) var all: [(check: LinkingCheck, result: LinkingReport.Result, detail: String)] = []
+
+    init(_ way: LinkingWay) {
+        self.way = way
+    }
+
+    mutating func note(_ check: LinkingCheck, _ isPassed: Bool, _ detail: String) {
+        all.append((check, isPassed ? .passed : .failed, detail))
+    }
+
+    /// For a check that does not apply.
+    mutating func leaveOpen(_ check: LinkingCheck, _ detail: String) {
+        all.append((check, .open, detail))
+    }
+}

@@ -1,7 +1,7 @@
 """Every page that a person may see, one after the other, in one browser."""
 import urllib.parse
 
-from stack import PRIVATE_SCHEME
+from stack import PRIVATE_SCHEME, LinkingClient
 
 PASSWORD = "correct horse battery"
 
@@ -67,6 +67,11 @@ def walk(visitor, name, see):
     see("create")
     visitor.click('form[action^="/web/link/create"] button')
     see("account")
+    visitor.page.goto(linking_url(LinkingClient(stack), stack, visitor.language))
+    see("consent")
+    visitor.click("button[name=consent][value=allow]")
+    account()
+    see("account-with-client")
     visitor.click('form[action^="/web/sign-out"] button')
     see("signed-out")
 
@@ -89,6 +94,14 @@ def walk(visitor, name, see):
         if person.endswith("first"):
             visitor.context.clear_cookies()
     see("conflict")
+
+
+def linking_url(client, stack, language=None):
+    """Where a client sends the browser of who links an account."""
+    query = {"client_id": client.id, "redirect_uri": client.redirect_uri, "response_type": "code", "state": "s"}
+    if language:
+        query["user_locale"] = language
+    return f"{stack.service}/oauth/authorize?{urllib.parse.urlencode(query)}"
 
 
 def parameters(url):

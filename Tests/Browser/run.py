@@ -1,4 +1,4 @@
-"""The web sign-in in Chromium. Scripts/test-browser says how to run it.
+"""The web sign-in and account linking in Chromium. Scripts/test-browser says how to run it.
 
     run.py BINARIES [WORD …]      WORD: only the tests whose name has one of these
 """
@@ -6,7 +6,9 @@ import pathlib
 import sys
 import traceback
 
-import pages  # noqa: F401  registers tests
+import linking  # noqa: F401  registers tests
+import pages  # noqa: F401
+import resource_server  # noqa: F401
 import signing_in  # noqa: F401
 from registry import TESTS
 from playwright.sync_api import sync_playwright

@@ -26,6 +26,14 @@ from world import GOOGLE_CLIENT, TIMEOUT, Processes, free_ports, post, run, scra
 SERVICES_ID = "com.example.lamp.web"
 APP = "Lamp & Co"
 PRIVATE_SCHEME = "com.example.lamp:/signed-in"
+SCOPE_TEXTS = """devices.read:
+  en: See the devices of your home
+  de: Die Geräte in deinem Zuhause sehen
+  fr: Voir les appareils de votre maison
+  es: Ver los dispositivos de su casa
+  ja: 自宅のデバイスを表示する
+  zh-Hans: 查看您家中的设备
+"""
 
 
 class DesktopApp(http.server.ThreadingHTTPServer):
@@ -78,10 +86,24 @@ class Attempt:
             "code": answer["code"], "codeVerifier": self.verifier, "redirectUri": self.redirect_uri})
 
 
+class LinkingClient:
+    """Another service, to which people link their account; as `countersign oauth-client create` registers it."""
+
+    SCOPES = "profile", "email", "devices.read"
+
+    def __init__(self, stack, name="Acme Home", *options):
+        self.redirect_uri = stack.app.redirect_uri
+        line = stack.countersign("oauth-client", "create", "--name", name, "--redirect-uri", self.redirect_uri, *options)
+        answer = json.loads(line)
+        self.id, self.secret = answer["clientId"], answer["clientSecret"]
+
+
 class Stack:
-    def __init__(self, service, sandbox, mail):
-        self.service, self.sandbox, self._mail = service, sandbox, mail
+    def __init__(self, service, sandbox, state, countersign):
+        self.service, self.sandbox, self.state, self._mail = service, sandbox, state, state / "mail.jsonl"
         self.app = DesktopApp()
+        # Runs a command of the service, and returns what it prints.
+        self.countersign = countersign
 
     def attempt(self, redirect_uri=None):
         return Attempt(self, redirect_uri or self.app.redirect_uri)
@@ -109,7 +131,7 @@ class Stack:
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             codes = []
-            for line in pathlib.Path(self._mail).read_text().splitlines()[1:]:
+            for line in self._mail.read_text().splitlines()[1:]:
                 message = json.loads(line)
                 if message["recipients"] == [email]:
                     codes += [text.strip() for text in (message["text"] or "").splitlines()
@@ -142,6 +164,7 @@ def stack(binaries, state):
             time.sleep(0.05)
 
         apple_key, google_secret = state / "AuthKey.p8", secrets.token_hex(16)
+        (state / "scopes.yaml").write_text(SCOPE_TEXTS)
         for path, content in (
             (state / "keyring", f"browser {run('openssl', 'rand', '-base64', '32')}"),
             (apple_key, run("openssl", "genpkey", "-quiet", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")),
@@ -175,6 +198,8 @@ def stack(binaries, state):
             "GOOGLE_CLIENT_IDS": GOOGLE_CLIENT, "GOOGLE_SERVER_CLIENT_ID": GOOGLE_CLIENT,
             "GOOGLE_SERVER_CLIENT_SECRET": google_secret,
             "MAIL_SMTP_URL": f"smtp://127.0.0.1:{int(line)}", "MAIL_FROM": "lamp@example.com",
+            "OAUTH_ENABLED": "true", "OAUTH_SCOPES": ",".join(LinkingClient.SCOPES),
+            "OAUTH_SCOPE_TEXTS_PATH": state / "scopes.yaml",
             # The tests are about what is behind the limits.
             "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0, "LIMITS_GUESS_PER_WIDE_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0,
@@ -190,6 +215,8 @@ def stack(binaries, state):
         process = processes.start(
             state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment)
         processes.await_answer(process, f"http://127.0.0.1:{private}/health/ready", state / "service.log")
-        yield Stack(service, sandbox, state / "mail.jsonl")
+        yield Stack(
+            service, sandbox, state,
+            lambda *words: run(binaries / "countersign", *words, env=environment))
         if process.poll() is not None:
             sys.exit("The service has ended:\n" + (state / "service.log").read_text()[-2000:])

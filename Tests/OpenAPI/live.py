@@ -35,10 +35,15 @@ EXAMPLE_IDS = {
     "providerOrIdentityId": "01a1fc41-9b43-7cef-ac4a-1bb95032c35a",
     "revocationId": "01a1fc41-9d02-7c11-b6a9-5d0f3a7e9c41",
     "eventId": "01a1fc41-9e11-7b02-92c4-0c1d7e5f8a30",
+    "clientId": "csc_GgE2dJ3kq0hXvT5mWnYb1A",
+    "client_id": "csc_GgE2dJ3kq0hXvT5mWnYb1A",
 }
+OAUTH_CODE = "zT5vQ8mJc2kXrL0bWnHy4GsPdA7uEiF9oRe6YtBq1Kg"
 
 WITH_PASSWORD = {
     "signInWithPassword", "signInWithEmailCode", "signInByWeb", "changePassword", "verifyEmail", "resetPassword", "mailCode"}
+CHANGES_OF_CLIENTS = {
+    "readOAuthClient", "changeOAuthClient", "rotateOAuthClientSecret", "disableOAuthClient", "enableOAuthClient"}
 PURPOSES = {"signInWithEmailCode": "signIn", "verifyEmail": "verifyEmail", "resetPassword": "resetPassword"}
 
 
@@ -88,6 +93,24 @@ class Cast:
     @cached_property
     def mailbox_ticket(self):
         return Account(ADDRESSES).mailbox_ticket()
+
+    @cached_property
+    def oauth_code(self):
+        return self.account.flip()
+
+    @cached_property
+    def tokens(self):
+        return self.account.linked()
+
+    @cached_property
+    def oauth_client(self):
+        """A client of its own for what changes one; the linked one for what is about links."""
+        if self.operation not in CHANGES_OF_CLIENTS:
+            if self.operation in ("unlinkClient", "unlinkClientOfAccount"):
+                self.tokens
+            return ADDRESSES["oauthClient"]["clientId"]
+        return self.account.administer("POST", "/admin/v1/oauth-clients", {
+            "name": "Another", "redirectUris": ["https://another.example.com/linked"]})["clientId"]
 
     @cached_property
     def web_code(self):
@@ -161,6 +184,14 @@ class Staging:
                 return self.cast.account.session["refreshToken"]
             case "payload" if value.startswith("eyJ"):
                 return self.cast.newcomer.event("apple")
+            case "code" if value == OAUTH_CODE:
+                return self.cast.oauth_code
+            case "refresh_token" | "token" if value.startswith("rt_"):
+                return self.cast.tokens["refresh_token"]
+            case "assertion" if value.startswith("eyJ"):
+                return self.cast.newcomer.assertion()
+            case "client_id" if value == EXAMPLE_IDS["client_id"]:
+                return ADDRESSES["oauthClient"]["clientId"]
             case "code" if value == WEB_CODE:
                 return self.cast.web_code
             case "code" | "emailCode" if value == CODE:
@@ -175,6 +206,8 @@ class Staging:
         """The live value for an example in a path or a query."""
         if EXAMPLE_IDS.get(name) != value:
             return value
+        if name in ("clientId", "client_id"):
+            return self.cast.oauth_client
         account = self.cast.account
         match name:
             case "accountId":
@@ -219,6 +252,12 @@ def before_call(context, case, kwargs):
         schemes = {name for each in case.operation.definition.raw.get("security", []) for name in each}
         if "adminKey" in schemes:
             case.headers["Authorization"] = f"Bearer {ADDRESSES['adminKey']}"
+        elif "client" in schemes:
+            client = ADDRESSES["oauthClient"]
+            pair = base64.b64encode(f"{client['clientId']}:{client['clientSecret']}".encode()).decode()
+            case.headers["Authorization"] = f"Basic {pair}"
+        elif "clientToken" in schemes:
+            case.headers["Authorization"] = f"Bearer {stage.cast.tokens['access_token']}"
         elif "session" in schemes and not stage.is_proven:
             case.headers["Authorization"] = f"Bearer {stage.cast.account.bearer}"
         else:
@@ -250,18 +289,28 @@ class HeaderMissing(Failure):
     pass
 
 
+# Seconds for which others than the key set may be kept.
+SHARED = {
+    "/.well-known/oauth-authorization-server": 60, "/.well-known/apple-app-site-association": 3600,
+    "/.well-known/assetlinks.json": 3600}
+OAUTH = {"/oauth/token", "/oauth/revoke", "/oauth/introspect", "/oauth/userinfo"}
+
+
 @schemathesis.check
 def common_headers(context, response, case):
     """The headers of every answer."""
     headers = {name.lower(): values[0] for name, values in response.headers.items()}
-    shared = case.operation.path.startswith("/.well-known") and response.status_code == 200
+    path = case.operation.path
+    shared = path.startswith("/.well-known") and response.status_code == 200
     expected = {
-        "x-content-type-options": "nosniff", "cache-control": "public, max-age=300" if shared else "no-store"}
-    if response.status_code == 401:
+        "x-content-type-options": "nosniff",
+        "cache-control": f"public, max-age={SHARED.get(path, 300)}" if shared else "no-store"}
+    # Clients hear of another scheme, or of more than its name (RFC 6749 §5.2, RFC 6750 §3).
+    if response.status_code == 401 and path not in OAUTH:
         expected["www-authenticate"] = "Bearer"
     wrong = [name for name, value in expected.items() if headers.get(name) != value]
     wrong += [name for name in ("x-request-id",) if not headers.get(name)]
-    cookie = [] if case.operation.path.startswith("/web/") else ["set-cookie"]
+    cookie = [] if path.startswith("/web/") or path == "/oauth/authorize" else ["set-cookie"]
     wrong += [name for name in (*cookie, "access-control-allow-origin") if name in headers]
     if response.status_code in (429, 503) and not headers.get("retry-after"):
         wrong.append("retry-after")

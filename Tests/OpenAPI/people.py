@@ -7,8 +7,9 @@ import uuid
 
 import requests
 
-from world import APPLE_CLIENT, GOOGLE_CLIENT, TIMEOUT, WEB_APP, WEB_REDIRECT
+from world import APPLE_CLIENT, GOOGLE_CLIENT, LINKING_AUDIENCE, TIMEOUT, WEB_APP, WEB_REDIRECT
 
+FLIP_REDIRECT = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
 PASSWORD = "correct horse battery staple"
 
 
@@ -41,6 +42,10 @@ class Person:
 
     def google(self):
         return self.control("google/authorize", person=self.name, clientId=GOOGLE_CLIENT, forceConsent=True)
+
+    def assertion(self):
+        """What Google presents of this person in streamlined linking."""
+        return self.control("google/authorize", person=self.name, clientId=LINKING_AUDIENCE)["idToken"]
 
     def ticket(self):
         """A link ticket of this person."""
@@ -100,6 +105,19 @@ class Account(Person):
             data={"csrf": form[2], "email": self.email, "password": PASSWORD})
         query = urllib.parse.urlsplit(answer.headers["Location"]).query
         return urllib.parse.parse_qs(query)["code"][0]
+
+    def flip(self):
+        """The code of an App Flip to the client."""
+        return self.call("POST", "/oauth/flip", {
+            "client_id": self.addresses["oauthClient"]["clientId"], "redirect_uri": FLIP_REDIRECT, "platform": "ios",
+            "consent": True}, self.bearer)["code"]
+
+    def linked(self):
+        """The tokens of the client."""
+        client = self.addresses["oauthClient"]
+        return answered(requests.post(f"{self.addresses['public']}/oauth/token", timeout=TIMEOUT, data={
+            "grant_type": "authorization_code", "code": self.flip(), "redirect_uri": FLIP_REDIRECT,
+            "client_id": client["clientId"], "client_secret": client["clientSecret"]}))
 
     def mailed(self, purpose, **members):
         """The code that is mailed to this person for a purpose."""

@@ -18,6 +18,8 @@ APPLE_CLIENT = "com.example.lamp"
 WEB_CLIENT = "com.example.lamp.web"
 REDIRECT = "https://www.example.com/signed-in"
 WEB_APP = "lamp"
+LINKING_REDIRECT = "https://home.example.com/linked"
+LINKING_AUDIENCE = "google-linking.apps.googleusercontent.com"
 WEB_REDIRECT = "https://lamp.example.com/signed-in"
 GOOGLE_CLIENT = "lamp-web.apps.googleusercontent.com"
 # Seconds that a busy machine may take to start a process.
@@ -124,6 +126,8 @@ def world(binaries, state):
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
             "LIMITS_JUNK_CODES_PER_NETWORK": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0,
             "WEB_APPS": WEB_APP, "WEB_APP_LAMP_REDIRECT_URIS": WEB_REDIRECT,
+            "OAUTH_ENABLED": "true", "APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.example.lamp",
+            "APP_FLIP_ANDROID_APPS": "com.example.lamp=" + ":".join(["1F"] * 32),
         }
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}
@@ -132,8 +136,12 @@ def world(binaries, state):
         key = run(
             binaries / "countersign", "admin-key", "create", "--name", "openapi", "--scopes", "read,revoke,manage",
             env=environment).strip()
+        client = json.loads(run(
+            binaries / "countersign", "oauth-client", "create", "--name", "Home", "--redirect-uri", LINKING_REDIRECT,
+            "--google-project", "openapi", "--app-flip", "--assertion-audience", LINKING_AUDIENCE, "--introspect",
+            env=environment))
         yield {
-            "public": f"http://127.0.0.1:{public}", "private": f"http://127.0.0.1:{private}", "sandbox": sandbox,
+            "oauthClient": client, "public": f"http://127.0.0.1:{public}", "private": f"http://127.0.0.1:{private}", "sandbox": sandbox,
             "adminKey": key, "mail": str(state / "mail.jsonl"),
         }
         if service.poll() is not None:

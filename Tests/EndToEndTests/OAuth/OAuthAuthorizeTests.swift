@@ -1,0 +1,265 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// A client's request in the browser: what the client hears of it, what the person, and the consent.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAuthorizeTests {
+    @Test func `a person signs in, allows, and the client gets a code with its state`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        try await world.newPerson("linker", email: "linker@gmail.com")
+        let browser = world.browser()
+        let chooser = try await browser.open(client.url(["user_locale": "en-GB", "login_hint": "x@gmail.com"]))
+        #expect(chooser.status == 200)
+        #expect(chooser.html.text.contains("Google"))
+        let question = try await world.signIn("linker", with: .google, on: chooser, browser)
+        let choice = try #require(question.html.links.first { $0.target.contains("create") })
+        let create = try await browser.click(choice.target, on: question)
+        let consent = try await browser.submit(try create.form("/web/link/create"), on: create)
+        #expect(consent.status == 200, "\(consent.answer.text)")
+        for text in [
+            "Google", "linker@gmail.com", "See the devices of your home", "https://policies.google.com/privacy",
+        ] {
+            #expect(consent.answer.body.contains(text), "\(text)")
+        }
+        let answer = try await world.decision("allow", on: consent, browser)
+        #expect(answer.address == client.redirectURI)
+        #expect(answer.parameters.map(\.name) == ["code", "state"])
+        #expect(answer["state"] == "AB+cd/EF==")
+        #expect(answer.uri.contains("state=AB%2Bcd%2FEF%3D%3D"))
+        #expect(answer["code"]?.utf8.count == 43)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'client_linked' AND reason = \(client.id + " web")")
+                == 1)
+    }
+
+    @Test func `who is signed in decides at once, and each time`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("again")
+        for _ in 1...2 {
+            let page = try await world.consentPage(client, browser)
+            #expect(page.html.forms.contains { $0.buttons.contains { $0.value == "allow" } })
+            #expect(try await world.decision("allow", on: page, browser)["code"] != nil)
+        }
+    }
+
+    @Test func `a person who refuses, or cancels, links nothing, and the client hears of it`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("refuser")
+        let page = try await world.consentPage(client, browser)
+        let answer = try await world.decision("deny", on: page, browser)
+        #expect(answer.parameters.map(\.name) == ["error", "state"])
+        #expect(answer["error"] == "access_denied")
+        #expect(answer["state"] == "AB+cd/EF==")
+
+        let another = world.browser()
+        let chooser = try await another.open(client.url())
+        let cancelled = try await another.submit(try chooser.form("/web/cancel"), on: chooser)
+        #expect(try AppAnswer(cancelled)["error"] == "access_denied")
+        #expect(try await world.grants(of: client) == 0)
+    }
+
+    @Test func `a flow has one decision, in the browser that began it`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("decider")
+        let page = try await world.consentPage(client, browser)
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        // Another browser, and a form of another site.
+        let thief = world.browser()
+        #expect(try await thief.submit(form, on: page, button: "allow").status == 403)
+        let foreign = try await browser.submit(
+            form, on: page, button: "allow", headers: [("Sec-Fetch-Site", "cross-site")])
+        #expect(foreign.status == 403)
+        let answers = try await withThrowingTaskGroup(of: Browser.Page.self) { group in
+            for word in ["allow", "deny", "allow", "deny"] {
+                group.addTask { try await browser.submit(form, on: page, button: word, following: false) }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.filter { $0.answer["Location"]?.hasPrefix(client.redirectURI) == true }.count == 1)
+        #expect(answers.filter { $0.status == 303 || $0.handedOver != nil }.count == 1)
+    }
+
+    @Test func `pages have the headers that keep them safe, and no redirect repeats a form`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("framed")
+        let consent = try await world.consentPage(client, browser)
+        let refused = try await browser.open(client.url(["client_id": "csc_unknown"]))
+        let chooser = try await world.browser().open(client.url())
+        for page in [consent, refused, chooser] {
+            #expect(page.answer["X-Frame-Options"] == "DENY")
+            #expect(page.answer["Content-Security-Policy"]?.contains("frame-ancestors 'none'") == true)
+            #expect(page.answer["Referrer-Policy"] == "no-referrer")
+            #expect(page.answer["Cache-Control"] == "no-store")
+            #expect(page.answer["Access-Control-Allow-Origin"] == nil)
+        }
+        let form = try #require(consent.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        #expect(try await browser.submit(form, on: consent, button: "deny", following: false).status == 303)
+    }
+
+    // MARK: What the client, or the person, hears
+
+    @Test(
+        arguments: [
+            ["client_id": nil], ["client_id": "csc_unknown"], ["client_id": ""], ["redirect_uri": nil],
+            ["redirect_uri": ""], ["redirect_uri": OAuthWorld.flipURI], ["redirect_uri": OAuthWorld.otherURI],
+        ] as [[String: String?]])
+    func `a request that can't be trusted to lead anywhere ends on our own page`(changes: [String: String?])
+        async throws
+    {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        _ = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
+        let page = try await world.browser().open(client.url(changes), following: false)
+        #expect(page.status == 400)
+        #expect(page.answer["Location"] == nil)
+        #expect(page.answer["Content-Type"]?.hasPrefix("text/html") == true)
+    }
+
+    @Test func `an address that is not byte for byte a registered one leads nowhere`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let uri = client.redirectURI
+        let host = "oauth-redirect.googleusercontent.com"
+        let near = [
+            uri + "/", uri + "?x=1", uri + "#f", uri + "%20", uri.replacing(host, with: host.uppercased()),
+            uri.replacing(host, with: host + ":443"), uri.replacing(host, with: "x@" + host),
+            uri.replacing(host, with: host + ".evil.example"), uri.replacing(host, with: "localhost@evil.example"),
+            uri.replacing("https", with: "http"), uri + "/../x", uri + "/..%2F..%2Fx", uri + "..;/",
+            uri.replacing("/r/", with: "//r/"), uri.replacing("/r/", with: "/\tevil/"),
+            uri.replacing("/r", with: "/\\/r"),
+            uri.replacing(".", with: "x"), "https:///evil.example", "//" + uri.dropFirst(8), String(uri.dropLast()),
+            uri.replacing("acme", with: "%61cme"), uri + "\u{0}",
+        ]
+        for text in near {
+            let page = try await world.browser().open(client.url(["redirect_uri": text]), following: false)
+            #expect(page.status == 400, "\(text)")
+            #expect(page.answer["Location"] == nil, "\(text)")
+        }
+        let twice = try await world.browser().open(
+            client.url(repeating: [("redirect_uri", client.redirectURI)]), following: false)
+        #expect(twice.status == 400)
+        #expect(twice.answer["Location"] == nil)
+    }
+
+    @Test(
+        arguments: [
+            (["response_type": nil], "invalid_request"), (["response_type": "token"], "unsupported_response_type"),
+            (["response_type": "code token"], "unsupported_response_type"), (["state": nil], "invalid_request"),
+            (["scope": "profile admin"], "invalid_scope"), (["scope": "profile  email"], "invalid_scope"),
+            (["code_challenge": "short", "code_challenge_method": "S256"], "invalid_request"),
+            (["code_challenge": String(repeating: "A", count: 43)], "invalid_request"),
+            (
+                ["code_challenge": String(repeating: "A", count: 43), "code_challenge_method": "plain"],
+                "invalid_request"
+            ),
+            (["code_challenge_method": "S256"], "invalid_request"),
+            (["state": String(repeating: "s", count: 2_049)], "invalid_request"),
+        ] as [([String: String?], String)])
+    func `other faults are the client's to hear`(changes: [String: String?], error: String) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let page = try await world.browser().open(client.url(changes))
+        let answer = try AppAnswer(page)
+        #expect(answer.address == client.redirectURI)
+        #expect(answer["error"] == error)
+        #expect(answer["state"] == (changes.keys.contains("state") ? changes["state"] ?? nil : "AB+cd/EF=="))
+    }
+
+    @Test func `a parameter that came twice is refused, and a state comes back as it was`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let twice = try await world.browser().open(client.url(repeating: [("state", "x")]))
+        #expect(try AppAnswer(twice)["error"] == "invalid_request")
+        #expect(try AppAnswer(twice)["state"] == nil)
+        let browser = try await world.signedInBrowser("stately")
+        for state in [
+            #"a+b/c=d%&e #é"><script>alert(1)</script>"#, String(repeating: "§", count: 300),
+            String(repeating: "s", count: 2_048),
+        ] {
+            let page = try await world.consentPage(client, browser, ["state": state])
+            #expect(!page.answer.body.contains("<script>"))
+            #expect(try await world.decision("deny", on: page, browser)["state"] == state)
+        }
+        let split = try await browser.open(client.url(["state": "a\r\nX-Injected: 1"]), following: false)
+        #expect(split.status == 400)
+        #expect(split.answer["X-Injected"] == nil)
+    }
+
+    @Test func `a client that must use PKCE is asked for it, and others hear who answers`() async throws {
+        let world = try World.shared
+        let options = ["--redirect-uri", OAuthWorld.otherURI, "--require-pkce"]
+        let strict = try await world.linkingClient(options, redirectURI: OAuthWorld.otherURI)
+        let refused = try AppAnswer(try await world.browser().open(strict.url()))
+        #expect(refused["error"] == "invalid_request")
+        #expect(refused["iss"] == WebWorld.publicURL)
+        let browser = try await world.signedInBrowser("pkce")
+        let client = try await world.linkingClient(options, redirectURI: OAuthWorld.otherURI, withPKCE: true)
+        let page = try await world.consentPage(client, browser)
+        let answer = try await world.decision("allow", on: page, browser)
+        #expect(answer["iss"] == WebWorld.publicURL)
+        let code = try #require(answer["code"])
+        #expect(try await world.redeem(code, client).status == 200)
+    }
+
+    @Test func `a disabled client gets nobody's consent`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("disabler")
+        let page = try await world.consentPage(client, browser)
+        #expect(
+            try await Countersign.run(["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
+                .status == 0)
+        try await eventually("the disabling of a client") {
+            try await browser.open(client.url(), following: false).status == 400
+        }
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
+        #expect(answer.status == 400)
+        #expect(answer.answer["Location"] == nil)
+        #expect(try await world.codes(of: client) == 0)
+    }
+
+    // MARK: The person's account
+
+    @Test func `a person takes another account`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("first-account")
+        _ = try await world.signedInBrowser("second-account")
+        let page = try await world.consentPage(client, browser)
+        let chooser = try await browser.submit(try page.form("/oauth/other-account"), on: page)
+        let consent = try await world.signIn("second-account", with: .google, on: chooser, browser)
+        #expect(consent.answer.body.contains("second-account@gmail.com"), "\(consent.answer.text)")
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
+    }
+
+    @Test func `an account without an address is asked for one before a client gets it`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let registered = try await world.service.post(
+            "/v1/accounts", ["email": "typed@example.com", "password": "correct horse battery"])
+        #expect(registered.status == 201)
+        let browser = world.browser()
+        let chooser = try await browser.open(client.url())
+        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
+        let ask = try await browser.submit(
+            form, on: page, typed: ["email": "typed@example.com", "password": "correct horse battery"])
+        let address = try #require(ask.html.forms.first { $0.input("email") != nil }, "\(ask.answer.text)")
+        let enter = try await browser.submit(address, on: ask, typed: ["email": "typed@example.com"])
+        let code = try await world.code(1, mailedTo: "typed@example.com")
+        let codeForm = try #require(enter.html.forms.first { $0.input("code") != nil }, "\(enter.answer.text)")
+        let wrong = try await browser.submit(
+            codeForm, on: enter, typed: ["code": code == "000000" ? "000001" : "000000"])
+        #expect(wrong.status == 401)
+        let again = try #require(wrong.html.forms.first { $0.input("code") != nil })
+        let consent = try await browser.submit(again, on: wrong, typed: ["code": code])
+        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil, "\(consent.answer.text)")
+    }
+}

@@ -1,0 +1,94 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The clients of the OAuth server, by the admin API and the command.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthClientAdministrationTests {
+    private func administer(
+        _ method: String, _ path: String, _ body: String? = nil, scopes: String = "read,manage"
+    ) async throws -> RawAnswer {
+        let world = try World.shared
+        return try await world.service.administer(
+            method, "/admin/v1/oauth-clients" + path, bearer: try await world.adminKey(scopes), body: body)
+    }
+
+    private func command(_ words: String...) async throws -> JSONValue {
+        let ending = try await Countersign.run(
+            ["oauth-client"] + words, ["postgres.url": try World.shared.scratch.url])
+        #expect(ending.status == 0, "\(ending.error)")
+        return try JSONValue(parsing: Array(ending.output.utf8.filter { $0 != 0x0A }))
+    }
+
+    @Test func `a client's life leaves its rows in the trail, and its secret nowhere`() async throws {
+        let world = try World.shared
+        let body = #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"],"scopes":["profile"]}"#
+        let created = try await administer("POST", "", body)
+        #expect(created.status == 201)
+        let id = try #require(created.json?["clientId"]?.string)
+        let secret = try #require(created.json?["clientSecret"]?.string)
+        #expect(created.json?["requirePkce"]?.bool == false)
+        #expect(created.json?["streamlinedCreate"]?.bool == true)
+        #expect(created.json?["scopes"]?.elements?.compactMap(\.string) == ["profile"])
+
+        let shown = try await administer("GET", "/\(id)", scopes: "read")
+        #expect(shown.json?["name"]?.string == "Acme Home")
+        #expect(shown.json?["clientSecret"] == nil)
+        #expect(try await administer("GET", "?limit=100").body.contains(id))
+        #expect(try await command("show", id)["status"]?.string == "active")
+
+        let changed = try await administer("PATCH", "/\(id)", #"{"name":"Acme","requirePkce":true}"#)
+        #expect(changed.json?["name"]?.string == "Acme")
+        #expect(changed.json?["requirePkce"]?.bool == true)
+        #expect(changed.json?["redirectUris"]?.elements?.compactMap(\.string) == ["https://acme.example/linked"])
+        let rotated = try await administer("POST", "/\(id)/rotate-secret", #"{"keepOldSeconds":60}"#)
+        #expect(rotated.json?["clientSecret"]?.string != nil && rotated.json?["clientSecret"]?.string != secret)
+        #expect(try await administer("POST", "/\(id)/disable").status == 204)
+        #expect(try await administer("GET", "/\(id)").json?["status"]?.string == "disabled")
+        #expect(try await administer("POST", "/\(id)/enable").status == 204)
+
+        #expect(
+            try await world.count(
+                """
+                SELECT count(*) FROM audit_events
+                WHERE type = 'oauth_client_created' AND reason = \(id) AND actor_name = 'kim@support'
+                """) == 1)
+        #expect(
+            try await world.count(
+                """
+                SELECT count(*) FROM audit_events
+                WHERE type = 'oauth_client_changed' AND starts_with(reason, \(id)) AND actor_name = 'kim@support'
+                """) == 4)
+        #expect(
+            try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
+    }
+
+    @Test(arguments: [
+        #"{"redirectUris":["https://acme.example/linked"]}"#, #"{"name":"","redirectUris":[]}"#,
+        #"{"name":"A","redirectUris":["http://acme.example/linked"]}"#,
+        #"{"name":"A","redirectUris":["https://acme.example/linked#f"]}"#,
+        #"{"name":"A","redirectUris":["https://acme.example/*?code=1"]}"#,
+        #"{"name":"A","redirectUris":["https://kim@acme.example/"]}"#,
+        #"{"name":"A","redirectUris":["https://acme.example/"],"scopes":["not configured"]}"#,
+        #"{"name":"A","redirectUris":["https://acme.example/"],"secret":"mine"}"#,
+    ])
+    func `a client that breaks a rule is not made`(body: String) async throws {
+        let answer = try await administer("POST", "", body)
+        #expect(answer.status == 400, "\(answer.text)")
+        #expect(try await World.shared.count("SELECT count(*) FROM oauth_clients WHERE name IN ('', 'A')") == 0)
+    }
+
+    @Test func `to look takes read, to change manage`() async throws {
+        let client = try await World.shared.linkingClient()
+        #expect(try await administer("GET", "", scopes: "revoke").status == 403)
+        for (method, path) in [
+            ("POST", ""), ("PATCH", "/\(client.id)"), ("POST", "/\(client.id)/rotate-secret"),
+            ("POST", "/\(client.id)/disable"), ("POST", "/\(client.id)/enable"),
+        ] {
+            #expect(try await administer(method, path, "{}", scopes: "read,revoke").status == 403, "\(method) \(path)")
+        }
+        #expect(try await administer("GET", "/\(client.id)").json?["status"]?.string == "active")
+        #expect(try await administer("GET", "/csc_unknown").status == 404)
+        #expect(try await administer("POST", "/csc_unknown/disable").status == 404)
+    }
+}

@@ -1,0 +1,146 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// App Flip: a code for the person's own app.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthFlipTests {
+    private static func members(
+        _ client: LinkingClient, _ changes: TokenMint.Members = [:]
+    ) -> TokenMint.Members {
+        var members: TokenMint.Members = [
+            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
+            "consent": true,
+        ]
+        for name in ["client_id", "redirect_uri", "platform", "consent", "scope"] {
+            if let change = changes[name] { members[name] = change }
+        }
+        return members
+    }
+
+    private func device(_ person: String) async throws -> SignedInDevice {
+        let world = try World.shared
+        try await world.newPerson(person, email: "\(person)@gmail.com")
+        return try await world.newAccount(person, with: .google)
+    }
+
+    private func flip(
+        _ client: LinkingClient, _ bearer: String?, _ changes: TokenMint.Members = [:]
+    ) async throws -> Answer {
+        let answer = try await World.shared.service.post("/oauth/flip", Self.members(client, changes), bearer: bearer)
+        #expect(answer.header("Content-Type") == "application/json")
+        return answer
+    }
+
+    @Test func `an app gets a code, and Google's servers redeem it with either address`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let device = try await device("flipper")
+        for uri in [OAuthWorld.flipURI, OAuthWorld.redirectURI] {
+            let answer = try await flip(client, device.bearer, ["scope": "profile+email"])
+            #expect(answer.json?["expires_in"]?.integer == 600)
+            let redeemed = try await world.redeem(try answer.text("code"), client, ["redirect_uri": uri])
+            #expect(redeemed.json?["scope"]?.string == "profile email")
+        }
+        // A client that must use PKCE need not here.
+        let strict = try await world.linkingClient(["--google-project", "p", "--app-flip-all", "--require-pkce"])
+        let code = try await flip(strict, device.bearer).text("code")
+        #expect(try await world.redeem(code, strict, ["redirect_uri": OAuthWorld.flipURI]).status == 200)
+        // The owner is mailed when the link is new, and only then.
+        let subjects = try await world.subjects(mailedTo: "flipper@gmail.com")
+        #expect(subjects.filter { $0.contains("linked") }.count == 2)
+        let own = try await world.service.get("/v1/account/linked-clients", bearer: device.bearer)
+        #expect(own.json?["items"]?.elements?.count == 2)
+    }
+
+    @Test func `the twelve addresses pass, and what is near them does not`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient(["--google-project", "p", "--app-flip-all"])
+        let bearer = try await device("twelve").bearer
+        let hosts = ["oauth-redirect.googleusercontent.com", "oauth-redirect-sandbox.googleusercontent.com"]
+        let apps = ["com.google.OPA", "com.google.Chromecast"].flatMap { [$0, $0 + ".dev", $0 + ".enterprise"] }
+        for host in hosts {
+            for app in apps {
+                #expect(
+                    try await flip(client, bearer, ["redirect_uri": .string("https://\(host)/a/\(app)")]).status == 200)
+            }
+        }
+        let near = [
+            "https://\(hosts[0])/a/com.google.OPA/", "https://\(hosts[0])/a/com.google.OPA?x", "https://\(hosts[0])/a/",
+            "https://\(hosts[0])/a/com.google.opa", "https://\(hosts[0])/r/p", "http://\(hosts[0])/a/com.google.OPA",
+            "https://\(hosts[0]).evil.example/a/com.google.OPA", "https://evil.example/a/com.google.OPA",
+            "https://\(hosts[0])/a/com.google.OPA.dev.x", "https://\(hosts[0])/b/com.google.OPA",
+        ]
+        for uri in near {
+            let answer = try await flip(client, bearer, ["redirect_uri": .string(uri)])
+            #expect(answer.status == 400, "\(uri)")
+            #expect(answer.json?["flip_error"]?.string == "invalid_request")
+        }
+        #expect(try await world.codes(of: client) == 12)
+    }
+
+    @Test func `each refusal has its word and its status`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let bearer = try await device("refused").bearer
+        func expect(_ answer: Answer, _ status: Int, _ word: String) {
+            #expect(answer.status == status, "\(answer.text)")
+            #expect(answer.json?["flip_error"]?.string == word, "\(answer.text)")
+            #expect(answer.json?["message"]?.string != nil)
+            #expect(answer.header("Content-Type") == "application/json")
+        }
+        expect(try await flip(client, bearer, ["consent": false]), 403, "access_denied")
+        expect(try await flip(client, bearer, ["scope": "admin"]), 400, "invalid_request")
+        expect(try await flip(client, bearer, ["client_id": "csc_unknown"]), 400, "invalid_request")
+        expect(try await flip(client, bearer, ["platform": "web"]), 400, "invalid_request")
+        expect(try await flip(client, nil), 401, "cancelled")
+        expect(try await flip(client, "at_x"), 401, "cancelled")
+        // In this order: body, session, client, URI, scope, consent.
+        expect(try await flip(client, nil, ["platform": "web"]), 400, "invalid_request")
+        expect(try await flip(client, nil, ["client_id": "csc_unknown"]), 401, "cancelled")
+        expect(try await flip(client, bearer, ["consent": false, "scope": "admin"]), 400, "invalid_request")
+        expect(try await world.service.get("/oauth/flip"), 405, "invalid_request")
+        let form = try await world.service.post(
+            "/oauth/flip", body: Array("a=b".utf8), type: "text/plain", bearer: bearer)
+        expect(form, 415, "invalid_request")
+        let large = try await world.service.post(
+            "/oauth/flip", body: Array(repeating: 0x20, count: 70_000), bearer: bearer)
+        expect(large, 413, "invalid_request")
+        #expect(try await world.codes(of: client) == 0)
+
+        _ = try await Countersign.run(["oauth-client", "disable", client.id], ["postgres.url": world.scratch.url])
+        try await eventually("the disabling of a client") { try await flip(client, bearer).status == 403 }
+        expect(try await flip(client, bearer), 403, "unrecoverable")
+    }
+
+    @Test func `a disabled account can't be helped, one that has signed out can`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let (out, disabled) = (try await device("signed-out"), try await device("shut"))
+        _ = try await world.service.post("/v1/sessions/revoke", ["scope": "current"], bearer: out.bearer)
+        let gone = try await flip(client, out.bearer)
+        #expect(gone.status == 401)
+        #expect(gone.json?["flip_error"]?.string == "cancelled")
+        let key = try await world.adminKey("manage")
+        let path = "/admin/v1/accounts/\(disabled.account.id)/disable"
+        let ending = try await world.service.administer("POST", path, bearer: key, body: #"{"reason":"a test"}"#)
+        #expect(ending.status == 204)
+        let shut = try await flip(client, disabled.bearer)
+        #expect(shut.status == 403)
+        #expect(shut.json?["flip_error"]?.string == "unrecoverable")
+    }
+
+    @Test func `a sign-in of long ago is not enough where that is asked for`() async throws {
+        try await OAuthWorld.run(["appFlip.maxAuthAge": "300"]) { world in
+            try await World.$current.withValue(world) {
+                let client = try await world.linkingClient()
+                let bearer = try await device("aged").bearer
+                #expect(try await flip(client, bearer).status == 200)
+                try await world.scratch.execute("UPDATE sessions SET auth_time = auth_time - interval '6 minutes'")
+                let old = try await flip(client, bearer)
+                #expect(old.status == 401)
+                #expect(old.json?["flip_error"]?.string == "cancelled")
+            }
+        }
+    }
+}

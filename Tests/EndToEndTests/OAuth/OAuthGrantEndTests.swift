@@ -1,0 +1,175 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// What ends a link ends its codes and tokens in the same moment, and nothing revives them.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthGrantEndTests {
+    /// Somebody who has linked a client, and has an app that is signed in.
+    private struct Linked {
+        let client: LinkingClient
+        let tokens: LinkedTokens
+        /// Not redeemed.
+        let code: String
+        let device: SignedInDevice
+    }
+
+    private func link(_ person: String) async throws -> Linked {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser(person)
+        let tokens = try await world.linked(client, browser)
+        return Linked(
+            client: client, tokens: tokens, code: try await world.oauthCode(client, browser),
+            device: try SignedInDevice(try await world.signIn(person, with: .google)))
+    }
+
+    private func expectEnd(of linked: Linked, _ location: SourceLocation = #_sourceLocation) async throws {
+        let world = try World.shared
+        let isAlive = try await world.isAlive(linked.tokens, linked.client)
+        #expect(!isAlive, sourceLocation: location)
+        let late = try await world.redeem(linked.code, linked.client)
+        #expect(late.text == #"{"error":"invalid_grant"}"#, sourceLocation: location)
+        #expect(
+            try await world.introspected(linked.tokens.access, linked.client).text == #"{"active":false}"#,
+            sourceLocation: location)
+    }
+
+    private func administer(_ method: String, _ path: String, _ body: String? = nil) async throws -> Int {
+        let world = try World.shared
+        let key = try await world.adminKey("read,revoke,manage")
+        return try await world.service.administer(method, path, bearer: key, body: body).status
+    }
+
+    @Test func `a person sees what is linked, and ends it`() async throws {
+        let world = try World.shared
+        let linked = try await link("owner")
+        let other = try await link("stays")
+        let list = try await world.service.get("/v1/account/linked-clients", bearer: linked.device.bearer)
+        let item = try #require(list.json?["items"]?.elements?.first)
+        #expect(item["clientId"]?.string == linked.client.id)
+        #expect(item["name"]?.string == "Google")
+        #expect(item["scopes"]?.elements?.count == 3)
+        #expect(item["linkedAt"]?.string != nil)
+        let path = "/v1/account/linked-clients/\(linked.client.id)"
+        #expect(try await world.service.delete(path, bearer: linked.device.bearer).status == 204)
+        try await expectEnd(of: linked)
+        #expect(try await world.service.delete(path, bearer: linked.device.bearer).status == 404)
+        #expect(try await world.isAlive(other.tokens, other.client))
+        // The app stays signed in; the browser, where another click would link it again, does not.
+        #expect(try await world.service.get("/v1/account", bearer: linked.device.bearer).status == 200)
+    }
+
+    @Test func `a person ends a link on the page of the account`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("pager")
+        let tokens = try await world.linked(client, browser)
+        let page = try await browser.open(WebWorld.publicURL + "/web/account")
+        let form = try #require(
+            page.html.forms.first { $0.buttons.contains { $0.name == "client" } }, "\(page.answer.body)")
+        let done = try await browser.submit(form, on: page, button: client.id)
+        #expect(done.status == 200)
+        #expect(done.html.text.contains("Google"))
+        #expect(try await !world.isAlive(tokens, client))
+    }
+
+    @Test func `an administrator sees what is linked, and ends it`() async throws {
+        let world = try World.shared
+        let linked = try await link("helped")
+        let path = "/admin/v1/accounts/\(linked.device.account.id)/linked-clients"
+        #expect(try await administer("GET", path) == 200)
+        #expect(try await administer("DELETE", path + "/" + linked.client.id + "?reason=asked") == 204)
+        try await expectEnd(of: linked)
+        #expect(try await administer("DELETE", path + "/" + linked.client.id) == 404)
+        #expect(
+            try await world.count(
+                """
+                SELECT count(*) FROM audit_events
+                WHERE type = 'client_unlinked' AND actor_name = 'kim@support'
+                    AND account_id::text = \(linked.device.account.id)
+                """) == 1)
+    }
+
+    @Test func `disabling an account ends its links, and enabling revives none`() async throws {
+        let linked = try await link("disabled")
+        let path = "/admin/v1/accounts/\(linked.device.account.id)"
+        #expect(try await administer("POST", path + "/disable", #"{"reason":"a test"}"#) == 204)
+        try await expectEnd(of: linked)
+        #expect(try await administer("POST", path + "/enable", #"{"reason":"a test"}"#) == 204)
+        try await expectEnd(of: linked)
+    }
+
+    @Test func `signing out everywhere ends the links, for the person and for an administrator`() async throws {
+        let world = try World.shared
+        let (one, two) = (try await link("everywhere"), try await link("by-support"))
+        for scope in ["current", "others"] {
+            let device = try SignedInDevice(try await world.signIn("everywhere", with: .google))
+            _ = try await world.service.post("/v1/sessions/revoke", ["scope": .string(scope)], bearer: device.bearer)
+            #expect(try await world.isAlive(one.tokens, one.client))
+        }
+        let device = try SignedInDevice(try await world.signIn("everywhere", with: .google))
+        let ended = try await world.service.post("/v1/sessions/revoke", ["scope": "all"], bearer: device.bearer)
+        #expect(ended.status == 204)
+        try await expectEnd(of: one)
+        let path = "/admin/v1/accounts/\(two.device.account.id)/sign-out"
+        #expect(try await administer("POST", path, #"{"reason":"a test"}"#) == 204)
+        try await expectEnd(of: two)
+    }
+
+    @Test func `deleting an account ends its links`() async throws {
+        let world = try World.shared
+        let linked = try await link("deleted")
+        #expect(try await world.service.delete("/v1/account", bearer: linked.device.bearer).status == 202)
+        try await expectEnd(of: linked)
+        #expect(try await world.grants(of: linked.client) == 0)
+    }
+
+    @Test func `a reset of the password ends the links, a change keeps them`() async throws {
+        let world = try World.shared
+        let linked = try await link("resetter")
+        let set = try await world.service.exchange(
+            world.service.port, "PUT", "/v1/account/password", authorization: "Bearer \(linked.device.bearer)",
+            body: #"{"newPassword":"correct horse battery"}"#)
+        #expect(set.status == 204)
+        #expect(try await world.isAlive(linked.tokens, linked.client))
+        let code = try await world.mailedCode("resetPassword", to: "resetter@gmail.com")
+        let reset = try await world.service.post(
+            "/v1/accounts/password-reset",
+            ["email": "resetter@gmail.com", "code": .string(code), "newPassword": "another horse battery"])
+        #expect(reset.status == 204)
+        try await expectEnd(of: linked)
+    }
+
+    @Test func `a provider that ends all sessions ends the links`() async throws {
+        let world = try World.shared
+        let linked = try await link("hijacked")
+        try await world.sandbox.sendGoogleEvent(
+            "sessions-revoked", about: .person("hijacked"), clientID: Countersign.googleClient,
+            to: world.service.url + "/v1/events/google")
+        try await eventually("the event") {
+            try await world.userinfo(linked.tokens.access).status == 401
+        }
+        try await expectEnd(of: linked)
+    }
+
+    @Test func `the first proof of a mailbox, and a take-over, end the links of who was there before`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        // Registered with an address that is somebody else's.
+        let squatter = try SignedInDevice(
+            try await world.service.post(
+                "/v1/accounts", ["email": "victim@own.example", "password": "correct horse battery"]), status: 201)
+        let flip: TokenMint.Members = [
+            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "android",
+            "consent": true,
+        ]
+        let code = try await world.service.post("/oauth/flip", flip, bearer: squatter.bearer).text("code")
+        let tokens = try LinkedTokens(try await world.redeem(code, client, ["redirect_uri": OAuthWorld.flipURI]))
+        let mailed = try await world.mailedCode("signIn", to: "victim@own.example")
+        let entered = try await world.service.post(
+            "/v1/sign-in/email-code", ["email": "victim@own.example", "code": .string(mailed)])
+        #expect(entered.json?["status"]?.string == "signedIn")
+        #expect(try await !world.isAlive(tokens, client))
+    }
+}

@@ -1,0 +1,169 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Userinfo, introspection, revocation, discovery.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthInspectionTests {
+    @Test func `userinfo shows what was granted, in the words of RFC 6750`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("shown")
+        let tokens = try await world.linked(client, browser)
+        let info = try await world.userinfo(tokens.access)
+        #expect(info.json?["email"]?.string == "shown@gmail.com")
+        #expect(info.json?["email_verified"]?.bool == true)
+        #expect(info.json?["sub"]?.string?.utf8.count == 36)
+        let posted = try await world.service.post("/oauth/userinfo", body: [], bearer: tokens.access)
+        #expect(posted.status == 200)
+
+        let none = try await world.userinfo(nil)
+        #expect(none.status == 401)
+        #expect(none.header("WWW-Authenticate") == #"Bearer realm="countersign""#)
+        for token in ["at_unknown", tokens.refresh, "\u{7E}"] {
+            let refused = try await world.userinfo(token)
+            #expect(refused.status == 401)
+            #expect(refused.header("WWW-Authenticate") == #"Bearer realm="countersign", error="invalid_token""#)
+        }
+        let malformed = try await world.userinfo("a,b")
+        #expect(malformed.status == 400)
+        let inQuery = try await world.service.get("/oauth/userinfo?access_token=\(tokens.access)")
+        #expect(inQuery.status == 401)
+
+        let devices = try await world.linked(client, browser, ["scope": "devices.read"])
+        let narrow = try await world.userinfo(devices.access)
+        #expect(narrow.status == 403)
+        #expect(narrow.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) == true)
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await world.userinfo(tokens.access).status == 401)
+    }
+
+    @Test func `tokens of one kind open nothing of the other`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let tokens = try await world.linked(client, try await world.signedInBrowser("mixed"))
+        for token in [tokens.access, tokens.refresh] {
+            #expect(try await world.service.get("/v1/account", bearer: token).status == 401)
+            let refresh = try await world.service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+            #expect(refresh.status == 401)
+        }
+        let session = try SignedInDevice(try await world.signIn("mixed", with: .google))
+        #expect(try await world.userinfo(session.bearer).status == 401)
+        #expect(try await world.introspected(session.bearer, client).text == #"{"active":false}"#)
+    }
+
+    @Test func `a client sees its own tokens, and one that may sees all`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
+        let api = try await world.linkingClient(["--introspect"])
+        let tokens = try await world.linked(client, try await world.signedInBrowser("seen"))
+        for viewer in [client, api] {
+            let answer = try await world.introspected(tokens.access, viewer)
+            #expect(answer.json?["active"]?.bool == true)
+            #expect(answer.json?["client_id"]?.string == client.id)
+            #expect(answer.json?["scope"]?.string == "profile email devices.read")
+            #expect(answer.json?["token_type"]?.string == "Bearer")
+            #expect(answer.json?["iss"]?.string == WebWorld.publicURL)
+            #expect(try await world.introspected(tokens.refresh, viewer).json?["active"]?.bool == true)
+        }
+        for (token, viewer) in [(tokens.access, other), ("at_unknown", client), ("", client)] {
+            let answer = try await world.introspected(token, viewer)
+            if token.isEmpty {
+                #expect(answer.json?["error"]?.string == "invalid_request")
+            } else {
+                #expect(answer.text == #"{"active":false}"#)
+            }
+        }
+        #expect(try await world.oauth("/oauth/introspect", nil, [("token", tokens.access)]).status == 401)
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await world.introspected(tokens.access, client).text == #"{"active":false}"#)
+    }
+
+    @Test func `a token that is given back is dead, with all that belongs to it`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
+        let tokens = try await world.linked(client, try await world.signedInBrowser("giver"))
+        let second = try await world.refreshed(tokens.refresh, client).text("access_token")
+        // Another client's: it stays.
+        let foreign = try await world.oauth("/oauth/revoke", other, [("token", tokens.refresh)])
+        #expect(foreign.status == 200 && foreign.body.isEmpty)
+        #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'foreign_token_presented'") == 1)
+        #expect(try await world.isAlive(tokens, client))
+        // The hint is wrong, and only a hint.
+        let one = try await world.oauth(
+            "/oauth/revoke", client, [("token", second), ("token_type_hint", "refresh_token")], basic: true)
+        #expect(one.status == 200)
+        #expect(try await world.userinfo(second).status == 401)
+        #expect(try await world.isAlive(tokens, client))
+        for _ in 1...2 {
+            let all = try await world.oauth("/oauth/revoke", client, [("token", tokens.refresh)])
+            #expect(all.status == 200 && all.body.isEmpty)
+            #expect(try await !world.isAlive(tokens, client))
+        }
+        #expect(try await world.grants(of: client) == 0)
+        #expect(try await world.mail(about: "no longer linked", to: "giver@gmail.com").text?.contains("Google") == true)
+        for (fields, status) in [([], 400), ([("token", "x")], 200)] as [([(String, String)], Int)] {
+            #expect(try await world.oauth("/oauth/revoke", client, fields).status == status)
+        }
+        #expect(try await world.oauth("/oauth/revoke", nil, [("token", "x")]).status == 401)
+    }
+
+    /// A client of Google's gets no `iss`, so that the announcement would not hold for all.
+    @Test func `without a client of Google's all answers are announced to name who answers`() async throws {
+        try await OAuthWorld.run { world in
+            let answer = try await world.service.get("/.well-known/oauth-authorization-server")
+            #expect(answer.json?["authorization_response_iss_parameter_supported"]?.bool == true)
+        }
+    }
+
+    @Test func `what is announced is what is there, whatever the Host`() async throws {
+        let world = try World.shared
+        _ = try await world.linkingClient()
+        let answer = try await world.service.exchange(
+            world.service.port, "GET", "/.well-known/oauth-authorization-server", authorization: nil,
+            headers: "X-Forwarded-Host: evil.example\r\n")
+        let document = try JSONValue(parsing: Array(answer.body.utf8))
+        #expect(document["issuer"]?.string == WebWorld.publicURL)
+        #expect(document["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
+        #expect(document["authorization_response_iss_parameter_supported"]?.bool == false)
+        let openid = try await world.service.get("/.well-known/openid-configuration")
+        #expect(openid.json?["authorization_endpoint"]?.string == WebWorld.publicURL + "/oauth/authorize")
+        #expect(openid.json?["jwks_uri"]?.string == WebWorld.publicURL + "/.well-known/jwks.json")
+    }
+
+    @Test func `association files come plainly, without a cookie or a redirect`() async throws {
+        let world = try World.shared
+        for (path, text) in [
+            ("/.well-known/apple-app-site-association", "ABCDE12345.com.acme.app"),
+            ("/.well-known/assetlinks.json", "com.acme.app"),
+        ] {
+            let answer = try await world.service.get(path)
+            #expect(answer.status == 200)
+            #expect(answer.header("Content-Type") == "application/json")
+            #expect(answer.header("Set-Cookie") == nil)
+            #expect(answer.text.contains(text))
+        }
+        let page = try await world.browser().open(
+            WebWorld.publicURL + "/app-flip?redirect_uri=https%3A%2F%2Fevil.example&state=x", following: false)
+        #expect(page.status == 200)
+        #expect(page.answer["Location"] == nil)
+        #expect(!page.answer.body.contains("evil.example"))
+        #expect(page.html.forms.isEmpty && page.html.refresh == nil)
+    }
+
+    @Test func `without the switch there is no OAuth server`() async throws {
+        try await WebWorld.run { world in
+            for path in [
+                "/oauth/authorize", "/oauth/userinfo", "/.well-known/oauth-authorization-server", "/app-flip",
+                "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json", "/v1/account/linked-clients",
+            ] {
+                let answer = try await world.service.get(path)
+                #expect(answer.status == 404, "\(path)")
+            }
+            let token = try await world.service.post("/oauth/token", [:])
+            #expect(token.status == 404)
+        }
+    }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import JSON
+import OpenSSL
+import Postgres
+import Primitives
+import TestSupport
+import Testing
+
+/// Codes and refresh tokens at the token endpoint.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthTokenTests {
+    @Test(arguments: [true, false])
+    func `a code becomes tokens, as Google's validation tool wants them`(basic: Bool) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("validated-\(basic)")
+        let answer = try await world.redeem(try await world.oauthCode(client, browser), client, basic: basic)
+        let tokens = try LinkedTokens(answer)
+        #expect(answer.json?["token_type"]?.string == "Bearer")
+        #expect(answer.json?["expires_in"]?.integer == 3_600)
+        #expect(answer.header("Cache-Control") == "no-store")
+        #expect(answer.header("Pragma") == "no-cache")
+        #expect(answer.header("Content-Type") == "application/json;charset=UTF-8")
+        // Opaque: no JWT.
+        #expect(tokens.access.hasPrefix("at_") && !tokens.access.contains("."))
+        #expect(tokens.refresh.hasPrefix("rt_"))
+
+        let refreshed = try await world.refreshed(tokens.refresh, client)
+        #expect(refreshed.status == 200)
+        #expect(refreshed.json?["refresh_token"] == nil)
+        let second = try refreshed.text("access_token")
+        #expect(second != tokens.access)
+        for token in [tokens.access, second] { #expect(try await world.userinfo(token).status == 200) }
+
+        let bad = try await world.refreshed("rt_unknown", client)
+        #expect(bad.status == 400)
+        #expect(bad.text == #"{"error":"invalid_grant"}"#)
+        #expect(bad.header("Cache-Control") == "no-store")
+    }
+
+    @Test func `of fifty redemptions at once one succeeds, and what it got is dead`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let code = try await world.oauthCode(client, try await world.signedInBrowser("racer"))
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<50 {
+                group.addTask { try await retryWhileUnavailable { try await world.redeem(code, client) } }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let won = answers.filter { $0.status == 200 }
+        #expect(won.count == 1)
+        #expect(answers.filter { $0.text == #"{"error":"invalid_grant"}"# }.count == 49)
+        let tokens = try LinkedTokens(try #require(won.first))
+        #expect(try await !world.isAlive(tokens, client))
+        #expect(try await world.grants(of: client) == 0)
+        #expect(
+            try await world.count("SELECT count(*) FROM audit_events WHERE type = 'oauth_code_reused'") >= 1)
+    }
+
+    @Test(
+        arguments: [
+            ["redirect_uri": nil], ["redirect_uri": OAuthWorld.otherURI], ["redirect_uri": OAuthWorld.flipURI],
+            ["redirect_uri": OAuthWorld.redirectURI + "/"], ["code_verifier": nil], ["code_verifier": ""],
+            ["code_verifier": String(repeating: "a", count: 43)], ["code_verifier": "short"],
+        ] as [[String: String?]])
+    func `a code with another address or verifier is refused, and spent`(changes: [String: String?]) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient(withPKCE: true)
+        let code = try await world.oauthCode(
+            client, try await world.signedInBrowser("wrong-\(UUID().uuidString.prefix(8).lowercased())"))
+        let wrong = try await world.redeem(code, client, changes)
+        #expect(wrong.status == 400)
+        #expect(wrong.text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test func `a verifier without a challenge is refused`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let code = try await world.oauthCode(client, try await world.signedInBrowser("downgraded"))
+        let answer = try await world.redeem(code, client, ["code_verifier": String(repeating: "v", count: 43)])
+        #expect(answer.text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test func `another client's code is refused, and stays good for its own`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let other = try await world.linkingClient(
+            ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
+        let code = try await world.oauthCode(client, try await world.signedInBrowser("robbed"))
+        for uri in [client.redirectURI, other.redirectURI] {
+            #expect(try await world.redeem(code, other, ["redirect_uri": uri]).text == #"{"error":"invalid_grant"}"#)
+        }
+        let tokens = try LinkedTokens(try await world.redeem(code, client))
+        #expect(try await world.refreshed(tokens.refresh, other).text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.isAlive(tokens, client))
+    }
+
+    @Test func `a code that is over is refused`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let code = try await world.oauthCode(client, try await world.signedInBrowser("late"))
+        try await world.expireCodesAndTokens(of: client)
+        #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test func `a client proves itself in one of two ways`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        var wrong = client
+        wrong.secret = "cs_" + String(repeating: "A", count: 43)
+        let fields = [("grant_type", "refresh_token"), ("refresh_token", "x")]
+        for basic in [true, false] {
+            let answer = try await world.oauth("/oauth/token", wrong, fields, basic: basic)
+            #expect(answer.status == 401)
+            #expect(answer.text == #"{"error":"invalid_client"}"#)
+            #expect((answer.header("WWW-Authenticate") == #"Basic realm="countersign""#) == basic)
+            #expect(answer.header("Cache-Control") == "no-store")
+        }
+        let none = try await world.oauth("/oauth/token", nil, fields)
+        #expect(none.status == 401)
+        let both = try await world.oauth(
+            "/oauth/token", client, fields + [("client_id", client.id), ("client_secret", client.secret)], basic: true)
+        #expect(both.status == 400)
+        #expect(both.json?["error"]?.string == "invalid_request")
+        let query = try await world.service.post(
+            "/oauth/token?client_id=\(client.id)&client_secret=\(client.secret)",
+            body: Array("grant_type=refresh_token".utf8),
+            type: "application/x-www-form-urlencoded")
+        #expect(query.status == 401)
+    }
+
+    @Test func `guesses of a secret are limited by network, and the right one always passes`() async throws {
+        try await OAuthWorld.run(["limits.guessPerNetwork": "3/15min"]) { world in
+            let client = try await world.linkingClient()
+            let tokens = try await World.$current.withValue(world) {
+                try await world.linked(client, try await world.signedInBrowser("guessed"))
+            }
+            var wrong = client
+            wrong.secret = "cs_" + String(repeating: "B", count: 43)
+            for _ in 1...3 { #expect(try await world.refreshed(tokens.refresh, wrong).status == 401) }
+            let limited = try await world.refreshed(tokens.refresh, wrong)
+            #expect(limited.status == 429)
+            #expect(limited.retryAfter != nil)
+            #expect(limited.json?["error"] == nil)
+            #expect(try await world.refreshed(tokens.refresh, client).status == 200)
+        }
+    }
+
+    @Test func `requests that are no requests are refused in the words of the RFC`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let cases: [([(String, String)], String)] = [
+            ([], "invalid_request"), ([("grant_type", "")], "invalid_request"),
+            ([("grant_type", "password")], "unsupported_grant_type"),
+            ([("grant_type", "implicit")], "unsupported_grant_type"),
+            ([("grant_type", "authorization_code")], "invalid_request"),
+            ([("grant_type", "refresh_token")], "invalid_request"),
+            ([("grant_type", "refresh_token"), ("refresh_token", "a"), ("refresh_token", "b")], "invalid_request"),
+            ([("grant_type", "refresh_token"), ("refresh_token", "a"), ("scope", "\"")], "invalid_scope"),
+        ]
+        for (fields, error) in cases {
+            let answer = try await world.oauth("/oauth/token", client, fields)
+            #expect(answer.status == 400, "\(fields)")
+            #expect(answer.json?["error"]?.string == error, "\(fields)")
+            #expect(answer.json?["code"] == nil)
+        }
+        let json = try await world.service.post("/oauth/token", ["grant_type": "refresh_token"])
+        #expect(json.status == 400)
+        #expect(json.json?["error"]?.string == "invalid_request")
+        let get = try await world.service.get("/oauth/token")
+        #expect(get.status == 405)
+        #expect(get.header("Allow") == "POST")
+    }
+
+    @Test func `a refresh narrows, and never widens`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("narrow")
+        let tokens = try await world.linked(client, browser, ["scope": "profile email"])
+        let narrow = try await world.refreshed(tokens.refresh, client, scope: "profile")
+        #expect(narrow.json?["scope"]?.string == "profile")
+        #expect(try await world.userinfo(try narrow.text("access_token")).json?["email"] == nil)
+        let wide = try await world.refreshed(tokens.refresh, client, scope: "profile devices.read")
+        #expect(wide.text == #"{"error":"invalid_scope"}"#)
+        #expect(try await world.refreshed(tokens.refresh, client).json?["scope"]?.string == "profile email")
+    }
+
+    @Test func `a rotating client keeps the old token until it has used the new one`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient(
+            ["--redirect-uri", OAuthWorld.otherURI, "--rotate-refresh"], redirectURI: OAuthWorld.otherURI)
+        let tokens = try await world.linked(client, try await world.signedInBrowser("rotating"))
+        let lost = try await world.refreshed(tokens.refresh, client)
+        // The answer was lost: the same token gets another one, and the first is dead.
+        let second = try await world.refreshed(tokens.refresh, client)
+        let token = try second.text("refresh_token")
+        #expect(try await world.refreshed(try lost.text("refresh_token"), client).text == #"{"error":"invalid_grant"}"#)
+        let third = try await world.refreshed(token, client)
+        #expect(third.status == 200)
+        // Two steps old: somebody else has it.
+        #expect(try await world.refreshed(tokens.refresh, client).text == #"{"error":"invalid_grant"}"#)
+        for dead in [token, try third.text("refresh_token")] {
+            #expect(try await world.refreshed(dead, client).text == #"{"error":"invalid_grant"}"#)
+        }
+        #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused'") == 1)
+    }
+
+    @Test func `two secrets count during a rotation, and then one`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        func status(_ secret: String) async throws -> Int {
+            var client = client
+            client.secret = secret
+            return try await world.introspected("x", client).status
+        }
+        let settings = ["postgres.url": world.scratch.url]
+        let run = try await Countersign.run(
+            ["oauth-client", "rotate-secret", client.id, "--keep-old", "24h"], settings)
+        let line = try JSONValue(parsing: Array(run.output.utf8.filter { $0 != 0x0A }))
+        let fresh = try #require(line["clientSecret"]?.string)
+        try await eventually("the new secret") { try await status(fresh) == 200 }
+        #expect(try await status(client.secret) == 200)
+        _ = try await Countersign.run(["oauth-client", "rotate-secret", client.id], settings)
+        try await eventually("the end of both") { try await status(fresh) == 401 }
+        #expect(try await status(client.secret) == 401)
+    }
+
+    @Test func `tokens, codes and secrets stand nowhere in the database, and not in the log`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("secretive")
+        let page = try await world.consentPage(client, browser, ["state": "s3cret-state"])
+        let code = try #require(try await world.decision("allow", on: page, browser)["code"])
+        let tokens = try LinkedTokens(try await world.redeem(code, client))
+        _ = try await world.refreshed(tokens.refresh, client)
+        let rows = try await world.rows().joined(separator: "\n")
+        for secret in [client.secret, code, tokens.access, tokens.refresh] {
+            #expect(!rows.contains(secret))
+            #expect(!world.service.log.contains(secret))
+        }
+        #expect(!world.service.log.contains("s3cret-state"))
+        let fingerprint = Hexadecimal.encode(SHA512.hash(SHA512.hash(Array(tokens.refresh.utf8))))
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM oauth_refresh_tokens WHERE encode(fingerprint, 'hex') = \(fingerprint)") == 1)
+    }
+
+    /// Of the sheet account-linking §9.
+    @Test func `the fingerprint of a token is the published one`() {
+        let token = Array("example-refresh-token-1".utf8)
+        #expect(
+            Hexadecimal.encode(SHA512.hash(SHA512.hash(token)))
+                == "e3e7b82f4639ecb7f5a7210a6e92669f1082f83a843a0ee43b8ae34f52672e98c8bf4bfe360457b1159f0b769bd05ab2a2ff055ebcbc2c1387b5c627f776b8f9"
+        )
+    }
+}

@@ -1,0 +1,167 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Google asks by an assertion: check, get, create.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct StreamlinedLinkingTests {
+    private func assertion(
+        _ person: String, audience: String = OAuthWorld.audience,
+        _ changes: Sandbox.TokenChanges = .init()
+    ) async throws -> String {
+        let world = try World.shared
+        return try await world.sandbox.authorizeGoogle(person, clientID: audience, nonce: nil, token: changes).idToken
+    }
+
+    private func ask(
+        _ intent: String?, _ client: LinkingClient, _ assertion: String?, scope: String? = nil
+    ) async throws -> Answer {
+        var fields = [("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer"), ("consent_code", "ignored")]
+        if let intent { fields.append(("intent", intent)) }
+        if let assertion { fields.append(("assertion", assertion)) }
+        if let scope { fields.append(("scope", scope)) }
+        return try await World.shared.oauth("/oauth/token", client, fields)
+    }
+
+    private func expect(
+        _ client: LinkingClient, _ assertion: String, check: Bool, get: Bool, create: Bool,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let checked = try await ask("check", client, assertion)
+        #expect(checked.status == (check ? 200 : 404), sourceLocation: location)
+        #expect(checked.text == #"{"account_found":"\#(check)"}"#, sourceLocation: location)
+        for (intent, succeeds) in [("get", get), ("create", create)] {
+            let answer = try await ask(intent, client, assertion)
+            #expect(answer.status == (succeeds ? 200 : 401), "\(intent) \(answer.text)", sourceLocation: location)
+            if !succeeds { #expect(answer.json?["error"]?.string == "linking_error", sourceLocation: location) }
+        }
+    }
+
+    @Test func `a person whose Google account is linked is found, and gets tokens`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("known")
+        let token = try await assertion("known")
+        try await expect(client, token, check: true, get: true, create: false)
+        let answer = try await ask("get", client, token, scope: "email")
+        let tokens = try LinkedTokens(answer)
+        #expect(try await world.userinfo(tokens.access).json?["email"]?.string == "known@gmail.com")
+        #expect(try await world.refreshed(tokens.refresh, client).json?["scope"]?.string == "email")
+        #expect(try await ask("get", client, token, scope: "admin").json?["error"]?.string == "invalid_scope")
+        #expect(try await world.mail(about: "linked", to: "known@gmail.com").text?.contains("Google") == true)
+    }
+
+    @Test func `a person whom nobody knows gets an account, once`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        try await world.newPerson("fresh", email: "fresh@gmail.com")
+        let token = try await assertion("fresh")
+        #expect(try await ask("check", client, token).status == 404)
+        let refused = try await ask("get", client, token)
+        #expect(refused.text == #"{"error":"linking_error","login_hint":"fresh@gmail.com"}"#)
+        let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+            for _ in 0..<8 { group.addTask { try await self.ask("create", client, token) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.filter { $0.status == 200 }.count == 1)
+        #expect(answers.filter { $0.json?["error"]?.string == "linking_error" }.count == 7)
+        #expect(try await world.countAccounts(with: "fresh@gmail.com") == 1)
+        let account: SQL = "SELECT account_id FROM accounts WHERE email = 'fresh@gmail.com'"
+        #expect(
+            try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NULL AND account_id IN (\(account))")
+                == 0)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'account_created' AND account_id IN (\(account))") == 1)
+        let tokens = try LinkedTokens(try #require(answers.first { $0.status == 200 }))
+        #expect(try await world.isAlive(tokens, client))
+        // The same account signs in by Google.
+        #expect(try await world.signIn("fresh", with: .google).status == 200)
+    }
+
+    /// Under `prompt` an address leads nowhere; under `automatic` where Google runs the mailbox, and it was proven here.
+    @Test(arguments: ["prompt", "automatic"])
+    func `an address leads to its account only where the policy says so`(policy: String) async throws {
+        try await OAuthWorld.run(["linking.verifiedEmail": policy]) { world in
+            try await World.$current.withValue(world) {
+                let client = try await world.linkingClient()
+                // Proven here, by a code; without a Google account.
+                for email in ["proven@gmail.com", "proven@own.example", "claimed@gmail.com"] {
+                    let password: TokenMint.Members = ["email": .string(email), "password": "correct horse battery"]
+                    let device = try SignedInDevice(try await world.service.post("/v1/accounts", password), status: 201)
+                    guard email.hasPrefix("proven") else { continue }
+                    let code = try await world.mailedCode("verifyEmail", to: email)
+                    let verified = try await world.service.post(
+                        "/v1/account/verify-email", ["code": .string(code)], bearer: device.bearer)
+                    #expect(verified.status == 204)
+                }
+                for (person, email) in [
+                    ("by-gmail", "proven@gmail.com"), ("by-domain", "proven@own.example"),
+                    ("by-claim", "claimed@gmail.com"),
+                ] { try await world.newPerson(person, email: email) }
+                let leads = policy == "automatic"
+                try await expect(client, try await assertion("by-gmail"), check: leads, get: leads, create: false)
+                try await expect(client, try await assertion("by-domain"), check: false, get: false, create: false)
+                try await expect(client, try await assertion("by-claim"), check: false, get: false, create: false)
+                let linked = try await world.count("SELECT count(*) FROM identities WHERE provider = 'google'")
+                #expect(linked == (leads ? 1 : 0))
+                if leads { #expect(try !world.mailbox("proven@gmail.com").isEmpty) }
+            }
+        }
+    }
+
+    @Test func `an account that is disabled is not found, and stays as it is`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("banned")
+        try await world.scratch.execute("UPDATE accounts SET status = 'disabled' WHERE email = 'banned@gmail.com'")
+        try await expect(client, try await assertion("banned"), check: false, get: false, create: false)
+    }
+
+    @Test func `an unverified address makes no account, nor does a client that may not`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let strict = try await world.linkingClient(
+            ["--google-project", "p", "--assertion-audience", OAuthWorld.audience, "--no-streamlined-create"])
+        try await world.newPerson("plain", email: "plain@gmail.com")
+        let token = try await assertion("plain")
+        #expect(try await ask("create", strict, token).json?["error"]?.string == "linking_error")
+        let unverified = try await assertion("plain", .init(claims: #"{"email_verified":false}"#))
+        #expect(try await ask("create", client, unverified).json?["error"]?.string == "linking_error")
+        #expect(try await world.countAccounts(with: "plain@gmail.com") == 0)
+    }
+
+    @Test func `an assertion that Google did not make for this client is refused`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        _ = try await world.signedInBrowser("forged")
+        let good = try await assertion("forged")
+        let parts = good.split(separator: ".").map(String.init)
+        var bad = [
+            "", "x", parts[0] + "." + parts[1] + ".", good + "A",
+            try await assertion("forged", audience: Countersign.googleClient),
+            try await assertion("forged", audience: client.id),
+        ]
+        for claims in [
+            #"{"iss":"https://evil.example"}"#, #"{"exp":1700000000,"iat":1699999000}"#, #"{"iat":4000000000}"#,
+            #"{"sub":""}"#,
+        ] {
+            bad.append(try await assertion("forged", .init(claims: claims)))
+        }
+        bad.append(try await assertion("forged", .init(signature: .forged)))
+        bad.append(try await assertion("forged", .init(algorithm: "HS256")))
+        for token in bad.dropFirst() {
+            for intent in ["check", "get", "create"] {
+                let answer = try await ask(intent, client, token)
+                #expect(answer.status == 400, "\(token)")
+                #expect(answer.text == #"{"error":"invalid_grant"}"#)
+            }
+        }
+        #expect(try await world.grants(of: client) == 0)
+        for (intent, token) in [("check", nil), (nil, good), ("steal", good)] as [(String?, String?)] {
+            #expect(try await ask(intent, client, token).json?["error"]?.string == "invalid_request")
+        }
+        let other = try await world.linkingClient(["--redirect-uri", OAuthWorld.otherURI])
+        #expect(try await ask("check", other, good).json?["error"]?.string == "unauthorized_client")
+    }
+}

@@ -89,6 +89,8 @@ class Service(Server):
             "COUNTERSIGN_SERVER_PORT": str(self.port),
             "COUNTERSIGN_SERVER_DRAIN_SECONDS": "0",
             "COUNTERSIGN_ADMIN_PORT": str(self.private_port),
+            # All load comes from one address.
+            "COUNTERSIGN_LIMITS_CONNECTIONS_PER_NETWORK": "0",
             "COUNTERSIGN_GOOGLE_CLIENT_IDS": CLIENT_ID,
             "COUNTERSIGN_GOOGLE_KEYS_URL": sandbox.url + "/google/oauth2/v3/certs",
         }

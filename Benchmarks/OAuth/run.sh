@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# The OAuth server: refreshes and introspections, among 10,000 and a million grants.  [--rounds 5] [--seconds 4] [--many 1000000] [--bin DIR]
+#
+# The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+rounds=5 seconds=4 many=1000000 bin=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --rounds) rounds=$2 ;;
+    --seconds) seconds=$2 ;;
+    --many) many=$2 ;;
+    --bin) bin=$2 ;; # executables that have been built already
+    *) echo "usage: Scripts/bench oauth [--rounds N] [--seconds N] [--many N] [--bin DIR]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+. Benchmarks/executables.sh
+
+cluster=.local/bench/postgres
+trap 'Scripts/postgres stop "$cluster"' EXIT
+Scripts/postgres start "$cluster" >/dev/null
+PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/OAuth/measure.py --bin "$bin" \
+    --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --seconds "$seconds" --many "$many"

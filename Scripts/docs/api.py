@@ -28,8 +28,9 @@ def check():
         f"{method.upper()} /admin/v1{template} for {scope}"
         for method, template, scope in re.findall(r'operation\(\s*\.(\w+),\s*"(/[^"]*)",\s*\.(\w+)', handlers)
     ]
-    # Of the pages one is opened by apps; between the others only browsers go.
-    routes += [route for route in ["GET /web/authorize"] if 'Route(.get, "/web/authorize")' in swift("WebPages")]
+    # Of the pages one is opened by apps and one by clients; between the others only browsers go.
+    pages = swift("WebPages")
+    routes += [f"GET {path}" for path in ("/web/authorize", "/oauth/authorize") if f'"{path}"' in pages]
     compare(map(anonymous, routes), "the routes of HTTPAPI", map(anonymous, operations), "openapi.yaml")
 
     problems = source("Problem")

@@ -15,7 +15,7 @@ def check():
 
     # A row of a table there: | `key` | `VARIABLE` | …
     rows = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.M)
-    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings") + source("Settings+Web"))
+    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings") + source("Settings+Web") + source("Settings+OAuth"))
     keys = {
         name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME")
         for name in names for prefix in ("apple", "apple.team.NAME")

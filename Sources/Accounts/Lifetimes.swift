@@ -30,6 +30,9 @@ package enum Lifetimes {
     }
     /// The session of a browser that is not used.
     package static let webSessionIdleSeconds: Int64 = 600
+    /// A session at the console that is not used; and any.
+    package static let consoleIdleSeconds: Int64 = 1_800
+    package static let consoleSessionSeconds: Int64 = 8 * 3_600
     /// A refresh token of the OAuth server whose successor was used, so that its use is noticed.
     package static let supersededTokenSeconds: Int64 = 30 * day
     /// A sign-in, as what makes its network one that the account is used from.

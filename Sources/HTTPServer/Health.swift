@@ -36,6 +36,14 @@ package final class Health: Sendable {
     /// Makes the process not ready from now on, whatever the check says.
     package func stop() { stopping.store(true, ordering: .relaxed) }
 
+    /// The answer that `/health/ready` gives now.
+    package var isReady: Bool {
+        get async {
+            guard !stopping.load(ordering: .relaxed) else { return false }
+            return await withTimeout(deadline, check)?.isReady ?? false
+        }
+    }
+
     package var routes: [Route] {
         [
             Route(.get, "/health/live", priority: .observing) { _ in .json { $0.member("status", "live") } },

@@ -147,7 +147,7 @@ extension OAuthServer {
                 scope: scopes.description))
     }
 
-    /// The origin of what a client does: its mails are in the default language.
+    /// The origin of what a client does: its mails are in the language that its request asks for.
     func origin(of client: OAuthClient, _ caller: Client) -> ChangeOrigin {
         let origin = signIn.origin(of: caller)
         return ChangeOrigin(

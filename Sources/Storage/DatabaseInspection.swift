@@ -79,3 +79,23 @@ package struct DatabaseInspection: Sendable {
             clockDifference: Double(databaseTime.microseconds - middle) / 1_000_000)
     }
 }
+
+extension DatabaseInspection {
+    package func connections() async throws(PostgresError) -> [ServiceConnections] {
+        try await database.query(
+            """
+            SELECT host(client_addr), application_name, count(*), min(backend_start)
+            FROM pg_stat_activity
+            WHERE usename = current_user AND datname = current_database()
+            GROUP BY 1, 2
+            ORDER BY 1, 2
+            LIMIT 200
+            """
+        ) { row throws(PostgresError) in
+            let (address, program, count, since) = try row.decode(
+                String?.self, String.self, Int64.self, Timestamp.self)
+            return ServiceConnections(
+                address: address, program: program, connections: Int(count), since: since)
+        }
+    }
+}

@@ -16,6 +16,7 @@ package struct Stores: Sendable {
     package let providerEvents: ProviderEventStore
     package let audit: AuditTrail
     package let seals: AuditSeals
+    package let auditVerification: AuditVerification
     package let emailCodes: EmailCodeStore
     package let knownNetworks: KnownNetworks
     package let mails: MailStore
@@ -23,6 +24,7 @@ package struct Stores: Sendable {
     package let limits: RateLimitStore
     package let signingKeys: SigningKeyStore
     package let adminKeys: AdminKeyStore
+    package let consoleSessions: ConsoleSessionStore
     package let accountSearch: AccountSearch
     package let outbox: OutboxSearch
     package let keyRingLines: KeyRingLines
@@ -30,6 +32,7 @@ package struct Stores: Sendable {
     package let webSessions: WebSessionStore
     package let oauthClients: OAuthClientStore
     package let oauthGrants: OAuthGrantStore
+    package let inspection: DatabaseInspection
     private let database: Database
 
     package init(database: Database, keyRing: KeyRing) {
@@ -45,6 +48,7 @@ package struct Stores: Sendable {
         self.providerEvents = ProviderEventStore(database: database, keyRing: keyRing)
         self.audit = AuditTrail(database: database)
         self.seals = AuditSeals(database: database, keyRing: keyRing)
+        self.auditVerification = AuditVerification(database: database, keyRing: keyRing)
         self.emailCodes = EmailCodeStore(database: database)
         self.knownNetworks = KnownNetworks(database: database)
         self.mails = MailStore(database: database)
@@ -52,6 +56,7 @@ package struct Stores: Sendable {
         self.limits = RateLimitStore(database: database)
         self.signingKeys = SigningKeyStore(database: database)
         self.adminKeys = AdminKeyStore(database: database)
+        self.consoleSessions = ConsoleSessionStore(database: database)
         self.accountSearch = AccountSearch(database: database)
         self.outbox = OutboxSearch(database: database)
         self.keyRingLines = KeyRingLines(database: database, keyRing: keyRing)
@@ -59,6 +64,7 @@ package struct Stores: Sendable {
         self.webSessions = WebSessionStore(database: database)
         self.oauthClients = OAuthClientStore(database: database)
         self.oauthGrants = OAuthGrantStore(database: database)
+        self.inspection = DatabaseInspection(database: database)
         self.database = database
     }
 

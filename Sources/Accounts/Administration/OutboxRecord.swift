@@ -37,5 +37,20 @@ package struct OutboxRecord: Sendable {
     }
 }
 
+/// The unfinished rows of one kind.
+package struct OutboxBacklog: Sendable {
+    package let pending: Int
+    /// When the oldest pending row was created.
+    package let oldest: Timestamp?
+    /// Rows that were given up, and are kept for an operator.
+    package let failed: Int
+
+    package init(pending: Int, oldest: Timestamp?, failed: Int) {
+        self.pending = pending
+        self.oldest = oldest
+        self.failed = failed
+    }
+}
+
 package enum OutboxMessage {}
 package typealias OutboxID = Identifier<OutboxMessage>

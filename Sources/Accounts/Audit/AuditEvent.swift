@@ -91,6 +91,8 @@ package struct AuditEvent: Sendable {
         /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"
+        /// An administrator signed in to the console with a key.
+        case consoleOpened = "console_opened"
         /// A new signing key for access tokens was stored.
         case signingKeyRotated = "signing_key_rotated"
     }

@@ -19,6 +19,9 @@ package struct ChangeOrigin: Sendable {
         self.network = network
         self.mailLanguage = mailLanguage
     }
+
+    /// An operator at the command line, where nobody is notified.
+    package static let commandLine = ChangeOrigin(actor: .operator, requestID: nil)
 }
 
 extension AuditEvent {

@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import HTTPServer
 import JSON
 import Primitives
@@ -14,36 +14,43 @@ extension QueryFields {
     mutating func range<Cursor: ListCursor>(_: Cursor.Type) -> ListRange<Cursor> {
         ListRange(
             limit: optionalInteger("limit", in: 1...200) ?? 50,
-            cursor: optionalValue("cursor") { text in
-                Base64URL.decode(text).flatMap { String(validating: $0, as: UTF8.self) }.flatMap(Cursor.at)
-            })
+            cursor: optionalValue("cursor", as: Cursor.from))
     }
 }
 
 /// The position at which a list continues, encoded as base64url so that clients treat the cursor as opaque.
-protocol ListCursor: Sendable {
+package protocol ListCursor: Sendable {
     static func at(_ position: String) -> Self?
     var position: String { get }
 }
 
+extension ListCursor {
+    /// - Parameter text: ``encoded``, as it came back.
+    package static func from(_ text: String) -> Self? {
+        Base64URL.decode(text).flatMap { String(validating: $0, as: UTF8.self) }.flatMap(at)
+    }
+
+    package var encoded: String { Base64URL.encode(Array(position.utf8)) }
+}
+
 extension Identifier: ListCursor {
-    static func at(_ position: String) -> Identifier? { Identifier(position) }
-    var position: String { description }
+    package static func at(_ position: String) -> Identifier? { Identifier(position) }
+    package var position: String { description }
 }
 
 extension AccountCursor: ListCursor {
-    static func at(_ position: String) -> AccountCursor? {
+    package static func at(_ position: String) -> AccountCursor? {
         let parts = position.split(separator: " ", maxSplits: 1)
         guard let id = parts.first.flatMap({ AccountID(String($0)) }) else { return nil }
         guard parts.count == 2 else { return AccountCursor(id: id, email: nil) }
         return EmailAddress(String(parts[1])).map { AccountCursor(id: id, email: $0) }
     }
 
-    var position: String { email.map { "\(id) \($0.text)" } ?? "\(id)" }
+    package var position: String { email.map { "\(id) \($0.text)" } ?? "\(id)" }
 }
 
 extension AuditCursor: ListCursor {
-    static func at(_ position: String) -> AuditCursor? {
+    package static func at(_ position: String) -> AuditCursor? {
         let parts = position.split(separator: " ")
         // Up to the year 9999, which RFC 3339 can express; PostgreSQL accepts these times too.
         guard parts.count == 2, let microseconds = Int64(parts[0]), 0..<253_402_300_800_000_000 ~= microseconds,
@@ -52,7 +59,7 @@ extension AuditCursor: ListCursor {
         return AuditCursor(createdAt: Timestamp(microseconds: microseconds), id: id)
     }
 
-    var position: String { "\(createdAt.microseconds) \(id)" }
+    package var position: String { "\(createdAt.microseconds) \(id)" }
 }
 
 extension Response {
@@ -62,7 +69,7 @@ extension Response {
     ) -> Response {
         .json { writer in
             writer.items(page.items, write)
-            writer.member("nextCursor", page.next.map { Base64URL.encode(Array($0.position.utf8)) })
+            writer.member("nextCursor", page.next.map(\.encoded))
         }
     }
 }

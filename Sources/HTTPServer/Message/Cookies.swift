@@ -34,26 +34,42 @@ enum Cookies {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
-/// A cookie of a response: for the whole site, out of reach of scripts, and sent along by other sites only when they
-/// lead a person here (`SameSite=Lax`). It has no `Domain`, so that it stays with this host (RFC 6265 §4.1.2.3).
+/// A cookie of a response, out of reach of scripts. It has no `Domain`, so that it stays with this host (RFC 6265
+/// §4.1.2.3).
 package struct ResponseCookie: Equatable, Sendable {
+    /// What a browser sends it along with (RFC 6265bis §4.1.2.7).
+    package enum SameSite: String, Sendable {
+        /// Also with requests by which another site leads a person here.
+        case lax = "Lax"
+        /// With requests of our own pages alone.
+        case strict = "Strict"
+    }
+
     package let name: String
     /// Bytes of base64url. The response does not check them.
     package let value: String
+    /// The directory below which it is sent.
+    package let path: String
+    package let sameSite: SameSite
     /// Whether it is sent over https alone.
     package let isSecure: Bool
     /// Seconds; `nil` for the lifetime of the browser's session, 0 to delete it.
     package let maximumAge: Int?
 
-    package init(name: String, value: String, isSecure: Bool, maximumAge: Int? = nil) {
+    package init(
+        name: String, value: String, path: String = "/", sameSite: SameSite = .lax, isSecure: Bool,
+        maximumAge: Int? = nil
+    ) {
         self.name = name
         self.value = value
+        self.path = path
+        self.sameSite = sameSite
         self.isSecure = isSecure
         self.maximumAge = maximumAge
     }
 
     var field: String {
-        var field = "\(name)=\(value); Path=/; HttpOnly; SameSite=Lax"
+        var field = "\(name)=\(value); Path=\(path); HttpOnly; SameSite=\(sameSite.rawValue)"
         if isSecure { field += "; Secure" }
         if let maximumAge { field += "; Max-Age=\(maximumAge)" }
         return field

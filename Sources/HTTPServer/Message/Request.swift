@@ -31,6 +31,9 @@ package struct Request: Sendable {
         self.queryText = target.query
     }
 
+    /// What was asked for, as it came: a path with its query, or an absolute URL (RFC 9112 §3.2).
+    package var target: String { head.uri }
+
     /// The value of a header field; of several fields with this name, the first.
     package func header(_ name: String) -> String? {
         head.headers.first(name: name)

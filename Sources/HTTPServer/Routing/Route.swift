@@ -51,6 +51,14 @@ package struct Route: Sendable {
         return route
     }
 
+    /// The same operation, whose handler is called only when `check` throws nothing.
+    package func guarded(by check: @escaping @Sendable (Request) throws -> Void) -> Route {
+        handled(by: { [handler] request in
+            try check(request)
+            return try await handler(request)
+        })
+    }
+
     /// The same operation, whose errors are answered by `refusal`.
     ///
     /// It is about what the handler throws: a request that reaches no handler, for its form, its method or for overload,

@@ -36,8 +36,12 @@ struct RouteTable: Sendable {
         precondition(route.template.hasPrefix("/"), "The template \(route.template) does not start with a slash.")
         var node = 0
         var names: [String] = []
-        for segment in route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            precondition(!segment.isEmpty, "The template \(route.template) has an empty segment.")
+        let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        for (index, segment) in segments.enumerated() {
+            // The last one may be: a path with a slash at its end is another than the one without.
+            precondition(
+                !segment.isEmpty || index == segments.count - 1,
+                "The template \(route.template) has an empty segment.")
             if segment.hasPrefix("{"), segment.hasSuffix("}") {
                 names.append(String(segment.dropFirst().dropLast()))
                 node = nodes[node].parameter ?? append { $0[node].parameter = $1 }
@@ -61,7 +65,9 @@ struct RouteTable: Sendable {
     /// How a path answers what reaches no handler; nil for the problem's own JSON.
     func earlyRefusal(of path: Substring) -> (@Sendable (Problem) -> Response)? {
         for method in Route.Method.allCases {
-            if case .found(let route, _) = resolve(method, path: path), let refusal = route.earlyRefusal { return refusal }
+            if case .found(let route, _) = resolve(method, path: path), let refusal = route.earlyRefusal {
+                return refusal
+            }
         }
         return nil
     }

@@ -28,6 +28,10 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
 package struct Administrator: Sendable {
     package let key: AdminKey
     package let origin: ChangeOrigin
+
+    package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {
+        guard key.scopes.contains(scope) else { throw .forbidden }
+    }
 }
 
 /// The use cases of administrators.
@@ -48,12 +52,24 @@ package struct Administration: Sendable {
     package func administrator(
         presenting presented: [UInt8]?, for scope: AdminKey.Scope, client: Client
     ) async throws(AdministrationFailure) -> Administrator {
+        let administrator = try await administrator(presenting: presented, client: client)
+        try administrator.require(scope)
+        return administrator
+    }
+
+    /// The administrator with a key, whatever it may do.
+    func administrator(
+        presenting presented: [UInt8]?, client: Client
+    ) async throws(AdministrationFailure) -> Administrator {
         guard let hash = presented.flatMap(AdminSecret.hash(ofPresented:)) else { throw .unknownKey }
         let now = clock.now()
         guard let key = try await stored({ try await stores.adminKeys.key(hash: hash, at: now) }) else {
             throw .unknownKey
         }
-        guard key.scopes.contains(scope) else { throw .forbidden }
+        return administrator(with: key, client: client)
+    }
+
+    func administrator(with key: AdminKey, client: Client) -> Administrator {
         // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
         let origin = ChangeOrigin(
             actor: .administrator, actorName: key.name, requestID: client.requestID, network: client.network,

@@ -11,9 +11,16 @@ struct LabelledCounters<Kind: Hashable & Sendable & RawRepresentable<String>>: S
     private let label: String
     private let dimension: String?
     private let expected: [Series: Counter]
+    private let history: OutcomeHistory?
 
-    /// - Parameter dimension: `nil` where there is only one kind.
-    init(label: String, by dimension: String?, expecting outcomeLabels: [Kind: [OutcomeLabel]]) {
+    /// - Parameters:
+    ///   - dimension: `nil` where there is only one kind.
+    ///   - history: also counts each outcome by the minute.
+    init(
+        label: String, by dimension: String?, expecting outcomeLabels: [Kind: [OutcomeLabel]],
+        history: OutcomeHistory? = nil
+    ) {
+        self.history = history
         self.label = label
         self.dimension = dimension
         var expected: [Series: Counter] = [:]
@@ -39,6 +46,7 @@ struct LabelledCounters<Kind: Hashable & Sendable & RawRepresentable<String>>: S
     func count(_ kind: Kind, _ outcomeLabel: OutcomeLabel) {
         let counter = expected[Series(kind: kind, outcomeLabel: outcomeLabel)]
         (counter ?? Self.counter(label, dimension, kind, outcomeLabel)).increment()
+        history?.count(outcomeLabel)
     }
 
     /// Runs a use case and counts its outcome.

@@ -33,15 +33,21 @@ package struct SignInMetrics: Sendable {
         case session
     }
 
-    package init() {}
+    /// The sign-ins of the last hour, for the console.
+    package let history: OutcomeHistory
+    let signIns: LabelledCounters<Method>
 
-    let signIns = LabelledCounters<Method>(
-        label: "countersign_sign_ins_total", by: "provider",
-        expecting: [
-            .apple: ofProvider, .google: ofProvider,
-            .password: bySecret + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
-            .emailCode: [OutcomeLabel(.linkRequired)] + bySecret + OutcomeLabel.refused(.guessPerNetwork),
-        ])
+    package init() {
+        let history = OutcomeHistory()
+        self.history = history
+        signIns = LabelledCounters(
+            label: "countersign_sign_ins_total", by: "provider",
+            expecting: [
+                .apple: Self.ofProvider, .google: Self.ofProvider,
+                .password: Self.bySecret + OutcomeLabel.refused(.passwordPerAccount, .guessPerNetwork),
+                .emailCode: [OutcomeLabel(.linkRequired)] + Self.bySecret + OutcomeLabel.refused(.guessPerNetwork),
+            ], history: history)
+    }
 
     let links = LabelledCounters<LinkAction>(
         label: "countersign_links_total", by: "action",

@@ -105,6 +105,7 @@ package final class RetentionSweeper: Sendable {
                     before: now.advanced(bySeconds: -Lifetimes.providerEventRetentionSeconds), limit: batch)
             },
             { try await self.stores.signingKeys.deleteExpired(at: now) },
+            { try await self.stores.consoleSessions.deleteEnded() },
         ]
         var swept = 0
         var failure: (any Error)?

@@ -18,7 +18,7 @@ package struct AccountSearch: Sendable {
     /// The most accounts that a page examines.
     package static let scanLimit = 10_000
 
-    private let database: Database
+    let database: Database
 
     package init(database: Database) {
         self.database = database

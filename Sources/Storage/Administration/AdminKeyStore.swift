@@ -32,8 +32,8 @@ package struct AdminKeyStore: Sendable {
     package func key(hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> AdminKey? {
         let keys = try await database.query(
             """
-            SELECT \(AdminKeyStore.columns)
-            FROM admin_keys
+            SELECT \(AdminKeyStore.columns(of: "k"))
+            FROM admin_keys k
             WHERE key_hash = \(hash) AND revoked_at IS NULL
             """, as: AdminKeyStore.key)
         guard let key = keys.first else { return nil }
@@ -52,11 +52,12 @@ package struct AdminKeyStore: Sendable {
     /// All keys, revoked ones too, the oldest first.
     package func list() async throws(PostgresError) -> [AdminKey] {
         try await database.query(
-            "SELECT \(AdminKeyStore.columns) FROM admin_keys ORDER BY key_id", as: AdminKeyStore.key)
+            "SELECT \(AdminKeyStore.columns(of: "k")) FROM admin_keys k ORDER BY key_id", as: AdminKeyStore.key)
     }
 
+    /// - Parameter origin: an administrator, whose key the audit row then names, or the operator.
     /// - Returns: whether there is such a key; one that was revoked before stays as it is.
-    package func revoke(_ id: AdminKeyID, at now: Timestamp) async throws -> Bool {
+    package func revoke(_ id: AdminKeyID, at now: Timestamp, from origin: ChangeOrigin) async throws -> Bool {
         try await database.transaction { transaction in
             let revoked = try await transaction.query(
                 """
@@ -69,16 +70,18 @@ package struct AdminKeyStore: Sendable {
             guard let name = revoked.first else {
                 return try await transaction.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
             }
-            var event = AuditEvent(.adminKeyRevoked, by: .operator, reason: "\(id)")
-            event.actorName = name
+            var event = AuditEvent(.adminKeyRevoked, from: origin, reason: "\(id)")
+            if event.actorName == nil { event.actorName = name }
             try await AuditTrail.record(event, at: now, in: transaction)
             return true
         }
     }
 
-    private static let columns: SQL = "key_id, name, scopes, created_at, last_used_at, revoked_at"
+    static func columns(of key: SQL) -> SQL {
+        "\(key).key_id, \(key).name, \(key).scopes, \(key).created_at, \(key).last_used_at, \(key).revoked_at"
+    }
 
-    private static func key(_ row: PostgresRow) throws(PostgresError) -> AdminKey {
+    static func key(_ row: PostgresRow) throws(PostgresError) -> AdminKey {
         let (id, name, scopes, createdAt, lastUsedAt, revokedAt) = try row.decode(
             AdminKeyID.self, String.self, [String].self, Timestamp.self, Timestamp?.self, Timestamp?.self)
         return AdminKey(

@@ -20,7 +20,7 @@ package struct OutboxSearch: Sendable {
         return Page(records, limit: limit, cursor: \.id)
     }
 
-    private static func record(_ row: PostgresRow) throws(PostgresError) -> OutboxRecord {
+    static func record(_ row: PostgresRow) throws(PostgresError) -> OutboxRecord {
         let (id, kind, status, provider, identityID, template, attempts, error, createdAt, finishedAt) =
             try row.decode(
                 OutboxID.self, String.self, OutboxRecord.Status.self, String?.self, IdentityID?.self, String?.self,
@@ -30,11 +30,15 @@ package struct OutboxSearch: Sendable {
             attempts: Int(attempts), lastError: error, createdAt: createdAt, finishedAt: finishedAt)
     }
 
+    static let columns: SQL = """
+        message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at
+        """
+
     package static func statement(status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int) -> SQL {
         let ofStatus: SQL = if let status { "status = \(status.rawValue)" } else { "true" }
         let isBefore: SQL = if let cursor { "message_id < \(cursor)" } else { "true" }
         return """
-            SELECT message_id, kind, status, provider, identity_id, template, attempts, last_error, created_at, finished_at
+            SELECT \(columns)
             FROM outbox
             WHERE \(ofStatus) AND \(isBefore)
             ORDER BY message_id DESC

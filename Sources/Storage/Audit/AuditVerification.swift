@@ -99,10 +99,13 @@ package struct AuditVerification: Sendable {
     /// - Parameters:
     ///   - since: the check begins after the last seal before this time, which is trusted: rows from before may be
     ///     gone.
+    ///   - until: the check ends with the first seal after this time; rows of a transaction that took longer are under a
+    ///     later one.
     ///   - noted: a seal's number and the beginning of its code, as they were kept elsewhere.
     /// - Throws: `AuditHalt.columnsUnknown` when a later release's seals can't be checked.
-    package func run(since: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil) async throws -> AuditReport
-    {
+    package func run(
+        since: Timestamp? = nil, until: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil
+    ) async throws -> AuditReport {
         var report = AuditReport()
         let (last, head) = try await end()
         // Rows that a later release has sealed would look changed; none of them is before this end if its columns are
@@ -114,7 +117,8 @@ package struct AuditVerification: Sendable {
         }
         if let last {
             report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
-            try await walk(to: last.seal, since: since, &report)
+            let end = try await first(after: until) ?? last
+            try await walk(to: end.seal, since: since, &report)
         }
         report.unsealedCount = try await count(after: last?.seal.position ?? .start)
         if let last, report.unsealedCount > 0 {
@@ -200,6 +204,20 @@ package struct AuditVerification: Sendable {
             FROM audit_seals
             WHERE created_at < \(time)
             ORDER BY seal_number DESC
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+    }
+
+    /// The first seal after a time.
+    private func first(after time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
+        guard let time else { return nil }
+        return try await database.query(
+            """
+            SELECT \(StoredAuditSeal.columns)
+            FROM audit_seals
+            WHERE created_at > \(time)
+            ORDER BY seal_number
             LIMIT 1
             """
         ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first

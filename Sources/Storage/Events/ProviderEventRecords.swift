@@ -48,6 +48,16 @@ package struct ProviderEventRecords: Sendable {
             """
     }
 
+    /// The events that have not taken effect yet.
+    package func backlog() async throws(PostgresError) -> OutboxBacklog {
+        try await database.query(
+            "SELECT count(*), min(received_at) FROM provider_events WHERE status = 'pending'"
+        ) { row throws(PostgresError) in
+            let (pending, oldest) = try row.decode(Int64.self, Timestamp?.self)
+            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: 0)
+        }.first ?? OutboxBacklog(pending: 0, oldest: nil, failed: 0)
+    }
+
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {
         let events = try await database.query(
             "SELECT \(ProviderEventRecords.columns) FROM provider_events WHERE event_id = \(id)",

@@ -1,4 +1,4 @@
-package import Accounts
+import Accounts
 import Postgres
 
 /// The operations that all kinds of rows of `outbox` share: claim, postpone, give up, count.
@@ -81,13 +81,4 @@ struct Outbox: Sendable {
         }
         return rows.first ?? OutboxBacklog(pending: 0, oldest: nil, failed: 0)
     }
-}
-
-/// The unfinished rows of one kind.
-package struct OutboxBacklog: Sendable {
-    package let pending: Int
-    /// When the oldest pending row was created.
-    package let oldest: Timestamp?
-    /// Rows that were given up, and are kept for an operator.
-    package let failed: Int
 }

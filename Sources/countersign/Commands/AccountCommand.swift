@@ -89,7 +89,7 @@ struct AccountCommand: AsyncParsableCommand {
             let isFound = try await withDatabase(options) { database in
                 try await EmailReplacementStore(database: database).cancel(
                     of: id, reason: subject.reason, at: SystemClock().now(),
-                    from: ChangeOrigin(actor: .operator, requestID: nil))
+                    from: .commandLine)
             }
             guard isFound else { throw subject.isMissing }
         }

@@ -75,7 +75,8 @@ struct AdminKeyCommand: AsyncParsableCommand {
         func run() async throws {
             guard let keyID = AdminKeyID(id) else { return }
             let isRevoked = try await withDatabase(options) { database in
-                try await AdminKeyStore(database: database).revoke(keyID, at: SystemClock().now())
+                try await AdminKeyStore(database: database).revoke(
+                    keyID, at: SystemClock().now(), from: .commandLine)
             }
             guard isRevoked else { throw CommandFailure("There is no key \(id).") }
         }

@@ -1,27 +1,33 @@
-/// The effective configuration, one line per key.
+/// The effective configuration, without its secrets.
 struct ConfigurationListing {
+    /// The value of each key, empty where it has none.
+    let values: [(name: String, value: String)]
+    /// One line per key.
     let lines: [String]
 
     init(sources: ConfigurationSources) {
-        lines = sources.rows.map { row in
+        values = sources.rows.map { ($0.name, ConfigurationListing.shown($0, in: sources)) }
+        lines = zip(sources.rows, values.map(\.value)).map { row, value in
             let found = sources.value(of: row.name)
-            let value: String
-            switch (found?.raw, row.defaultText) {
-            // That a secret is set is no secret, and is worth showing.
-            case (_?, _) where row.isSecret: value = "<redacted>"
-            // Not shown, for it may be a secret that was written under the wrong key.
-            case (let raw?, _) where !row.accepts(raw): value = "<not valid>"
-            case (.text(let text)?, _): value = text
-            case (.list(let items)?, _): value = items.joined(separator: ",")
-            case (nil, let text?): value = text
-            case (nil, nil): value = ""
-            }
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
             let absence = "not set" + (row.fallbackDescription.map { ": \($0)" } ?? "")
             // The relative links of the page don't work here.
             let meaning = row.meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
             return
                 "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? absence). \(meaning)"
+        }
+    }
+
+    private static func shown(_ row: any SettingRow, in sources: ConfigurationSources) -> String {
+        switch (sources.value(of: row.name)?.raw, row.defaultText) {
+        // That a secret is set is no secret, and is worth showing.
+        case (_?, _) where row.isSecret: "<redacted>"
+        // Not shown, for it may be a secret that was written under the wrong key.
+        case (let raw?, _) where !row.accepts(raw): "<not valid>"
+        case (.text(let text)?, _): text
+        case (.list(let items)?, _): items.joined(separator: ",")
+        case (nil, let text?): text
+        case (nil, nil): ""
         }
     }
 

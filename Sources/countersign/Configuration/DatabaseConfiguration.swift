@@ -3,7 +3,7 @@ import Postgres
 /// The configuration of the database: its connection strings, by role, and the pool.
 struct DatabaseConfiguration: Sendable {
     let url: String
-    /// The connection string of the owner. Only `migrate` uses it.
+    /// The connection string of the owner. `migrate` and `admin-key create` use it.
     let migrationURL: String
     /// The role that `migrate` grants the service's privileges to; nil when the service connects as the owner.
     let serviceRole: String?

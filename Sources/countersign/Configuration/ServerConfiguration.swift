@@ -35,11 +35,13 @@ struct AdminConfiguration: Sendable {
     let host: String
     let port: Int
     let healthPort: Int?
+    let publicHost: String?
 
     init(from reader: inout ConfigurationReader, server: ServerConfiguration) {
         host = reader.value(Settings.Admin.host)
         port = reader.value(Settings.Admin.port)
         healthPort = reader.optional(Settings.Admin.healthPort)
+        publicHost = reader.optional(Settings.Admin.publicHost)
         if port == server.port {
             reader.refuse(Settings.Admin.port.name, "is the port of the public listener: choose another")
         }

@@ -33,9 +33,16 @@ enum Settings {
     enum Admin {
         static let host = Setting(
             "admin.host", .host, default: "127.0.0.1",
-            "Where the private listener listens; it serves `/admin/v1`, `/health` and `/metrics`")
+            "Where the private listener listens; it serves `/admin/v1`, `/console`, `/health` and `/metrics`")
         static let port = Setting(
             "admin.port", .port, default: "8081", "Port of the private listener; not that of the public one")
+        static let publicHost = Setting(
+            "admin.publicHost", .hostAndPort,
+            """
+            The name, with its port unless that is the scheme's own, at which a proxy serves the \
+            [console](operations/console.md). At any other name than this and the listener's own address the console \
+            refuses to answer
+            """)
         static let healthPort = Setting(
             "health.port", .port,
             "Another port for `/health`, on `server.host`, for load balancers that can't reach the private listener")
@@ -48,7 +55,7 @@ enum Settings {
         static let migrationURL = Setting(
             "postgres.migrationUrl", .postgresURL, fallbackDescription: "`postgres.url`", secret: true,
             """
-            The database as the owner of the tables; used by `migrate` and `serve --migrate` alone. When it differs \
+            The database as the owner of the tables; used by `migrate`, `serve --migrate` and `admin-key create` alone. When it differs \
             from `postgres.url`, that one must name a user, who is granted what the service needs, on the tables that \
             migrations made and no others. No role is made or dropped
             """)
@@ -343,7 +350,7 @@ enum Settings {
     static func rows(teams: [String], apps: [String]) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
-            Admin.host, Admin.port, Admin.healthPort,
+            Admin.host, Admin.port, Admin.publicHost, Admin.healthPort,
             Postgres.url, Postgres.migrationURL, Postgres.poolSize, Postgres.preparedStatements,
         ]
         let apple: [any SettingRow] =

@@ -30,6 +30,17 @@ extension ValueForm<String> {
         }
     }
 
+    static var hostAndPort: ValueForm {
+        ValueForm(
+            expectation: "a host name or an IP address (IPv6 in brackets), and a port if one is shown", placeholder: ""
+        ) {
+            raw in
+            raw.text.flatMap { text in
+                text.wholeMatch(of: /([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?/) == nil ? nil : text
+            }
+        }
+    }
+
     /// A URL, kept byte for byte. User names, fragments and anything that two parsers of URLs read differently are
     /// refused.
     static func url(schemes: [String], allowsQuery: Bool = true) -> ValueForm {

@@ -13,12 +13,15 @@ import ServiceLifecycle
 import SignIn
 import Storage
 import UnixSignals
+import WebPages
 
 /// The composition root of `serve`: everything is built from the bottom up and passed by parameter.
 enum Composition {
-    /// - Parameter reload: the service that reloads the configuration. Its `adopt` is set here.
+    /// - Parameters:
+    ///   - shown: the configuration as the console shows it.
+    ///   - reload: the service that reloads the configuration. Its `adopt` is set here.
     static func run(
-        _ configuration: ServiceConfiguration, reload: ConfigurationReload, logger: Logger
+        _ configuration: ServiceConfiguration, shown: ConfigurationListing, reload: ConfigurationReload, logger: Logger
     ) async throws {
         ProcessLimits.adopt()
         // Before any metric is made: a metric keeps the factory that it was made with.
@@ -73,14 +76,21 @@ enum Composition {
                 gauges.sample()
                 return metrics.page()
             }
+            let administration = Administration(
+                stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? [])
+            let oauthAdministration =
+                configuration.reloadable.oauth == nil ? nil : OAuthAdministration(stores: stores, clock: clock)
+            let console = ConsoleAPI(
+                administration: administration, oauth: oauthAdministration,
+                environment: ConsoleEnvironment(
+                    startedAt: clock.now(), history: resources.metrics.history, health: health,
+                    migrator: Migrator(database: healthDatabase, logger: logger), keySets: keySets, shown: shown),
+                host: ConsoleHost(
+                    address: configuration.admin.host, publicHost: configuration.admin.publicHost))
             let listeners = Listeners(
                 configuration, routes: publicRoutes.routes,
-                administration: AdminAPI(
-                    administration: Administration(
-                        stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? []),
-                    oauth: configuration.reloadable.oauth == nil
-                        ? nil : OAuthAdministration(stores: stores, clock: clock)
-                ).routes,
+                administration: AdminAPI(administration: administration, oauth: oauthAdministration).routes
+                    + console.routes,
                 health: health, metrics: page, logger: logger)
             let mailWorker = MailWorker(
                 configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)

@@ -38,6 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
         let reload = ConfigurationReload(
             hangups: hangups, read: { [options] in try options.sources(isReload: true) }, start: reading,
             logger: logger, logLevel: level)
-        try await Composition.run(configuration, reload: reload, logger: logger)
+        try await Composition.run(
+            configuration, shown: ConfigurationListing(sources: reading.sources), reload: reload, logger: logger)
     }
 }

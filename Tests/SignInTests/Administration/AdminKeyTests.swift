@@ -41,7 +41,7 @@ import Testing
             let (key, secret) = try await AdministrationFixture.makeKey(
                 [.read], in: fixture.stores, at: fixture.clock.now())
             _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now()))
+            #expect(try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now(), from: .commandLine))
             let body = secret.text.dropFirst("csa_".count)
             let refused: [String?] = [
                 secret.text, try AdminSecret().text, nil, "", "csa_", "csa_x", String(body), "csb_" + body,
@@ -107,8 +107,8 @@ import Testing
         try await SignInFixture.run { fixture in
             let now = fixture.clock.now()
             let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.stores, at: now).key
-            for _ in 0..<2 { #expect(try await fixture.stores.adminKeys.revoke(key.id, at: now)) }
-            #expect(try await !fixture.stores.adminKeys.revoke(AdminKeyID(now: now), at: now))
+            for _ in 0..<2 { #expect(try await fixture.stores.adminKeys.revoke(key.id, at: now, from: .commandLine)) }
+            #expect(try await !fixture.stores.adminKeys.revoke(AdminKeyID(now: now), at: now, from: .commandLine))
             let rows = try await fixture.database.query(
                 """
                 SELECT concat_ws(' ', type, actor, actor_name, reason)

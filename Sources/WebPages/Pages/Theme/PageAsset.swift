@@ -4,7 +4,7 @@ import Primitives
 /// A file that the pages load: the style sheet, a picture. Its path holds a part of its hash, so it may be cached for
 /// ever.
 package struct PageAsset: Hashable, Sendable {
-    /// `/web/assets/NAME-HASH.EXTENSION`.
+    /// `DIRECTORY/NAME-HASH.EXTENSION`.
     package let path: String
     package let mediaType: String
     package let bytes: [UInt8]
@@ -12,9 +12,10 @@ package struct PageAsset: Hashable, Sendable {
     /// - Parameters:
     ///   - name: what the path begins with.
     ///   - kind: the type of the file.
-    package init(name: String, kind: Kind, bytes: [UInt8]) {
+    ///   - directory: the path of the directory that it is served from.
+    package init(name: String, kind: Kind, bytes: [UInt8], directory: String = "/web/assets") {
         let hash = SHA256.hash(bytes).prefix(8)
-        self.path = "/web/assets/\(name)-\(Hexadecimal.encode(Array(hash))).\(kind.rawValue)"
+        self.path = "\(directory)/\(name)-\(Hexadecimal.encode(Array(hash))).\(kind.rawValue)"
         self.mediaType = kind.mediaType
         self.bytes = bytes
     }

@@ -1,0 +1,55 @@
+import Accounts
+import Storage
+
+/// `csn_console`: an administrator's session at the console.
+package enum ConsoleCookie {}
+
+package typealias ConsoleSecret = CookieSecret<ConsoleCookie>
+
+/// The sessions of administrators at the console: a cookie that stands for a key. The key is looked at on each use, so
+/// that its revocation ends them at once, in every process.
+package struct ConsoleSessions: Sendable {
+    private let administration: Administration
+
+    package init(administration: Administration) {
+        self.administration = administration
+    }
+
+    /// - Parameter presented: the key as it was typed.
+    package func open(
+        presenting presented: String, client: Client
+    ) async throws(AdministrationFailure) -> ConsoleSecret {
+        let administrator = try await administration.administrator(presenting: Array(presented.utf8), client: client)
+        let secret: ConsoleSecret
+        do {
+            secret = try .fresh()
+        } catch {
+            throw .fault(operation: "console session")
+        }
+        let event = AuditEvent(
+            .consoleOpened, from: administrator.origin, reason: "\(administrator.key.id)")
+        let isOpen = try await administration.stored {
+            try await administration.stores.consoleSessions.open(
+                secret.hash, for: administrator.key.id, by: event, at: administration.clock.now())
+        }
+        guard isOpen else { throw .unknownKey }
+        return secret
+    }
+
+    /// - Parameter isActivity: `false` for a page that loads itself again, which doesn't put off the idle end.
+    /// - Returns: `nil` when the session has ended.
+    package func administrator(
+        of secret: ConsoleSecret?, isActivity: Bool, client: Client
+    ) async throws(AdministrationFailure) -> Administrator? {
+        guard let secret else { return nil }
+        let key = try await administration.stored {
+            try await administration.stores.consoleSessions.use(secret.hash, isActivity: isActivity)
+        }
+        return key.map { administration.administrator(with: $0, client: client) }
+    }
+
+    package func end(_ secret: ConsoleSecret?) async throws(AdministrationFailure) {
+        guard let secret else { return }
+        try await administration.stored { try await administration.stores.consoleSessions.end(secret.hash) }
+    }
+}

@@ -1,0 +1,84 @@
+package import Accounts
+package import Postgres
+
+/// `console_sessions`: the cookies of administrators at the console. Times are the database's, so that a session ends
+/// at the same moment for every process.
+package struct ConsoleSessionStore: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// - Parameters:
+    ///   - hash: the SHA-256 of the cookie.
+    ///   - event: written in the same transaction.
+    /// - Returns: `false` when the key has been revoked meanwhile.
+    package func open(
+        _ hash: [UInt8], for id: AdminKeyID, by event: AuditEvent, at now: Timestamp
+    ) async throws -> Bool {
+        try await database.transaction { transaction in
+            let opened = try await transaction.execute(
+                """
+                INSERT INTO console_sessions (session_hash, key_id)
+                SELECT \(hash), key_id
+                FROM admin_keys
+                WHERE key_id = \(id) AND revoked_at IS NULL
+                """)
+            guard opened == 1 else { return false }
+            try await AuditTrail.record(event, at: now, in: transaction)
+            return true
+        }
+    }
+
+    /// The key of a live session.
+    ///
+    /// - Parameter isActivity: whether this use puts off the idle end, and counts as a use of the key. A page that
+    ///   loads itself again is none.
+    /// - Returns: `nil` when the session has ended or the key was revoked.
+    package func use(_ hash: [UInt8], isActivity: Bool) async throws(PostgresError) -> AdminKey? {
+        let isLive: SQL = """
+            c.session_hash = \(hash) AND k.key_id = c.key_id AND k.revoked_at IS NULL
+                AND c.last_used_at > now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
+                AND c.created_at > now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
+            """
+        let keys: [AdminKey]
+        if isActivity {
+            keys = try await database.query(
+                """
+                WITH noted AS (
+                    UPDATE admin_keys k
+                    SET last_used_at = now()
+                    FROM console_sessions c
+                    WHERE \(isLive) AND (k.last_used_at IS NULL OR k.last_used_at <= now() - interval '1 minute')
+                )
+                UPDATE console_sessions c
+                SET last_used_at = now()
+                FROM admin_keys k
+                WHERE \(isLive)
+                RETURNING \(AdminKeyStore.columns(of: "k"))
+                """, as: AdminKeyStore.key)
+        } else {
+            keys = try await database.query(
+                "SELECT \(AdminKeyStore.columns(of: "k")) FROM console_sessions c, admin_keys k WHERE \(isLive)",
+                as: AdminKeyStore.key)
+        }
+        return keys.first
+    }
+
+    package func end(_ hash: [UInt8]) async throws(PostgresError) {
+        _ = try await database.execute("DELETE FROM console_sessions WHERE session_hash = \(hash)")
+    }
+
+    /// Deletes sessions that have ended by themselves.
+    ///
+    /// - Returns: their number.
+    package func deleteEnded() async throws(PostgresError) -> Int {
+        try await database.execute(
+            """
+            DELETE FROM console_sessions c
+            WHERE c.last_used_at <= now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
+                OR c.created_at <= now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
+            """)
+    }
+}

@@ -1,0 +1,203 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import OAuthServer
+import SignIn
+
+/// The people: a search by whatever support is given, and an account's whole page.
+extension ConsoleAPI {
+    var accountRoutes: [Route] {
+        [
+            page("/console/accounts", .read) { request, visitor in
+                let query = try request.parameterValue("q") ?? ""
+                guard query.utf8.count <= 1024 else { throw Problem(.invalidRequest) }
+                let found = try await administration.people(
+                    matching: query, after: try request.cursor(AccountCursor.self), limit: Self.pageSize)
+                return try show(Self.list(found, query: query), in: visitor)
+            },
+            page("/console/accounts/{accountId}", .read) { request, visitor in
+                let id = try request.parameter("accountId", as: AccountID.init)
+                return try await accountPage(id, request, visitor)
+            },
+        ]
+    }
+
+    private static func list(_ found: Page<AccountRecord, AccountCursor>, query: String) -> ConsolePage {
+        let search = ConsoleForm(
+            action: "/console/accounts", csrf: nil, isPost: false,
+            fields: [
+                ConsoleForm.Field(
+                    name: "q", label: "Find accounts", kind: .search, value: query,
+                    hint: """
+                        An email address or its beginning, a whole name, the id of an account, an identity or a session, \
+                        or apple: or google: and a subject.
+                        """)
+            ], button: "Search")
+        let rows = found.items.map { record -> [ConsoleCell] in
+            let account = record.account
+            return [
+                .link(account.email?.text ?? account.displayName?.text ?? "no address", to: path(of: account.id)),
+                .text(account.displayName?.text), badge(account.status),
+                .text(account.identities.map(\.key.provider.brand).joined(separator: ", ")), .time(account.createdAt),
+                .code("\(account.id)"),
+            ]
+        }
+        return ConsolePage(
+            "Accounts",
+            [
+                .form(search),
+                .table(
+                    ConsoleTable(
+                        caption: "Accounts", columns: ["Address", "Name", "Status", "Identities", "Since", "Account"],
+                        rows: rows, whenEmpty: "There is no such account.",
+                        next: found.next.map {
+                            consolePath(
+                                "/console/accounts", [("q", query.isEmpty ? nil : query), ("cursor", $0.encoded)])
+                        })),
+            ])
+    }
+
+    static func path(of id: AccountID) -> String { "/console/accounts/\(id)" }
+
+    private static func badge(_ status: Account.Status) -> ConsoleCell {
+        .badge(status.rawValue, status == .active ? .good : .bad)
+    }
+
+    // MARK: - An account
+
+    private func accountPage(
+        _ id: AccountID, _ request: Request, _ visitor: ConsoleVisitor
+    ) async throws -> Response {
+        let story = try await story(of: id, after: try request.cursor(AuditCursor.self))
+        let record: AccountRecord
+        do throws(AdministrationFailure) {
+            record = try await administration.account(id)
+        } catch .notFound {
+            // Its trail is what is left of it.
+            let page = ConsolePage(
+                "No such account",
+                [.paragraph(.row([.text("Account"), .code("\(id)")])), .heading("Audit trail")] + story)
+            return try show(page, .notFound, in: visitor)
+        }
+        let account = record.account
+        let details = try await administration.details(of: account)
+        let sessions = try await administration.sessions(of: id, before: nil, limit: Self.pageSize)
+        var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
+        page.notice = try ConsoleAct.notice(for: request)
+        page.blocks = [
+            .facts(Self.facts(record)), .buttons(ConsoleAct.buttons(for: account, visitor)),
+            .heading("Identities"), .table(Self.identities(of: account, details, visitor)),
+            .heading("Sessions"), .table(Self.sessions(sessions)),
+        ]
+        if let oauth {
+            page.blocks += [.heading("Linked clients"), .table(Self.clients(try await oauth.linkedClients(of: id)))]
+        }
+        page.blocks += [
+            .heading("Mail"),
+            .table(Self.table(of: details.mails, caption: "Mail to this person", whenEmpty: "No mail waits.")),
+            .heading("Audit trail"),
+        ]
+        page.blocks += story
+        return try show(page, in: visitor)
+    }
+
+    private static func facts(_ record: AccountRecord) -> [ConsoleFact] {
+        let account = record.account
+        var facts = [
+            ConsoleFact("Account", .code("\(account.id)")),
+            ConsoleFact("Status", badge(account.status)),
+            ConsoleFact("Address", .text(account.email?.text)),
+            ConsoleFact("How well it is known", .text(account.emailProof.map(sentence(on:)))),
+            ConsoleFact("Name", .text(account.displayName?.text)),
+            ConsoleFact("Password", .text(account.hasPassword ? "yes" : "no")),
+            ConsoleFact("Since", .time(account.createdAt)),
+        ]
+        if let reason = record.disabledReason {
+            facts.insert(ConsoleFact("Disabled because", .text(reason)), at: 2)
+        }
+        if let taken = account.emailTakenAt {
+            facts.append(ConsoleFact("Address taken by a reader of the mailbox", .time(taken)))
+        }
+        if let replacement = record.emailReplacement {
+            facts.append(
+                ConsoleFact(
+                    "Replacement of the address",
+                    .lines([.text(replacement.email.text), .row([.text("in effect"), .time(replacement.dueAt)])])))
+        }
+        return facts
+    }
+
+    private static func sentence(on proof: EmailProof) -> String {
+        switch proof {
+        case .claimed: "claimed: nobody has proven it"
+        case .stated: "stated by a provider that does not run the mailbox"
+        case .proven: "proven"
+        }
+    }
+
+    private static func identities(
+        of account: Account, _ details: AccountDetails, _ visitor: ConsoleVisitor
+    ) -> ConsoleTable {
+        let rows = account.identities.map { identity -> [ConsoleCell] in
+            let grants = details.grants.filter { $0.identityID == identity.id }
+            var state: [ConsoleCell] = [
+                .badge(identity.authorization.rawValue, identity.authorization == .revoked ? .bad : .plain)
+            ]
+            if identity.isBlocked { state.append(.badge("blocked", .bad)) }
+            return [
+                .lines([.text(identity.key.provider.brand), .code("\(identity.id)")]),
+                .lines([.code(identity.key.subject.text), .text(identity.key.realm.text)]),
+                .text(identity.email?.text), .lines(state),
+                .lines(grants.map { .row([.code($0.clientID), .time($0.createdAt)]) }),
+                .lines([
+                    .row([.text("linked"), .time(identity.linkedAt)]),
+                    .row([.text("used"), .time(identity.lastSignInAt)]),
+                ]),
+                .row(ConsoleAct.buttons(for: identity, visitor)),
+            ]
+        }
+        return ConsoleTable(
+            caption: "Identities",
+            columns: ["Identity", "Subject and realm", "Address", "Authorization", "Grants", "Times", "Acts"],
+            rows: rows,
+            whenEmpty: "No identity is linked.")
+    }
+
+    private static func sessions(_ sessions: Page<SessionSummary, SessionID>) -> ConsoleTable {
+        ConsoleTable(
+            caption: "Sessions",
+            columns: ["Session", "Device", "Opened from", "Last used from", "Opened", "Used", "By"],
+            rows: sessions.items.map { session in
+                [
+                    .code("\(session.id)"),
+                    .text([session.device?.name, session.device?.platform].compactMap(\.self).joined(separator: ", ")),
+                    .text(session.address), .text(session.lastUsedAddress), .time(session.createdAt),
+                    .time(session.lastUsedAt), .text(session.methods.map(\.rawValue).joined(separator: ", ")),
+                ]
+            }, whenEmpty: "Nobody is signed in.")
+    }
+
+    private static func clients(_ clients: [LinkedClient]) -> ConsoleTable {
+        ConsoleTable(
+            caption: "Linked clients", columns: ["Client", "Scopes", "Linked", "Used"],
+            rows: clients.map { client in
+                [
+                    .lines([.text(client.name), .code(client.clientID.text)]), .code(client.scopes.description),
+                    .time(client.linkedAt), .time(client.lastUsedAt),
+                ]
+            }, whenEmpty: "No client is linked.")
+    }
+
+    /// What has happened to the account, the latest first.
+    private func story(of id: AccountID, after cursor: AuditCursor?) async throws -> [ConsoleBlock] {
+        var filter = AuditFilter()
+        filter.accountID = id
+        let events = try await administration.auditEvents(filter, before: cursor, limit: Self.pageSize)
+        return [
+            .table(
+                Self.table(
+                    of: events.items, caption: "What has happened to the account", withAccount: false,
+                    next: events.next.map { consolePath(Self.path(of: id), [("cursor", $0.encoded)]) }))
+        ]
+    }
+}

@@ -1,0 +1,202 @@
+import Accounts
+import HTTPAPI
+import HTTPServer
+import OAuthServer
+import SignIn
+
+/// The page that asks before an act, and its form.
+extension ConsoleAPI {
+    func routes(for kind: ConsoleAct.Kind) -> [Route] {
+        if kind == .disableClient || kind == .enableClient, oauth == nil { return [] }
+        return [
+            page(kind.template, kind.scope) { request, visitor in
+                let id = try request.parameter("id") { $0 }
+                let act = try await act(kind, on: id)
+                return try show(try question(kind, act, on: id, visitor), in: visitor)
+            },
+            Route(.post, kind.template, priority: .revoking) { request in
+                try await carryOut(kind, request)
+            },
+        ]
+    }
+
+    private func question(
+        _ kind: ConsoleAct.Kind, _ act: ConsoleAct, on id: String, _ visitor: ConsoleVisitor, reason: String = "",
+        notice: ConsoleNotice? = nil
+    ) throws -> ConsolePage {
+        let target = try visitor.target(kind.path(of: id))
+        var fields = act.fields
+        if kind.reason != .none {
+            fields.append(
+                ConsoleForm.Field(
+                    name: "reason", label: "Reason", kind: .text(maximumBytes: 1024), value: reason,
+                    isRequired: kind.reason == .required,
+                    hint: kind.reason == .required
+                        ? "It stays in the audit trail with your key's name."
+                        : "It may be empty. It stays in the audit trail with your key's name."))
+        }
+        return ConsolePage(
+            kind.label, notice: notice,
+            [
+                .facts(act.subject), .paragraph(.text(kind.consequence)),
+                .form(
+                    ConsoleForm(
+                        action: target.action, csrf: target.csrf, fields: fields, button: kind.label,
+                        isDangerous: kind.isDangerous, cancel: act.back)),
+            ])
+    }
+
+    private func carryOut(_ kind: ConsoleAct.Kind, _ request: Request) async throws -> Response {
+        let id = try request.parameter("id") { $0 }
+        let form = try await form(of: request, action: kind.path(of: id)) { fields in
+            ActFields(
+                reason: fields.optionalString("reason") ?? "", email: fields.optionalString("email") ?? "",
+                keepsIdentity: fields.optionalString("keep") == "true")
+        }
+        guard let (visitor, fields) = form else { return showAlone(signInPage(for: request), .unauthorized) }
+        try visitor.administrator.require(kind.scope)
+        let act = try await act(kind, on: id)
+        if kind.reason == .required, fields.reason.isEmpty {
+            return try show(
+                try question(kind, act, on: id, visitor, notice: .error("Say why: the reason can't be empty.")),
+                .badRequest, in: visitor)
+        }
+        do throws(AdministrationFailure) {
+            try await perform(kind, on: id, fields, by: visitor.administrator)
+        } catch {
+            guard let sentence = Self.sentence(on: error) else { throw error }
+            let page = try question(kind, act, on: id, visitor, reason: fields.reason, notice: .error(sentence))
+            var response = try show(page, error.problem.code.status, in: visitor)
+            response.problem = error.problem
+            return response
+        }
+        return redirect(to: consolePath(act.done ?? act.back, [("done", kind.rawValue)]))
+    }
+
+    private struct ActFields: Sendable {
+        let reason: String
+        let email: String
+        let keepsIdentity: Bool
+
+        var optionalReason: String? { reason.isEmpty ? nil : reason }
+    }
+
+    /// Why an act can't be done, where another try or another act may help.
+    private static func sentence(on failure: AdministrationFailure) -> String? {
+        switch failure {
+        case .lastSignInMethod: "It is the last way to sign in to an account that is in use."
+        case .emailRequired: "The account has no way to sign in left: give it an address."
+        case .emailNotAllowed: "The account has a way to sign in: only its owner sets its address."
+        case .emailTaken: "Another account has this address."
+        case .emailUnchanged: "The account has this address."
+        case .accountDisabled: "The account is disabled."
+        case .mailUnavailable: "This deployment sends no mail."
+        case .unknownKey, .forbidden, .notFound, .storageUnavailable, .fault: nil
+        }
+    }
+
+    // MARK: - What each is about
+
+    private func act(_ kind: ConsoleAct.Kind, on id: String) async throws -> ConsoleAct {
+        switch kind {
+        case .disable, .signOut, .delete, .enable:
+            let account = try await administration.account(try Self.identifier(id)).account
+            var act = ConsoleAct(subject: Self.subject(account), back: Self.path(of: account.id))
+            if kind == .enable, account.identities.isEmpty, !account.hasPassword {
+                act.fields = [
+                    ConsoleForm.Field(
+                        name: "email", label: "Address", kind: .text(maximumBytes: 254), isRequired: true,
+                        hint: "The account has no way to sign in left: a code mailed to this address will be one.")
+                ]
+            }
+            return act
+        case .unlink, .revoke:
+            let (account, identity) = try await administration.identity(try Self.identifier(id))
+            var act = ConsoleAct(
+                subject: Self.subject(account) + [
+                    ConsoleFact("Identity", .row([.text(identity.key.provider.brand), .code("\(identity.id)")])),
+                    ConsoleFact("Subject", .code(identity.key.subject.text)),
+                ], back: Self.path(of: account.id))
+            if kind == .revoke {
+                act.fields = [
+                    ConsoleForm.Field(name: "keep", label: "Keep the identity linked", kind: .checkbox)
+                ]
+            }
+            return act
+        case .retry:
+            let revocation = try await administration.revocation(try Self.identifier(id))
+            return ConsoleAct(
+                subject: [
+                    ConsoleFact("Revocation", .code("\(revocation.id)")),
+                    ConsoleFact("Provider", .text(revocation.provider.brand)),
+                    ConsoleFact("Last error", .code(revocation.lastError)),
+                ], back: "/console/revocations")
+        case .replay:
+            let event = try await administration.providerEvent(try Self.identifier(id))
+            return ConsoleAct(
+                subject: [
+                    ConsoleFact("Event", .code("\(event.id)")), ConsoleFact("Provider", .text(event.provider)),
+                    ConsoleFact("Type", .text(event.type)), ConsoleFact("Subject", .code(event.subject)),
+                ], back: "/console/provider-events")
+        case .disableClient, .enableClient:
+            guard let oauth, let clientID = OAuthClientID(id) else { throw AdministrationFailure.notFound }
+            let client = try await oauth.client(clientID)
+            return ConsoleAct(
+                subject: [ConsoleFact("Client", .text(client.name)), ConsoleFact("Client id", .code(client.id.text))],
+                back: "/console/oauth-clients")
+        case .revokeKey:
+            let keyID: AdminKeyID = try Self.identifier(id)
+            guard let key = try await administration.adminKeys().first(where: { $0.id == keyID }) else {
+                throw AdministrationFailure.notFound
+            }
+            return ConsoleAct(
+                subject: [ConsoleFact("Key", .text(key.name)), ConsoleFact("Key id", .code("\(key.id)"))],
+                back: "/console/admin-keys")
+        }
+    }
+
+    private static func subject(_ account: Account) -> [ConsoleFact] {
+        [
+            ConsoleFact("Account", .code("\(account.id)")), ConsoleFact("Address", .text(account.email?.text)),
+            ConsoleFact("Name", .text(account.displayName?.text)),
+            ConsoleFact("Status", .text(account.status.rawValue)),
+        ]
+    }
+
+    private static func identifier<Subject>(_ text: String) throws(AdministrationFailure) -> Identifier<Subject> {
+        guard let id = Identifier<Subject>(text) else { throw .notFound }
+        return id
+    }
+
+    private func perform(
+        _ kind: ConsoleAct.Kind, on id: String, _ fields: ActFields, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        let reason = fields.optionalReason
+        switch kind {
+        case .disable:
+            try await administration.disable(try Self.identifier(id), reason: fields.reason, by: administrator)
+        case .enable:
+            try await administration.enable(
+                try Self.identifier(id), email: EmailAddress(fields.email), reason: fields.reason, by: administrator)
+        case .signOut:
+            try await administration.signOut(try Self.identifier(id), reason: fields.reason, by: administrator)
+        case .delete:
+            try await administration.delete(try Self.identifier(id), reason: reason, by: administrator)
+        case .unlink:
+            try await administration.detach(try Self.identifier(id), reason: reason, by: administrator)
+        case .revoke:
+            _ = try await administration.revoke(
+                try Self.identifier(id), unlinking: !fields.keepsIdentity, reason: fields.reason, by: administrator)
+        case .retry:
+            _ = try await administration.retry(try Self.identifier(id), reason: reason, by: administrator)
+        case .replay:
+            _ = try await administration.replay(try Self.identifier(id), reason: reason, by: administrator)
+        case .disableClient, .enableClient:
+            guard let oauth, let clientID = OAuthClientID(id) else { throw .notFound }
+            try await oauth.setStatus(
+                of: clientID, to: kind == .disableClient ? .disabled : .active, from: administrator.origin)
+        case .revokeKey:
+            try await administration.revokeKey(try Self.identifier(id), by: administrator)
+        }
+    }
+}

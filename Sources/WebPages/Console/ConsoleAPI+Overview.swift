@@ -1,0 +1,161 @@
+import Accounts
+import HTTPServer
+import SignIn
+
+/// The first page: is it well, what is stuck, and how sign-ins went in the last hour.
+extension ConsoleAPI {
+    /// Seconds: the oldest row that waits, and the oldest row of the trail without a seal, in a service that is well.
+    private static let longestWait: Int64 = 600
+    private static let longestUnsealed: Int64 = 60
+    /// Seconds: the oldest key set.
+    private static let longestKeySetAge: Int64 = 86_400
+
+    var overviewRoutes: [Route] {
+        [
+            page(Self.root, nil) { request, visitor in
+                var page = try await overview(visitor)
+                let isFollowing = try request.parameterValue("follow") != nil
+                if isFollowing { page.refreshPath = Self.root + "?follow=1" }
+                page.blocks.append(
+                    .paragraph(
+                        isFollowing
+                            ? .link("Stop loading this page every \(ConsolePage.refreshSeconds) seconds", to: Self.root)
+                            : .link(
+                                "Load this page every \(ConsolePage.refreshSeconds) seconds",
+                                to: Self.root + "?follow=1")))
+                return try show(page, in: visitor)
+            }
+        ]
+    }
+
+    private func overview(_ visitor: ConsoleVisitor) async throws -> ConsolePage {
+        let isReady = await environment.isReady()
+        let schema = await environment.schema()
+        let keySets = environment.keySets()
+        // A page that says that the database is down is worth more than none.
+        let standing = try? await administration.standing()
+        let checks = Self.checks(isReady: isReady, schema: schema, keySets: keySets, standing)
+        let isWell = checks.allSatisfy(\.isWell)
+        let mayRead = visitor.may(.read)
+        var blocks: [ConsoleBlock] = [
+            .paragraph(
+                isWell ? .badge("The service is well", .good) : .badge("The service needs attention", .bad)),
+            .table(
+                ConsoleTable(
+                    caption: "What makes the service well", columns: ["Check", "State", "Now"],
+                    rows: checks.map { check in
+                        [
+                            check.path.flatMap { mayRead ? .link(check.label, to: $0) : nil } ?? .text(check.label),
+                            check.isWell ? .badge("well", .good) : .badge("look", .bad), .text(check.figure),
+                        ]
+                    })),
+        ]
+        if let standing { blocks += backlogs(standing, mayRead: mayRead) }
+        blocks += signIns(mayRead: mayRead)
+        return ConsolePage("Overview", blocks)
+    }
+
+    private struct Check {
+        let label: String
+        let isWell: Bool
+        let figure: String
+        /// Where one acts.
+        let path: String?
+    }
+
+    private static func checks(
+        isReady: Bool, schema: ConsoleEnvironment.Schema, keySets: [ConsoleEnvironment.KeySet],
+        _ standing: ServiceStanding?
+    ) -> [Check] {
+        var checks = [
+            Check(
+                label: "Ready for requests", isWell: isReady, figure: isReady ? "yes" : "no", path: "/console/system"),
+            Check(
+                label: "Schema", isWell: schema.faults.isEmpty,
+                figure: schema.faults.first ?? schema.latest ?? "no migration is applied", path: "/console/system"),
+        ]
+        checks += keySets.map { set in
+            Check(
+                label: "Keys of \(set.provider.brand)", isWell: set.age.map { $0 < longestKeySetAge } ?? false,
+                figure: set.age.map { "\(set.keyCount) keys, fetched \(ConsoleCell.duration($0)) ago" }
+                    ?? "not fetched yet", path: "/console/system")
+        }
+        guard let standing else {
+            return checks + [Check(label: "Database", isWell: false, figure: "does not answer", path: nil)]
+        }
+        func age(_ time: Timestamp?) -> Int64 { time.map { max(0, standing.takenAt.seconds - $0.seconds) } ?? 0 }
+        func wait(_ label: String, _ backlog: OutboxBacklog, _ path: String) -> Check {
+            Check(
+                label: label, isWell: age(backlog.oldest) < longestWait,
+                figure: backlog.oldest == nil
+                    ? "none waits" : "the oldest waits \(ConsoleCell.duration(age(backlog.oldest)))",
+                path: path)
+        }
+        return checks + [
+            wait("Revocations", standing.revocations, "/console/revocations"),
+            wait("Mail", standing.mails, "/console/revocations"),
+            wait("Provider events", standing.events, "/console/provider-events"),
+            Check(
+                label: "Audit trail sealed", isWell: age(standing.unsealedSince) < longestUnsealed,
+                figure: standing.unsealedSince == nil
+                    ? "every row"
+                    : "the oldest row without a seal is \(ConsoleCell.duration(age(standing.unsealedSince))) old",
+                path: "/console/audit"),
+            Check(
+                label: "Clock", isWell: abs(standing.secondsAhead) < 60,
+                figure: "\(standing.secondsAhead) s ahead of the database's", path: "/console/system"),
+        ]
+    }
+
+    private func backlogs(_ standing: ServiceStanding, mayRead: Bool) -> [ConsoleBlock] {
+        func row(_ label: String, _ backlog: OutboxBacklog, _ path: String) -> [ConsoleCell] {
+            [
+                mayRead ? .link(label, to: path) : .text(label), .number(backlog.pending), .time(backlog.oldest),
+                .number(backlog.failed),
+            ]
+        }
+        return [
+            .heading("Backlogs"),
+            .table(
+                ConsoleTable(
+                    caption: "What waits and what was given up", columns: ["What", "Waiting", "Oldest", "Given up"],
+                    rows: [
+                        row("Revocations", standing.revocations, "/console/revocations"),
+                        row("Mail", standing.mails, "/console/revocations"),
+                        row("Provider events", standing.events, "/console/provider-events"),
+                    ])),
+            .heading("Last failures"),
+            .table(Self.table(of: standing.failures, caption: "The effects that were given up last")),
+        ]
+    }
+
+    private func signIns(mayRead: Bool) -> [ConsoleBlock] {
+        let chart = ConsoleChart(minutes: environment.history.minutes)
+        let perMinute = Double(chart.accepted * 10 / OutcomeHistory.length) / 10
+        return [
+            .heading("Sign-ins of the last hour, this process alone"),
+            .chart(chart),
+            .facts([
+                ConsoleFact("Accepted", .text("\(chart.accepted), \(perMinute) a minute")),
+                ConsoleFact("Refused or failed", .number(chart.refused)),
+            ]),
+            .table(
+                ConsoleTable(
+                    caption: "Refused sign-ins by reason", columns: ["Reason", "Sign-ins"],
+                    rows: chart.reasons.map { reason, count in
+                        [
+                            mayRead
+                                ? .link(reason, to: "/console/audit?type=\(Self.auditType(ofReason: reason))")
+                                : .code(reason), .number(count),
+                        ]
+                    }, whenEmpty: "No sign-in was refused.")),
+        ]
+    }
+
+    /// The kind of row under which the trail counts a refusal.
+    private static func auditType(ofReason reason: String) -> String {
+        if LimitKind(rawValue: reason) != nil { return AuditEvent.Kind.rateLimited.rawValue }
+        return reason == "invalid_credentials"
+            ? AuditEvent.Kind.guessRejected.rawValue : AuditEvent.Kind.credentialRejected.rawValue
+    }
+}

@@ -1,0 +1,64 @@
+import HTTPAPI
+import HTTPServer
+import SignIn
+
+/// Signing in by an admin key, and out.
+extension ConsoleAPI {
+    var sessionRoutes: [Route] {
+        [
+            Route(.get, "/console", priority: .reading) { _ in redirect(to: Self.root) },
+            Route(.get, Self.signInPath, priority: .reading) { request in
+                showAlone(signInPage(for: request))
+            },
+            Route(.post, Self.signInPath, priority: .revoking) { request in try await signIn(request) },
+            Route(.post, Self.signOutPath, priority: .revoking) { request in
+                _ = try await form(of: request, action: Self.signOutPath) { _ in }
+                try await sessions.end(secret(of: request))
+                var response = redirect(to: Self.root)
+                response.setCookie(cookie(nil, for: request))
+                return response
+            },
+        ]
+    }
+
+    private func signIn(_ request: Request) async throws -> Response {
+        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
+            throw Problem(.forbidden, reason: "cross_site")
+        }
+        let (key, destination) = try request.form { fields in
+            (fields.optionalString("key") ?? "", fields.optionalString("to") ?? "")
+        }
+        do throws(AdministrationFailure) {
+            let secret = try await sessions.open(presenting: key, client: request.caller(device: nil))
+            var response = redirect(to: Self.isOwnPage(destination) ? destination : Self.root)
+            response.setCookie(cookie(secret, for: request))
+            return response
+        } catch .unknownKey {
+            var page = signInPage(to: destination)
+            page.notice = .error("This is no admin key, or one that was revoked.")
+            var response = showAlone(page, .unauthorized)
+            response.problem = Problem(.invalidCredentials)
+            return response
+        }
+    }
+
+    func signInPage(for request: Request) -> ConsolePage {
+        signInPage(to: request.target)
+    }
+
+    private func signInPage(to destination: String) -> ConsolePage {
+        let key = ConsoleForm.Field(name: "key", label: "Admin key", kind: .secret)
+        let fields =
+            Self.isOwnPage(destination)
+            ? [ConsoleForm.Field(name: "to", label: "", kind: .hidden, value: destination), key] : [key]
+        return ConsolePage(
+            "Sign in",
+            [.form(ConsoleForm(action: Self.signInPath, csrf: nil, fields: fields, button: "Sign in"))])
+    }
+
+    /// Whether it is a page of the console, to which the sign-in may lead.
+    private static func isOwnPage(_ target: String) -> Bool {
+        target.hasPrefix(root) && target.utf8.count <= 2048 && target.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+            && !target.hasPrefix(signInPath)
+    }
+}

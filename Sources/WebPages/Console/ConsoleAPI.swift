@@ -1,0 +1,231 @@
+import Accounts
+import HTTPAPI
+package import HTTPServer
+package import OAuthServer
+import Primitives
+package import SignIn
+
+/// The console, `/console`: pages for support and operations, on the private listener. Each calls the use cases of the
+/// admin API and nothing else.
+package struct ConsoleAPI: Sendable {
+    static let root = "/console/"
+    static let signInPath = "/console/sign-in"
+    static let signOutPath = "/console/sign-out"
+    private static let cookieName = "csn_console"
+    /// The rows of a page of a list.
+    static let pageSize = 50
+
+    typealias Handler = @Sendable (Request, ConsoleVisitor) async throws -> Response
+
+    let administration: Administration
+    /// Nil where the OAuth server is off.
+    let oauth: OAuthAdministration?
+    let sessions: ConsoleSessions
+    let environment: ConsoleEnvironment
+    private let host: ConsoleHost
+    private let renderer = ConsoleRenderer()
+    private let headers = PageHeaders(isSecure: false)
+
+    package init(
+        administration: Administration, oauth: OAuthAdministration?, environment: ConsoleEnvironment,
+        host: ConsoleHost
+    ) {
+        self.administration = administration
+        self.oauth = oauth
+        self.sessions = ConsoleSessions(administration: administration)
+        self.environment = environment
+        self.host = host
+    }
+
+    package var routes: [Route] {
+        let routes =
+            sessionRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
+            + ConsoleAct.Kind.allCases.flatMap(routes(for:)) + [assetRoute]
+        return routes.map { route in
+            route.guarded { request in
+                guard host.accepts(request.header("Host")) else {
+                    throw Problem(.forbidden, reason: "console_host")
+                }
+            }.refused { error, problem, request in failure(error, problem, request) }
+        }
+    }
+
+    private var assetRoute: Route {
+        Route(.get, "/console/assets/{asset}", priority: .observing) { request in
+            let asset = try request.parameter("asset") { name in
+                renderer.styleSheet.path == "/console/assets/" + name ? renderer.styleSheet : nil
+            }
+            var response = Response(
+                .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
+            response.headers = headers.forAssets
+            return response
+        }
+    }
+
+    // MARK: - Guard
+
+    /// A page for administrators whose key has the scope.
+    ///
+    /// - Parameter scope: nil for any key.
+    func page(_ path: String, _ scope: AdminKey.Scope?, _ handler: @escaping Handler) -> Route {
+        Route(.get, path, priority: .reading) { request in
+            // A page that loads itself again is no sign of anybody.
+            let isActivity = try request.parameterValue("follow") == nil || request.header("Sec-Fetch-User") != nil
+            guard let visitor = try await visitor(of: request, isActivity: isActivity) else {
+                return showAlone(signInPage(for: request))
+            }
+            if let scope { try visitor.administrator.require(scope) }
+            return try await handler(request, visitor)
+        }
+    }
+
+    /// A form of ours, in a session.
+    ///
+    /// - Parameter read: takes the fields from it.
+    func form<Value>(
+        of request: Request, action: String, _ read: (inout FormFields) throws -> Value
+    ) async throws -> (visitor: ConsoleVisitor, value: Value)? {
+        if let site = request.header("Sec-Fetch-Site"), site != "same-origin" {
+            throw Problem(.forbidden, reason: "cross_site")
+        }
+        guard let visitor = try await visitor(of: request, isActivity: true) else { return nil }
+        guard !request.body.isEmpty else { throw Problem(.forbidden, reason: "csrf") }
+        let value = try request.form { fields in
+            guard
+                try FormToken.accepts(
+                    fields.optionalString("csrf"), secret: visitor.secret.text, flow: "console", action: action)
+            else { throw Problem(.forbidden, reason: "csrf") }
+            return try read(&fields)
+        }
+        return (visitor, value)
+    }
+
+    func visitor(of request: Request, isActivity: Bool) async throws -> ConsoleVisitor? {
+        guard let secret = secret(of: request),
+            let administrator = try await sessions.administrator(
+                of: secret, isActivity: isActivity, client: request.caller(device: nil))
+        else { return nil }
+        return ConsoleVisitor(administrator: administrator, secret: secret)
+    }
+
+    func secret(of request: Request) -> ConsoleSecret? {
+        request.cookie(Self.cookieName).flatMap(ConsoleSecret.init(presented:))
+    }
+
+    /// - Parameter secret: nil to delete it.
+    func cookie(_ secret: ConsoleSecret?, for request: Request) -> ResponseCookie {
+        // What a client says of its own proxy can only make its cookie stricter.
+        let isSecure = host.isPublic(request.header("Host") ?? "") && request.header("X-Forwarded-Proto") == "https"
+        return ResponseCookie(
+            name: Self.cookieName, value: secret?.text ?? "", path: "/console", sameSite: .strict,
+            isSecure: isSecure, maximumAge: secret == nil ? 0 : nil)
+    }
+
+    // MARK: - Responses
+
+    func show(_ page: ConsolePage, _ status: Status = .ok, in visitor: ConsoleVisitor) throws -> Response {
+        response(page, status, in: try frame(of: visitor))
+    }
+
+    /// A page without a session.
+    func showAlone(_ page: ConsolePage, _ status: Status = .ok) -> Response { response(page, status, in: nil) }
+
+    private func response(_ page: ConsolePage, _ status: Status, in frame: ConsoleRenderer.Frame?) -> Response {
+        var response = Response.html(status, renderer.html(page, in: frame))
+        response.headers = headers.fields()
+        return response
+    }
+
+    private func frame(of visitor: ConsoleVisitor) throws -> ConsoleRenderer.Frame {
+        var links = [("Overview", Self.root)]
+        if visitor.may(.read) {
+            links += [
+                ("Accounts", "/console/accounts"), ("Revocations", "/console/revocations"),
+                ("Provider events", "/console/provider-events"), ("Audit", "/console/audit"),
+            ]
+            if oauth != nil { links.append(("OAuth clients", "/console/oauth-clients")) }
+        }
+        if visitor.may(.manage) { links.append(("Admin keys", "/console/admin-keys")) }
+        if visitor.may(.read) { links.append(("System", "/console/system")) }
+        return ConsoleRenderer.Frame(
+            keyName: visitor.administrator.key.name, links: links, signOut: try visitor.target(Self.signOutPath))
+    }
+
+    func redirect(to path: String) -> Response {
+        var response = Response.redirect(to: path)
+        response.headers += headers.fields()
+        return response
+    }
+
+    private func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
+        let page = ConsolePage(
+            problem.code == .forbidden ? "Not allowed" : problem.code.title,
+            [
+                .paragraph(.text(Self.sentence(on: problem))),
+                .paragraph(.link("Overview", to: Self.root)),
+                .paragraph(.row([.text("Request"), .code(request.id)])),
+            ])
+        var response = showAlone(page, problem.code.status)
+        response.headers += problem.headers.filter { $0.name != "WWW-Authenticate" }
+        response.problem = problem
+        return response
+    }
+
+    private static func sentence(on problem: Problem) -> String {
+        switch problem.reason {
+        case "console_host":
+            "The console answers at the address of its listener and at admin.publicHost, and at no other name."
+        case "csrf", "cross_site": "The form is not one of this session. Open the page again, then try once more."
+        default:
+            problem.code == .forbidden ? "The key with which you are signed in may not do this." : problem.code.title
+        }
+    }
+}
+
+/// An administrator at the console.
+struct ConsoleVisitor: Sendable {
+    let administrator: Administrator
+    let secret: ConsoleSecret
+
+    func may(_ scope: AdminKey.Scope) -> Bool { administrator.key.scopes.contains(scope) }
+
+    /// Where a form of this session goes.
+    func target(_ action: String) throws -> FormTarget {
+        FormTarget(
+            action: action, csrf: try FormToken.text(secret: secret.text, flow: "console", action: action))
+    }
+}
+
+extension Request {
+    /// A parameter of the query, form-encoded, that came once.
+    func parameterValue(_ name: String) throws(Problem) -> String? {
+        try queryValues(plusIsSpace: true).only(name)
+    }
+
+    /// The position at which a list continues.
+    func cursor<Cursor: ListCursor>(_: Cursor.Type) throws(Problem) -> Cursor? {
+        guard let text = try parameterValue("cursor") else { return nil }
+        guard let cursor = Cursor.from(text) else { throw Problem(.invalidRequest) }
+        return cursor
+    }
+}
+
+/// A path of the console with parameters, those without a value left out.
+func consolePath(_ path: String, _ parameters: [(name: String, value: String?)]) -> String {
+    let pairs = parameters.compactMap { name, value in
+        value.map { "\(name)=\(percentEncoded($0))" }
+    }
+    return pairs.isEmpty ? path : "\(path)?\(pairs.joined(separator: "&"))"
+}
+
+private func percentEncoded(_ text: String) -> String {
+    var encoded = ""
+    for byte in text.utf8 {
+        if byte.isURLUnreserved {
+            encoded.unicodeScalars.append(Unicode.Scalar(byte))
+        } else {
+            encoded += "%" + Hexadecimal.encode([byte]).uppercased()
+        }
+    }
+    return encoded
+}

@@ -1,0 +1,179 @@
+import Accounts
+import HTTPServer
+import SignIn
+
+/// An act of an administrator: a button on a page, which leads to a page that says what it will do, whose form carries it
+/// out.
+struct ConsoleAct: Sendable {
+    /// The acts, by the last segment of their paths.
+    enum Kind: String, CaseIterable, Sendable {
+        case disable
+        case enable
+        case signOut = "sign-out"
+        case delete
+        case unlink
+        case revoke
+        case retry
+        case replay
+        case disableClient = "disable-client"
+        case enableClient = "enable-client"
+        case revokeKey = "revoke-key"
+
+        /// The words on its button.
+        var label: String {
+            switch self {
+            case .disable, .disableClient: "Disable"
+            case .enable, .enableClient: "Enable"
+            case .signOut: "Sign out everywhere"
+            case .delete: "Delete"
+            case .unlink: "Unlink"
+            case .revoke, .revokeKey: "Revoke"
+            case .retry: "Retry"
+            case .replay: "Replay"
+            }
+        }
+
+        var scope: AdminKey.Scope {
+            switch self {
+            case .revoke, .retry: .revoke
+            default: .manage
+            }
+        }
+
+        /// The directory of what it is done to.
+        private var directory: String {
+            switch self {
+            case .disable, .enable, .signOut, .delete: "accounts"
+            case .unlink, .revoke: "identities"
+            case .retry: "revocations"
+            case .replay: "provider-events"
+            case .disableClient, .enableClient: "oauth-clients"
+            case .revokeKey: "admin-keys"
+            }
+        }
+
+        /// With the parameter `id`.
+        var template: String { "/console/\(directory)/{id}/\(rawValue)" }
+
+        func path(of id: String) -> String { "/console/\(directory)/\(id)/\(rawValue)" }
+
+        var isDangerous: Bool {
+            switch self {
+            case .enable, .enableClient, .retry, .replay: false
+            default: true
+            }
+        }
+
+        var reason: Reason {
+            switch self {
+            case .disable, .enable, .signOut, .revoke: .required
+            case .delete, .unlink, .retry, .replay: .optional
+            case .disableClient, .enableClient, .revokeKey: .none
+            }
+        }
+
+        /// What it will do, in a sentence or two.
+        var consequence: String {
+            switch self {
+            case .disable: "Nobody can sign in to the account, and all its sessions end. It can be enabled again."
+            case .enable: "The person can sign in again. Sessions that have ended stay so."
+            case .signOut:
+                """
+                All sessions of the account end, on every device. Whoever can sign in may do so again, but not with what \
+                was issued before.
+                """
+            case .delete:
+                """
+                The account and all that is known of the person is deleted, and the authorizations at Apple and Google \
+                are revoked. This can't be undone.
+                """
+            case .unlink:
+                """
+                The identity is taken from the account; its authorization at the provider stays. The last way to sign in \
+                can't be unlinked.
+                """
+            case .revoke:
+                """
+                The authorization at the provider is revoked and the sessions that the identity opened end. The identity is \
+                unlinked, unless it is the last way to sign in.
+                """
+            case .retry: "The revocation is tried again at once."
+            case .replay: "The event is processed again, as if it had just come."
+            case .disableClient: "Nothing that the client has opens anything, from now on. What is linked stays linked."
+            case .enableClient: "What is linked to the client works again."
+            case .revokeKey:
+                "The key opens nothing any more, and everybody who is signed in here with it is signed out."
+            }
+        }
+
+        /// What is said after it.
+        var result: String {
+            switch self {
+            case .disable: "The account is disabled."
+            case .enable: "The account is enabled."
+            case .signOut: "All its sessions have ended."
+            case .delete: "The account is deleted."
+            case .unlink: "The identity is unlinked."
+            case .revoke: "The revocation is requested."
+            case .retry: "The revocation is tried again."
+            case .replay: "The event is processed again."
+            case .disableClient: "The client is disabled."
+            case .enableClient: "The client is enabled."
+            case .revokeKey: "The key is revoked."
+            }
+        }
+    }
+
+    enum Reason: Sendable {
+        case required
+        case optional
+        case none
+    }
+
+    /// What it is done to, on the page that asks.
+    let subject: [ConsoleFact]
+    /// The page to which *Cancel* and, unless ``done`` says otherwise, the act lead.
+    let back: String
+    /// Where it leads when it is done; nil for ``back``.
+    var done: String?
+    /// Further fields of the form.
+    var fields: [ConsoleForm.Field] = []
+}
+
+extension ConsoleAct {
+    /// What the page before has done.
+    static func notice(for request: Request) throws(Problem) -> ConsoleNotice? {
+        try request.parameterValue("done").flatMap(Kind.init).map { .done($0.result) }
+    }
+
+    private static func buttons(_ kinds: [Kind], of id: String, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        kinds.filter { visitor.may($0.scope) }.map {
+            .button($0.label, to: $0.path(of: id), isDangerous: $0.isDangerous)
+        }
+    }
+
+    static func buttons(for account: Account, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        buttons(
+            [account.status == .active ? .disable : .enable, .signOut, .delete], of: "\(account.id)", visitor)
+    }
+
+    static func buttons(for identity: Identity, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        buttons([.unlink, .revoke], of: "\(identity.id)", visitor)
+    }
+
+    static func buttons(for revocation: Revocation, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        revocation.status == .failed ? buttons([.retry], of: "\(revocation.id)", visitor) : []
+    }
+
+    static func buttons(for event: StoredProviderEvent, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        event.status == "pending" ? [] : buttons([.replay], of: "\(event.id)", visitor)
+    }
+
+    static func buttons(for client: OAuthClient, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        buttons([client.status == .active ? .disableClient : .enableClient], of: client.id.text, visitor)
+    }
+
+    static func buttons(for key: AdminKey, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
+        key.revokedAt == nil ? buttons([.revokeKey], of: "\(key.id)", visitor) : []
+    }
+}

@@ -1,0 +1,79 @@
+import Accounts
+
+/// A value on a page of the console: a text, a link, a time. What outsiders control is escaped when it is made.
+struct ConsoleCell: Sendable {
+    enum Tone: String, Sendable {
+        case good
+        case bad
+        case plain
+    }
+
+    let markup: HTMLText
+
+    private init(_ markup: String) {
+        self.markup = HTMLText(markup: markup)
+    }
+
+    /// A text of a person, a provider or an operator: its direction doesn't reach what is beside it.
+    static func text(_ text: String?) -> ConsoleCell {
+        guard let text, !text.isEmpty else { return .none }
+        return ConsoleCell(HTMLText(text).isolated.markup)
+    }
+
+    static let none = ConsoleCell("–")
+
+    /// An id or a code.
+    static func code(_ text: String?) -> ConsoleCell {
+        text.map { ConsoleCell("<code>\(HTMLText($0).markup)</code>") } ?? .none
+    }
+
+    static func link(_ text: String, to path: String) -> ConsoleCell {
+        ConsoleCell("<a href=\"\(HTMLText(path).markup)\">\(HTMLText(text).isolated.markup)</a>")
+    }
+
+    static func badge(_ text: String, _ tone: Tone = .plain) -> ConsoleCell {
+        ConsoleCell("<span class=\"badge \(tone.rawValue)\">\(HTMLText(text).markup)</span>")
+    }
+
+    /// In UTC, to the second.
+    static func time(_ time: Timestamp?) -> ConsoleCell {
+        guard let time else { return .none }
+        let text = time.rfc3339
+        let shown = text.prefix(19).replacing("T", with: " ")
+        return ConsoleCell("<time datetime=\"\(HTMLText(text).markup)\">\(HTMLText(String(shown)).markup)</time>")
+    }
+
+    static func number(_ number: Int) -> ConsoleCell { ConsoleCell(String(number)) }
+
+    /// Each on a line of its own.
+    static func lines(_ cells: [ConsoleCell]) -> ConsoleCell {
+        cells.isEmpty ? .none : ConsoleCell(cells.map(\.markup.markup).joined(separator: "<br>"))
+    }
+
+    /// Beside each other.
+    static func row(_ cells: [ConsoleCell]) -> ConsoleCell {
+        cells.isEmpty ? .none : ConsoleCell(cells.map(\.markup.markup).joined(separator: " "))
+    }
+
+    /// A button that leads to a page.
+    static func button(_ label: String, to path: String, isDangerous: Bool = false) -> ConsoleCell {
+        ConsoleCell(
+            """
+            <form method="get" action="\(HTMLText(path).markup)">\
+            <button\(isDangerous ? " class=\"danger\"" : "")>\(HTMLText(label).markup)</button></form>
+            """)
+    }
+}
+
+extension ConsoleCell {
+    /// A length of time, in its two largest units.
+    static func duration(_ seconds: Int64) -> String {
+        let seconds = max(0, seconds)
+        switch seconds {
+        case ..<60: return "\(seconds) s"
+        case ..<3_600: return "\(seconds / 60) min"
+        case ..<86_400: return "\(seconds / 3_600) h \(seconds % 3_600 / 60) min"
+        default: return "\(seconds / 86_400) d \(seconds % 86_400 / 3_600) h"
+        }
+    }
+}

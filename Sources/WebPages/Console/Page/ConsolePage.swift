@@ -1,0 +1,88 @@
+/// A page of the console: values, from which ``ConsoleRenderer`` makes HTML.
+struct ConsolePage: Sendable {
+    let title: String
+    var notice: ConsoleNotice?
+    var blocks: [ConsoleBlock] = []
+    /// Where the page loads itself again, every ``refreshSeconds``.
+    var refreshPath: String?
+
+    static let refreshSeconds = 15
+
+    init(_ title: String, notice: ConsoleNotice? = nil, _ blocks: [ConsoleBlock] = []) {
+        self.title = title
+        self.notice = notice
+        self.blocks = blocks
+    }
+}
+
+/// A sentence at the head of a page.
+struct ConsoleNotice: Sendable {
+    let text: String
+    let isError: Bool
+
+    static func error(_ text: String) -> ConsoleNotice { ConsoleNotice(text: text, isError: true) }
+    static func done(_ text: String) -> ConsoleNotice { ConsoleNotice(text: text, isError: false) }
+}
+
+enum ConsoleBlock: Sendable {
+    case heading(String)
+    case paragraph(ConsoleCell)
+    case facts([ConsoleFact])
+    case table(ConsoleTable)
+    /// Buttons, each of which leads to a page.
+    case buttons([ConsoleCell])
+    case form(ConsoleForm)
+    case chart(ConsoleChart)
+}
+
+struct ConsoleFact: Sendable {
+    let label: String
+    let value: ConsoleCell
+
+    init(_ label: String, _ value: ConsoleCell) {
+        self.label = label
+        self.value = value
+    }
+}
+
+struct ConsoleTable: Sendable {
+    /// What it lists, for those who can't see it.
+    let caption: String
+    let columns: [String]
+    let rows: [[ConsoleCell]]
+    /// Said where there are no rows.
+    var whenEmpty = "There are none."
+    /// The next page of the list.
+    var next: String?
+}
+
+/// A form, or the search box, which has no `csrf` and asks by GET.
+struct ConsoleForm: Sendable {
+    struct Field: Sendable {
+        enum Kind: Sendable {
+            case text(maximumBytes: Int)
+            case secret
+            case search
+            case checkbox
+            case hidden
+            case choice([(value: String, label: String)])
+        }
+
+        let name: String
+        let label: String
+        let kind: Kind
+        var value = ""
+        var isRequired = false
+        var hint: String?
+    }
+
+    let action: String
+    /// Nil for GET.
+    let csrf: String?
+    var isPost = true
+    let fields: [Field]
+    let button: String
+    var isDangerous = false
+    /// Where *Cancel* leads.
+    var cancel: String?
+}

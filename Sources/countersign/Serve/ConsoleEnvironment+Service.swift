@@ -1,0 +1,39 @@
+import Accounts
+import HTTPServer
+import Migrator
+import Providers
+import SignIn
+import WebPages
+
+extension ConsoleEnvironment {
+    /// - Parameter migrator: over the connection of the readiness checks, so that the page opens when the pool is busy.
+    init(
+        startedAt: Timestamp, history: OutcomeHistory, health: Health, migrator: Migrator, keySets: [KeySetCache],
+        shown: ConfigurationListing
+    ) {
+        self.init(
+            startedAt: startedAt, history: history, isReady: { await health.isReady },
+            schema: { await Schema(migrator) },
+            keySets: {
+                keySets.map { cache in
+                    let status = cache.status
+                    return KeySet(provider: cache.provider, keyCount: status.keyCount, age: status.age)
+                }
+            }, settings: shown.values.map { Setting(name: $0.name, value: $0.value) })
+    }
+}
+
+extension ConsoleEnvironment.Schema {
+    fileprivate init(_ migrator: Migrator) async {
+        do {
+            let entries = try await migrator.status()
+            let pending = entries.filter { $0.state == .pending }.map(\.label)
+            let faults = try await migrator.servingFaults().map { "\($0)" }
+            self.init(
+                latest: entries.last { if case .applied = $0.state { true } else { false } }?.label,
+                faults: faults + (pending.isEmpty ? [] : ["not applied yet: \(pending.joined(separator: ", "))"]))
+        } catch {
+            self.init(latest: nil, faults: ["the database does not answer"])
+        }
+    }
+}

@@ -20,7 +20,7 @@ struct APIDocument {
         var description: String { "\(method) \(template)" }
 
         /// Whether it is a page for browsers.
-        var isPage: Bool { template.hasPrefix("/web/") }
+        var isPage: Bool { template.hasPrefix("/web/") || template == "/oauth/authorize" }
 
         /// Whether it is on the private listener.
         var isPrivate: Bool { template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil }

@@ -3,6 +3,7 @@ import Foundation
 import HTTPAPI
 import HTTPServer
 import KeyRing
+import OAuthServer
 import SignIn
 import Storage
 import TestSupport
@@ -31,8 +32,13 @@ extension World {
 
     /// A body that is complete for the operation of this template, if that takes one.
     static func adminBody(_ template: String) -> String {
-        template.hasSuffix("/replace-email")
-            ? #"{"email":"admin-body@new.example","reason":"a test"}"# : #"{"reason":"a test"}"#
+        switch template.replacing("/admin/v1", with: "") {
+        case "/accounts/{accountId}/replace-email": #"{"email":"admin-body@new.example","reason":"a test"}"#
+        case "/oauth-clients": #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"]}"#
+        case "/oauth-clients/{clientId}": #"{"name":"Acme"}"#
+        case "/oauth-clients/{clientId}/rotate-secret": #"{"keepOldSeconds":60}"#
+        default: #"{"reason":"a test"}"#
+        }
     }
 
     /// The table of operations that the running service uses, made from the same source.
@@ -41,8 +47,11 @@ extension World {
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
         return try await scratch.withPool { database in
             let stores = Stores(database: database, keyRing: keyRing)
-            let administration = Administration(stores: stores, clock: ManualClock(at: 0), mailLanguages: [])
-            return AdminAPI(administration: administration).operations
+            let clock = ManualClock(at: 0)
+            return AdminAPI(
+                administration: Administration(stores: stores, clock: clock, mailLanguages: []),
+                oauth: OAuthAdministration(stores: stores, clock: clock)
+            ).operations
         }
     }
 }

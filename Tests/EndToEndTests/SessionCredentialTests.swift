@@ -1,6 +1,7 @@
 import Foundation
 import HTTPServer
 import JOSE
+import JSON
 import KeyRing
 import OpenSSL
 import Postgres
@@ -9,7 +10,8 @@ import TestSupport
 import Testing
 
 /// Authorization of the API for apps: each operation of openapi.yaml with each kind of credential, over the wire.
-@Suite(.limitedConcurrency, .mailedWorld(), .serialized, .timeLimit(.minutes(5))) struct SessionCredentialTests {
+@Suite(.limitedConcurrency, .mailedWorld(OAuthWorld.settings), .serialized, .timeLimit(.minutes(5)))
+struct SessionCredentialTests {
     /// A person with an account, and the claims of an access token for it.
     private struct Owner {
         let name: String
@@ -121,12 +123,27 @@ import Testing
             return (try linked.text("identityId"), nil)
         case "DELETE /v1/sessions/{sessionId}": return (try owner.created.text("session.sessionId"), nil)
         case "POST /v1/sessions/revoke": return ("", ["scope": "all"])
+        case "GET /v1/account/linked-clients": return ("", nil)
+        case "DELETE /v1/account/linked-clients/{clientId}":
+            let client = try await world.linkingClient()
+            let flip = try await world.service.post("/oauth/flip", Self.flip(client), bearer: try owner.bearer)
+            #expect(flip.status == 200)
+            #expect(try await world.redeem(try flip.text("code"), client).status == 200)
+            return (client.id, nil)
+        case "POST /oauth/flip": return ("", Self.flip(try await world.linkingClient()))
         case "POST /v1/links/bind":
             return ("", ["linkTicket": .string(try await world.ticket("\(owner.name)-google"))])
         default:
             Issue.record("\(operation) is new: which request of it succeeds?")
             return ("", nil)
         }
+    }
+
+    private static func flip(_ client: LinkingClient) -> TokenMint.Members {
+        [
+            "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "ios",
+            "consent": true,
+        ]
     }
 
     @Test func `no operation on an account opens without a live session of it, and each does with one`() async throws {
@@ -145,17 +162,28 @@ import Testing
                 try await service.exchange(
                     service.port, operation.method, operation.path(id), authorization: authorization, body: body)
             }
+            // App Flip answers in words of its own, of which OAuthFlipTests says more.
+            let isFlip = operation.template == "/oauth/flip"
             func expectRefusal(_ answer: RawAnswer, _ kind: String) {
-                #expect(answer.status == 401, "\(kind): \(operation)")
-                #expect(answer.code == "invalid_session", "\(kind): \(operation)")
-                #expect(answer["WWW-Authenticate"] == "Bearer", "\(kind): \(operation)")
+                let isDisabled = isFlip && kind == "of a disabled account"
+                #expect(answer.status == (isDisabled ? 403 : 401), "\(kind): \(operation)")
+                if isFlip {
+                    #expect(
+                        answer.json?["flip_error"]?.string == (isDisabled ? "unrecoverable" : "cancelled"),
+                        "\(kind): \(operation)")
+                } else {
+                    #expect(answer.code == "invalid_session", "\(kind): \(operation)")
+                }
+                #expect(answer["WWW-Authenticate"] == (isDisabled ? nil : "Bearer"), "\(kind): \(operation)")
             }
             let rows = try await world.rows()
             for (kind, authorization) in refused { expectRefusal(try await send(authorization), kind) }
             if !operation.isOpen {
                 expectRefusal(try await send(nil), "none")
                 // A caller without a session learns nothing about the form of a valid request.
-                expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "malformed request")
+                if !isFlip {
+                    expectRefusal(try await send(nil, id: "x", body: body.map { _ in "{" }), "malformed request")
+                }
             }
             #expect(try await world.rows() == rows, "\(operation)")
             // Signed by the test, so that the refusals above are due to the claims.

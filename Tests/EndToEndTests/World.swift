@@ -101,7 +101,13 @@ struct World: Sendable {
                     UNION ALL SELECT row_to_json(i)::text FROM identities i
                     UNION ALL SELECT row_to_json(s)::text FROM sessions s
                     UNION ALL SELECT row_to_json(t)::text FROM link_tickets t
-                    UNION ALL SELECT row_to_json(c)::text FROM mailed_codes c
+                    UNION ALL SELECT row_to_json(m)::text FROM mailed_codes m
+                    UNION ALL SELECT row_to_json(c)::text FROM oauth_clients c
+                    UNION ALL SELECT row_to_json(g)::text FROM oauth_grants g
+                    UNION ALL SELECT row_to_json(h)::text FROM oauth_chains h
+                    UNION ALL SELECT row_to_json(o)::text FROM oauth_codes o
+                    UNION ALL SELECT row_to_json(r)::text FROM oauth_refresh_tokens r
+                    UNION ALL SELECT row_to_json(b)::text FROM oauth_access_tokens b
                 ) AS contents
                 ORDER BY content
                 """

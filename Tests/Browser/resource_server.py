@@ -1,6 +1,7 @@
 """An API that another program guards: Apache with Debian's mod_auth_openidc.
 
-By introspection it takes the access tokens of the OAuth server, by the key set those of the service's own sessions.
+By introspection it takes the access tokens of the OAuth server, by the key set those of the service's own sessions. It
+asks the service by HTTPS only, which Apache itself puts before it.
 """
 import contextlib
 import secrets
@@ -11,7 +12,7 @@ import urllib.request
 from linking import Authlib, decide, to_consent
 from registry import test
 from signing_in import answer, new_person
-from stack import TIMEOUT, LinkingClient, Processes, free_ports
+from stack import TIMEOUT, LinkingClient, Processes, free_ports, run
 from visitor import Visitor
 
 CONFIGURATION = """
@@ -24,12 +25,23 @@ LoadModule mpm_event_module {modules}/mod_mpm_event.so
 LoadModule authn_core_module {modules}/mod_authn_core.so
 LoadModule authz_core_module {modules}/mod_authz_core.so
 LoadModule authz_user_module {modules}/mod_authz_user.so
+LoadModule ssl_module {modules}/mod_ssl.so
+LoadModule proxy_module {modules}/mod_proxy.so
+LoadModule proxy_http_module {modules}/mod_proxy_http.so
 LoadModule auth_openidc_module {modules}/mod_auth_openidc.so
 Listen 127.0.0.1:{introspecting}
 Listen 127.0.0.1:{verifying}
+Listen 127.0.0.1:{encrypting}
 OIDCCryptoPassphrase {passphrase}
+OIDCCABundlePath {state}/certificate.pem
+<VirtualHost 127.0.0.1:{encrypting}>
+    SSLEngine on
+    SSLCertificateFile {state}/certificate.pem
+    SSLCertificateKeyFile {state}/key.pem
+    ProxyPass / {service}/
+</VirtualHost>
 <VirtualHost 127.0.0.1:{introspecting}>
-    OIDCOAuthIntrospectionEndpoint {service}/oauth/introspect
+    OIDCOAuthIntrospectionEndpoint https://127.0.0.1:{encrypting}/oauth/introspect
     OIDCOAuthIntrospectionEndpointAuth client_secret_basic
     OIDCOAuthClientID {client_id}
     OIDCOAuthClientSecret {client_secret}
@@ -39,16 +51,18 @@ OIDCCryptoPassphrase {passphrase}
         AuthType oauth20
         # Asks each time: a token that was revoked is refused at once.
         OIDCOAuthTokenIntrospectionInterval -1
-        Require claim scope~(^|\\s)devices.read(\\s|$)
+        Require claim scope~(^|[[:space:]])devices[.]read([[:space:]]|$)
     </Location>
 </VirtualHost>
 <VirtualHost 127.0.0.1:{verifying}>
-    OIDCOAuthVerifyJwksUri {service}/.well-known/jwks.json
+    OIDCOAuthVerifyJwksUri https://127.0.0.1:{encrypting}/.well-known/jwks.json
     OIDCOAuthRemoteUserClaim sub
     <Location />
         AuthType oauth20
-        Require claim iss:{service}
-        Require claim aud:{service}
+        <RequireAll>
+            Require claim iss:{service}
+            Require claim aud:{service}
+        </RequireAll>
     </Location>
 </VirtualHost>
 """
@@ -60,10 +74,13 @@ def apache(stack, client):
     state = stack.state / "apache"
     (state / "documents").mkdir(parents=True, exist_ok=True)
     (state / "documents/index.html").write_text("the devices\n")
-    ports = free_ports(2)
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        "-subj", "/CN=service", "-addext", "subjectAltName=IP:127.0.0.1",
+        "-keyout", state / "key.pem", "-out", state / "certificate.pem")
+    *ports, encrypting = free_ports(3)
     (state / "httpd.conf").touch(0o600)
     (state / "httpd.conf").write_text(CONFIGURATION.format(
-        state=state, modules="/usr/lib/apache2/modules", introspecting=ports[0], verifying=ports[1],
+        state=state, modules="/usr/lib/apache2/modules", introspecting=ports[0], verifying=ports[1], encrypting=encrypting,
         passphrase=secrets.token_hex(16), service=stack.service, client_id=client.id, client_secret=client.secret))
     with Processes() as processes:
         process = processes.start(
@@ -118,6 +135,6 @@ def apache_guards_an_api(browser, stack):
         # A token without the scope.
         linking.session.scope = "profile"
         narrow = linking.session.refresh_token(f"{stack.service}/oauth/token", scope="profile")
-        assert ask(introspecting, narrow["access_token"])[0] in (401, 403)
+        assert ask(introspecting, narrow["access_token"])[0] == 401
         assert linking.revoke(token["refresh_token"]).status_code == 200
         assert ask(introspecting, token["access_token"])[0] == 401

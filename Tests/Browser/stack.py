@@ -28,7 +28,7 @@ APP = "Lamp & Co"
 PRIVATE_SCHEME = "com.example.lamp:/signed-in"
 SCOPE_TEXTS = """devices.read:
   en: See the devices of your home
-  de: Die Geräte in deinem Zuhause sehen
+  de: Die Geräte in Ihrem Zuhause sehen
   fr: Voir les appareils de votre maison
   es: Ver los dispositivos de su casa
   ja: 自宅のデバイスを表示する

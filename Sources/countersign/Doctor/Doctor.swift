@@ -53,6 +53,8 @@ struct Doctor: Sendable {
             Check(name: .googleEndpoints, find: googleEndpoints), Check(name: .googleEvents, find: googleEvents),
             Check(name: .mail, find: mail), Check(name: .publicURL, find: publicURL),
             Check(name: .webSignIn, find: webSignIn),
+            Check(name: .appFlip, timeoutStatus: .warning, find: appFlip),
+            Check(name: .consentTexts, timeoutStatus: .warning, find: consentTexts),
         ]
     }
 

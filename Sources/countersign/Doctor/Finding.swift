@@ -65,4 +65,6 @@ enum CheckName: String, CaseIterable, Sendable {
     case mail
     case publicURL = "publicUrl"
     case webSignIn
+    case appFlip
+    case consentTexts
 }

@@ -91,6 +91,19 @@ package struct Identity: Hashable, Sendable {
         case revoked
     }
 
+    /// What a provider has reported: it has disabled the person's account there.
+    package struct Block: Hashable, Sendable {
+        /// When the provider disabled it.
+        package let since: Timestamp
+        /// The provider's own word, such as `bulk-account`, else the kind of its event; at most 255 bytes.
+        package let reason: String
+
+        package init(since: Timestamp, reason: String) {
+            self.since = since
+            self.reason = reason
+        }
+    }
+
     package let id: IdentityID
     package let key: IdentityKey
     package let email: EmailAddress?
@@ -102,11 +115,16 @@ package struct Identity: Hashable, Sendable {
     package let authorization: Authorization
     /// Whether mail to a relay address arrives; `nil` while the provider has not reported it.
     package let isEmailDeliverable: Bool?
-    /// Whether the provider has disabled the person's account there. The identity can't sign in then.
-    package let isBlocked: Bool
+    /// While there is one, the identity can't sign in.
+    package let block: Block?
+    /// When the provider wanted the person to change their credentials there; `nil` once they have signed in with the
+    /// identity by an authentication of later.
+    package let credentialChangeRequiredAt: Timestamp?
     /// Whether its next sign-in is mailed to the account's address: a reader of the mailbox has taken the account over
     /// with this identity in it.
     package let isSignInNoticed: Bool
+
+    package var isBlocked: Bool { block != nil }
 
     /// The address, if the provider has verified it.
     package var mailbox: EmailAddress? { isEmailVerified ? email : nil }
@@ -114,7 +132,7 @@ package struct Identity: Hashable, Sendable {
     package init(
         id: IdentityID, key: IdentityKey, email: EmailAddress?, isEmailVerified: Bool, isPrivateEmail: Bool,
         linkedAt: Timestamp, lastSignInAt: Timestamp?, authorization: Authorization, isEmailDeliverable: Bool? = nil,
-        isBlocked: Bool = false, isSignInNoticed: Bool = false
+        block: Block? = nil, credentialChangeRequiredAt: Timestamp? = nil, isSignInNoticed: Bool = false
     ) {
         self.id = id
         self.key = key
@@ -125,7 +143,8 @@ package struct Identity: Hashable, Sendable {
         self.lastSignInAt = lastSignInAt
         self.authorization = authorization
         self.isEmailDeliverable = isEmailDeliverable
-        self.isBlocked = isBlocked
+        self.block = block
+        self.credentialChangeRequiredAt = credentialChangeRequiredAt
         self.isSignInNoticed = isSignInNoticed
     }
 }

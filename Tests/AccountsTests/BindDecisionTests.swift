@@ -16,7 +16,8 @@ import Testing
     ) -> Identity {
         Identity(
             id: IdentityID(now: start), key: key, email: email.flatMap(EmailAddress.init), isEmailVerified: isVerified,
-            isPrivateEmail: false, linkedAt: start, lastSignInAt: nil, authorization: .none, isBlocked: isBlocked)
+            isPrivateEmail: false, linkedAt: start, lastSignInAt: nil, authorization: .none,
+            block: isBlocked ? Identity.Block(since: start, reason: "account-disabled") : nil)
     }
 
     private static func account(

@@ -101,7 +101,9 @@ package enum ProviderEventEffect: Hashable, Sendable {
     /// The identity can't sign in until it is unblocked.
     case block
     case unblock
-    /// It is recorded, and nothing else.
+    /// The identity shows that its person is to change their credentials there, until they have signed in with it.
+    case requireCredentialChange
+    /// None on an identity.
     case note
 
     /// - Parameter detail: the reason of a disabled account.
@@ -120,8 +122,9 @@ package enum ProviderEventEffect: Hashable, Sendable {
             case .tokensRevoked: .endTokens
             case .accountDisabled: detail == "hijacking" ? .endSessions : .block
             case .accountEnabled: .unblock
+            case .credentialChangeRequired: .requireCredentialChange
             // A revoked token is found by its fingerprint, before its effect would be asked for.
-            case .tokenRevoked, .credentialChangeRequired, .verification: .note
+            case .tokenRevoked, .verification: .note
             }
     }
 }

@@ -128,6 +128,14 @@ extension JSONWriter {
         member("emailVerified", identity.isEmailVerified)
         member("isPrivateEmail", identity.isPrivateEmail)
         if let isDeliverable = identity.isEmailDeliverable { member("emailDeliverable", isDeliverable) }
+        if let block = identity.block {
+            name("blocked")
+            object { writer in
+                writer.member("since", block.since.rfc3339)
+                writer.member("reason", block.reason)
+            }
+        }
+        if identity.credentialChangeRequiredAt != nil { member("credentialChangeRequired", true) }
         member("linkedAt", identity.linkedAt.rfc3339)
         member("lastSignInAt", identity.lastSignInAt?.rfc3339)
         member("authorization", identity.authorization.rawValue)

@@ -11,7 +11,8 @@ struct AccountRow: Sendable {
         a.account_id, a.email, \(proof), a.email_taken_at, a.display_name, a.status, a.created_at,
         a.password_hash IS NOT NULL,
         i.identity_id, i.provider, i.realm, i.subject, i.email, i.email_verified, i.is_private_email, i.created_at,
-        i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at, i.notify_sign_in
+        i.last_sign_in_at, i.authorization_status, i.email_deliverable, i.blocked_at,
+        COALESCE(i.block_reason, 'account-disabled'), i.credential_change_required_at, i.notify_sign_in
         """
 
     /// The degree of the address of the account `a`. A process of the release before writes `email_verified` alone: what
@@ -25,13 +26,14 @@ struct AccountRow: Sendable {
         let (
             accountID, email, proof, emailTakenAt, displayName, status, createdAt, hasPassword,
             identityID, provider, realm, subject, identityEmail, identityEmailVerified, isPrivate, linkedAt,
-            lastSignInAt, authorization, isDeliverable, blockedAt, isSignInNoticed
+            lastSignInAt, authorization, isDeliverable, blockedAt, blockReason, credentialChangeRequiredAt,
+            isSignInNoticed
         ) = try row.decode(
             AccountID.self, EmailAddress?.self, EmailProof.self, Timestamp?.self, String?.self, Account.Status.self,
             Timestamp.self, Bool.self,
             IdentityID?.self, Provider?.self, Realm?.self, ProviderSubject?.self, EmailAddress?.self, Bool?.self,
             Bool?.self, Timestamp?.self, Timestamp?.self, Identity.Authorization?.self, Bool?.self, Timestamp?.self,
-            Bool?.self, from: first)
+            String.self, Timestamp?.self, Bool?.self, from: first)
         // A name is cleaned again when it is read, by the current rules; if nothing is left, there is no name.
         self.account = Account(
             id: accountID, email: email, emailProof: proof, emailTakenAt: emailTakenAt,
@@ -44,7 +46,9 @@ struct AccountRow: Sendable {
                 id: identityID, key: IdentityKey(provider: provider, realm: realm, subject: subject),
                 email: identityEmail, isEmailVerified: identityEmailVerified, isPrivateEmail: isPrivate,
                 linkedAt: linkedAt, lastSignInAt: lastSignInAt, authorization: authorization,
-                isEmailDeliverable: isDeliverable, isBlocked: blockedAt != nil, isSignInNoticed: isSignInNoticed)
+                isEmailDeliverable: isDeliverable,
+                block: blockedAt.map { Identity.Block(since: $0, reason: blockReason) },
+                credentialChangeRequiredAt: credentialChangeRequiredAt, isSignInNoticed: isSignInNoticed)
         } else {
             // In an outer join without an identity all of these columns are NULL; otherwise none is, as they are NOT
             // NULL.

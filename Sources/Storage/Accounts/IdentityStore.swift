@@ -93,7 +93,8 @@ package struct IdentityStore: Sendable {
                         i.last_sign_in_at IS NULL OR i.last_sign_in_at <= p.now - interval '1 hour'
                             OR (p.stated_email IS NOT NULL
                                 AND (i.email, i.email_verified, i.is_private_email) IS DISTINCT FROM
-                                    (p.stated_email, p.stated_email_verified, p.stated_is_private_email)) AS is_due
+                                    (p.stated_email, p.stated_email_verified, p.stated_is_private_email))
+                            OR i.credential_change_required_at <= p.auth_time AS is_due
                     FROM identities i
                     JOIN accounts a ON a.account_id = i.account_id
                     WHERE i.provider = p.provider AND i.realm = p.realm AND i.subject = p.subject
@@ -109,7 +110,9 @@ package struct IdentityStore: Sendable {
                     email_verified =
                         CASE WHEN f.stated_email IS NULL THEN i.email_verified ELSE f.stated_email_verified END,
                     is_private_email =
-                        CASE WHEN f.stated_email IS NULL THEN i.is_private_email ELSE f.stated_is_private_email END
+                        CASE WHEN f.stated_email IS NULL THEN i.is_private_email ELSE f.stated_is_private_email END,
+                    credential_change_required_at = CASE WHEN i.credential_change_required_at > f.auth_time
+                        THEN i.credential_change_required_at END
                 -- Sorted, so that all are found before the first is updated: a row that this statement has updated can't
                 -- be locked any more, and a second attempt of the same person would find nobody.
                 FROM (SELECT * FROM found ORDER BY position) f
@@ -120,7 +123,8 @@ package struct IdentityStore: Sendable {
                     FOR NO KEY UPDATE SKIP LOCKED
                 ) free
                 WHERE f.is_due AND f.outcome = 'active' AND i.identity_id = free.identity_id
-                RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at
+                RETURNING i.identity_id, i.email, i.email_verified, i.is_private_email, i.last_sign_in_at,
+                    i.credential_change_required_at
             ), opened AS (
                 INSERT INTO sessions (session_id, account_id, identity_id, rotated_at, auth_time, provider_auth_time, amr,
                     device_name, device_platform, ip, created_at, last_used_at, expires_at)
@@ -141,11 +145,13 @@ package struct IdentityStore: Sendable {
             FROM found a
             CROSS JOIN LATERAL (
                 SELECT i.identity_id, i.provider, i.realm, i.subject, i.created_at, i.authorization_status,
-                    i.email_deliverable, i.blocked_at, i.notify_sign_in,
+                    i.email_deliverable, i.blocked_at, i.block_reason, i.notify_sign_in,
                     CASE WHEN t.identity_id IS NULL THEN i.email ELSE t.email END AS email,
                     COALESCE(t.email_verified, i.email_verified) AS email_verified,
                     COALESCE(t.is_private_email, i.is_private_email) AS is_private_email,
-                    COALESCE(t.last_sign_in_at, i.last_sign_in_at) AS last_sign_in_at
+                    COALESCE(t.last_sign_in_at, i.last_sign_in_at) AS last_sign_in_at,
+                    CASE WHEN t.identity_id IS NULL THEN i.credential_change_required_at
+                        ELSE t.credential_change_required_at END AS credential_change_required_at
                 FROM identities i
                 LEFT JOIN touched t ON t.identity_id = i.identity_id
                 WHERE i.account_id = a.account_id

@@ -186,13 +186,22 @@ extension ProviderEventStore {
             try await set("email_deliverable = \(isDeliverable)")
             try await record(isDeliverable ? .emailDeliverable : .emailUndeliverable)
         case .block:
-            try await set("blocked_at = \(event.occurredAt)")
+            try await set("blocked_at = \(event.occurredAt), block_reason = \(event.blockReason)")
             try await record(.identityBlocked)
         case .unblock:
-            try await set("blocked_at = NULL")
+            try await set("blocked_at = NULL, block_reason = NULL")
             try await record(.identityUnblocked)
-        case .note:
+        case .requireCredentialChange:
+            // Whoever has authenticated there since then is not shown it.
+            if try await !hasNewerConsent(identity, than: event, in: transaction) {
+                try await set(
+                    """
+                    credential_change_required_at = GREATEST(credential_change_required_at, \(event.occurredAt))
+                    """)
+            }
             try await record(.credentialChangeRequired)
+        case .note:
+            return
         }
     }
 
@@ -327,6 +336,11 @@ private struct PendingEvent: Sendable {
     let fingerprints: [[UInt8]]
     let occurredAt: Timestamp
 
+    /// What an identity that the event blocks is blocked for.
+    var blockReason: String? {
+        if let detail, !detail.isEmpty { detail } else { kind?.rawValue }
+    }
+
     init(_ row: PostgresRow) throws(PostgresError) {
         let (id, provider, tokenID, kind, realm, subject, detail, fingerprints, occurredAt) = try row.decode(
             ProviderEventID.self, Provider.self, String.self, String?.self, Realm.self, ProviderSubject?.self,
@@ -357,7 +371,7 @@ extension ProviderEventEffect {
     fileprivate var isUndoneByConsent: Bool {
         switch self {
         case .endAuthorization, .deleteAccount: true
-        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .note: false
+        case .endTokens, .endSessions, .noteEmailDeliverable, .block, .unblock, .requireCredentialChange, .note: false
         }
     }
 
@@ -369,7 +383,7 @@ extension ProviderEventEffect {
     fileprivate var setsState: Bool {
         switch self {
         case .noteEmailDeliverable, .block, .unblock: true
-        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .note: false
+        case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .requireCredentialChange, .note: false
         }
     }
 }

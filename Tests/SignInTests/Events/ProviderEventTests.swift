@@ -236,6 +236,14 @@ import Testing
             try await fixture.deliver(
                 .google, fixture.google(ProviderEventFixture.risc + "account-disabled", members, id: "e1"))
             try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+            let block = Identity.Block(
+                since: Timestamp(seconds: ProviderEventFixture.start + 5),
+                reason: members.first?.1 ?? "account-disabled")
+            #expect(try await fixture.identity(google)?.block == block)
+            #expect(try await fixture.identity(apple)?.block == nil)
+            // What a sign-in answers shows the account's other identities too.
+            let shown = try await fixture.session(.apple).account.identities
+            #expect(shown.first { $0.key.provider == .google }?.block == block)
             #expect(try await fixture.isOpen(google))
             #expect(try await fixture.isOpen(try await fixture.session(.apple)))
             #expect(try await fixture.isOpen(apple))
@@ -243,6 +251,7 @@ import Testing
             fixture.advance(by: 5)
             try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + "account-enabled", id: "e2"))
             #expect(try await fixture.isOpen(try await fixture.session(.google)))
+            #expect(try await fixture.identity(google)?.block == nil)
             #expect(
                 try await fixture.audited() == [
                     "e1 identity_blocked provider google account-disabled",
@@ -263,6 +272,44 @@ import Testing
             #expect(try await fixture.count("provider_grants") == 1)
             #expect(try await fixture.audited() == ["e1 credential_change_required provider google \(type)"])
             #expect(try await fixture.isRecorded("e1", of: google))
+        }
+    }
+
+    @Test func `a required change of credentials shows until the person signs in by a later authentication`()
+        async throws
+    {
+        try await ProviderEventFixture.run { fixture in
+            func required(_ signedIn: SignedIn) -> Timestamp? { signedIn.identity?.credentialChangeRequiredAt }
+            let type = ProviderEventFixture.risc + "account-credential-change-required"
+            let google = try await fixture.account(.google)
+            let apple = try await fixture.bind(.apple, to: google)
+            fixture.advance(by: 5)
+            let earlier = try fixture.token(.google)
+            fixture.advance(by: 5)
+            try await fixture.deliver(.google, fixture.google(type, id: "e1"))
+            let requiredAt = Timestamp(seconds: ProviderEventFixture.start + 10)
+            #expect(try await fixture.identity(google)?.credentialChangeRequiredAt == requiredAt)
+            #expect(try await fixture.identity(apple)?.credentialChangeRequiredAt == nil)
+
+            // Neither a token of before it, nor another identity, says anything of the credentials.
+            #expect(required(try await fixture.people.session(.google, earlier)) == requiredAt)
+            fixture.advance(by: 5)
+            _ = try await fixture.session(.apple)
+            #expect(try await fixture.identity(google)?.credentialChangeRequiredAt == requiredAt)
+
+            #expect(required(try await fixture.session(.google)) == nil)
+            #expect(try await fixture.identity(google)?.credentialChangeRequiredAt == nil)
+
+            // One that happened before the sign-in, and comes after it.
+            try await fixture.deliver(.google, fixture.google(type, at: 12, id: "e2"))
+            #expect(try await fixture.identity(google)?.credentialChangeRequiredAt == nil)
+            #expect(try await fixture.statuses() == ["e1": "done", "e2": "done"])
+            fixture.advance(by: 5)
+            try await fixture.deliver(.google, fixture.google(type, id: "e3"))
+            try await fixture.deliver(.google, fixture.google(type, at: 18, id: "e4"))
+            #expect(
+                try await fixture.identity(google)?.credentialChangeRequiredAt
+                    == Timestamp(seconds: ProviderEventFixture.start + 20))
         }
     }
 

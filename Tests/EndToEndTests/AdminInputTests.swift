@@ -76,7 +76,8 @@ import Testing
             ("GET", "/accounts/ID"), ("GET", "/accounts/ID/sessions"), ("GET", "/accounts/ID/audit-events"),
             ("DELETE", "/accounts/ID"), ("POST", "/accounts/ID/replace-email"),
             ("DELETE", "/accounts/ID/replace-email"), ("DELETE", "/sessions/ID"), ("GET", "/identities/ID"),
-            ("DELETE", "/identities/ID"), ("GET", "/revocations/ID"), ("POST", "/revocations/ID/retry"),
+            ("DELETE", "/identities/ID"), ("POST", "/identities/ID/unblock"), ("GET", "/revocations/ID"),
+            ("POST", "/revocations/ID/retry"),
             ("POST", "/provider-events/ID/replay"),
         ]
         for (method, template) in templates {

@@ -9,13 +9,19 @@ import Storage
 import TestSupport
 import Testing
 
-extension World {
+extension ScratchDatabase {
     /// A key of `countersign admin-key create`.
     func adminKey(_ scopes: String, name: String = "kim@support") async throws -> String {
         let ending = try await Countersign.run(
-            ["admin-key", "create", "--name", name, "--scopes", scopes], ["postgres.url": scratch.url])
+            ["admin-key", "create", "--name", name, "--scopes", scopes], ["postgres.url": url])
         #expect(ending.status == 0, "\(ending.error)")
         return ending.output.trimmingCharacters(in: .newlines)
+    }
+}
+
+extension World {
+    func adminKey(_ scopes: String, name: String = "kim@support") async throws -> String {
+        try await scratch.adminKey(scopes, name: name)
     }
 
     /// A key that was good until it was revoked.

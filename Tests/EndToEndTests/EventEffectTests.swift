@@ -173,9 +173,3 @@ import Testing
         }
     }
 }
-
-extension EventWorld {
-    fileprivate func isDone(_ id: String) async throws -> Bool {
-        try await count("SELECT count(*) FROM provider_events WHERE jti = \(id) AND status = 'done'") == 1
-    }
-}

@@ -141,6 +141,11 @@ struct EventWorld: Sendable {
             return rows[0]
         }
     }
+
+    /// Whether the event of this token has taken effect.
+    func isDone(_ id: String) async throws -> Bool {
+        try await count("SELECT count(*) FROM provider_events WHERE jti = \(id) AND status = 'done'") == 1
+    }
 }
 
 extension Countersign {

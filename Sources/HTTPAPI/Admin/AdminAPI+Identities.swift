@@ -18,6 +18,12 @@ extension AdminAPI {
                     try request.identityID, reason: try request.statedReason, by: administrator)
                 return .empty()
             },
+            operation(.post, "/identities/{identityId}/unblock", .manage) { request, administrator in
+                let id = try request.identityID
+                let reason = try request.fields { try $0.reason() }
+                try await administration.unblock(id, reason: reason, by: administrator)
+                return .empty()
+            },
             operation(.post, "/identities/{identityId}/revoke", .revoke) { request, administrator in
                 let (reason, unlinking) = try request.fields { fields in
                     (try fields.reason(), fields.optionalBool("unlink") ?? true)

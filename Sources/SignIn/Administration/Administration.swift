@@ -170,6 +170,15 @@ package struct Administration: Sendable {
         }
     }
 
+    /// Lets an identity sign in again that its provider has blocked; one that is not blocked stays as it is.
+    package func unblock(
+        _ id: IdentityID, reason: String, by administrator: Administrator
+    ) async throws(AdministrationFailure) {
+        try await change { now in
+            try await stores.accounts.unblock(id, reason: reason, at: now, from: administrator.origin)
+        }
+    }
+
     package func revoke(
         _ id: IdentityID, unlinking: Bool, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Revocation {

@@ -128,6 +128,33 @@ extension AccountStore {
             return .detached
         }
     }
+
+    /// Lets an identity sign in that a provider's event has blocked. A later event may block it again. One that is not
+    /// blocked stays as it is.
+    ///
+    /// - Returns: whether there is such an identity.
+    package func unblock(
+        _ id: IdentityID, reason: String, at now: Timestamp, from origin: ChangeOrigin
+    ) async throws -> Bool {
+        try await database.transaction(retries: 2) { transaction in
+            let unblocked = try await transaction.query(
+                """
+                UPDATE identities
+                SET blocked_at = NULL, block_reason = NULL
+                WHERE identity_id = \(id) AND blocked_at IS NOT NULL
+                RETURNING account_id, provider
+                """
+            ) { row throws(PostgresError) in try row.decode(AccountID.self, Provider.self) }
+            guard let (accountID, provider) = unblocked.first else {
+                return try await transaction.execute("SELECT FROM identities WHERE identity_id = \(id)") == 1
+            }
+            try await AuditTrail.record(
+                AuditEvent(
+                    .identityUnblocked, from: origin, accountID: accountID, identityID: id, provider: provider,
+                    reason: reason), at: now, in: transaction)
+            return true
+        }
+    }
 }
 
 extension SessionStore {

@@ -5,7 +5,33 @@ import Storage
 
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "identity", abstract: "Acts on people's provider identities.", subcommands: [Revoke.self])
+        commandName: "identity", abstract: "Acts on people's provider identities.",
+        subcommands: [Revoke.self, Unblock.self])
+
+    /// What every command about an identity needs.
+    struct Subject: ParsableArguments {
+        @Argument(help: "The identity's id.") var identityID: String
+        @Option(help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.") var reason: String
+
+        func validate() throws {
+            _ = try id
+            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: \.isASCIIControl) else {
+                throw ValidationError("--reason is a line of 1 to 1,024 bytes")
+            }
+        }
+
+        /// The parsed id.
+        var id: IdentityID {
+            get throws {
+                guard let id = IdentityID(identityID) else {
+                    throw ValidationError("an identity's id is a UUID in lower case")
+                }
+                return id
+            }
+        }
+
+        var isMissing: CommandFailure { CommandFailure("There is no identity \(identityID).") }
+    }
 
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -17,22 +43,12 @@ struct IdentityCommand: AsyncParsableCommand {
                 """)
 
         @OptionGroup var options: ConfigurationOptions
-        @Argument(help: "The identity's id.") var identityID: String
-        @Option(help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.") var reason: String
+        @OptionGroup var subject: Subject
         @Flag(help: "Keep the identity linked in any case.") var keep = false
 
-        func validate() throws {
-            guard IdentityID(identityID) != nil else {
-                throw ValidationError("an identity's id is a UUID in lower case")
-            }
-            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: \.isASCIIControl) else {
-                throw ValidationError("--reason is a line of 1 to 1,024 bytes")
-            }
-        }
-
         func run() async throws {
-            guard let id = IdentityID(identityID) else { return }
-            let event = AuditEvent(.revocationRequested, by: .operator, reason: reason)
+            let id = try subject.id
+            let event = AuditEvent(.revocationRequested, by: .operator, reason: subject.reason)
             let outcome = try await withDatabase(options) { database in
                 try await AccountStore(database: database).revoke(
                     id, unlinking: !keep, by: event, at: SystemClock().now())
@@ -40,8 +56,30 @@ struct IdentityCommand: AsyncParsableCommand {
             switch outcome {
             case .unlinked(let revocation): print("\(revocation.id) \(revocation.status.rawValue) unlinked")
             case .kept(let revocation): print("\(revocation.id) \(revocation.status.rawValue) kept")
-            case .notFound, .lastSignInMethod, .sessionGone: throw CommandFailure("There is no identity \(identityID).")
+            case .notFound, .lastSignInMethod, .sessionGone: throw subject.isMissing
             }
+        }
+    }
+
+    struct Unblock: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lets an identity sign in again whose account its provider has disabled.",
+            discussion: """
+                The provider blocked it by an event, and a later event may block it again. An identity that is not \
+                blocked stays as it is.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var subject: Subject
+
+        func run() async throws {
+            let id = try subject.id
+            let isFound = try await withDatabase(options) { database in
+                try await AccountStore(database: database).unblock(
+                    id, reason: subject.reason, at: SystemClock().now(),
+                    from: ChangeOrigin(actor: .operator, requestID: nil))
+            }
+            guard isFound else { throw subject.isMissing }
         }
     }
 }

@@ -56,6 +56,36 @@ import Testing
         }
     }
 
+    // MARK: Unblocking
+
+    @Test func `an identity that its provider has blocked signs in again, until the next event`() async throws {
+        try await ProviderEventFixture.run { fixture in
+            let admin = try await fixture.people.administered()
+            let disabled = ProviderEventFixture.risc + "account-disabled"
+            let google = try await fixture.account(.google)
+            let id = try Self.id(google)
+            func unblock(_ reason: String) async throws {
+                try await admin.administration.unblock(id, reason: reason, by: admin.administrator)
+            }
+            try await unblock("nothing to do")
+            fixture.advance(by: 5)
+            try await fixture.deliver(.google, fixture.google(disabled, id: "e1"))
+            #expect(try await admin.administration.identity(id).identity.isBlocked)
+            for reason in ["case 17", "again"] { try await unblock(reason) }
+            #expect(try await admin.administration.identity(id).identity.block == nil)
+            _ = try await fixture.session(.google)
+            #expect(try await admin.recorded() == ["identity_unblocked case 17 A I"])
+
+            fixture.advance(by: 5)
+            try await fixture.deliver(.google, fixture.google(disabled, id: "e2"))
+            try await expectFailure("accountDisabled") { try await fixture.session(.google) }
+            await #expect(throws: AdministrationFailure.notFound) {
+                try await admin.administration.unblock(
+                    IdentityID(now: fixture.people.clock.now()), reason: "case 17", by: admin.administrator)
+            }
+        }
+    }
+
     // MARK: Revoking
 
     @Test(arguments: [true, false])

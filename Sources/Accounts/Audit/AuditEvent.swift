@@ -35,7 +35,7 @@ package struct AuditEvent: Sendable {
         case revocationRetried = "revocation_retried"
         /// The provider reports that the authorization is over.
         case authorizationRevoked = "authorization_revoked"
-        /// The provider or an administrator no longer trusts the sessions.
+        /// The provider or an administrator no longer trusts the sessions, or the account had too many: how many ended then.
         case sessionsEnded = "sessions_ended"
         case identityBlocked = "identity_blocked"
         case identityUnblocked = "identity_unblocked"

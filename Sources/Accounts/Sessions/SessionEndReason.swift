@@ -15,5 +15,7 @@ package enum SessionEndReason: String, CaseIterable, Sendable {
     case accountMerged = "account_merged"
     case accountDisabled = "account_disabled"
     case clientUnlinked = "client_unlinked"
+    /// The account had more sessions than it may have, and this one was the longest unused.
+    case sessionLimit = "session_limit"
     case administrator
 }

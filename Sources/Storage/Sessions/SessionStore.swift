@@ -111,7 +111,7 @@ package struct SessionStore: Sendable {
         _ = try await session.execute(ending(condition, reason: reason, at: now))
     }
 
-    private static func ending(_ condition: SQL, reason: SessionEndReason, at now: Timestamp) -> SQL {
+    static func ending(_ condition: SQL, reason: SessionEndReason, at now: Timestamp) -> SQL {
         """
         UPDATE sessions s
         SET ended_at = \(now), end_reason = \(reason.rawValue)

@@ -11,7 +11,7 @@ struct EventsConfiguration: Sendable {
     }
 }
 
-/// The rate limits of guessing, registering and mailing.
+/// The rate limits of guessing, registering and mailing, and the number of sessions.
 struct LimitsConfiguration: Sendable {
     let passwordPerAccount: RateLimit
     let guessPerNetwork: RateLimit
@@ -22,6 +22,8 @@ struct LimitsConfiguration: Sendable {
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
     let webFlowsPerNetwork: RateLimit
+    /// 0 is no limit.
+    let sessionsPerAccount: Int
 
     init(from reader: inout ConfigurationReader) {
         passwordPerAccount = reader.value(Settings.Limits.passwordPerAccount)
@@ -33,6 +35,7 @@ struct LimitsConfiguration: Sendable {
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
         webFlowsPerNetwork = reader.value(Settings.Limits.webFlowsPerNetwork)
+        sessionsPerAccount = reader.value(Settings.Limits.sessionsPerAccount)
     }
 }
 

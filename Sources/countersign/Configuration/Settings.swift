@@ -286,6 +286,12 @@ enum Settings {
         static let webFlowsPerNetwork = Setting(
             "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
             "Web sign-ins that one network begins")
+        static let sessionsPerAccount = Setting(
+            "limits.sessionsPerAccount", .integer(0...1_000_000, unit: "sessions"), default: "100", reloads: true,
+            """
+            Live sessions of one account. Signing in is never refused for it: within a minute the sessions that were not \
+            used for longest [end](states.md#session); 0: no limit
+            """)
         static let connectionsPerNetwork = Setting(
             "limits.connectionsPerNetwork", .integer(0...2048, unit: "connections"), default: "256",
             """
@@ -368,7 +374,8 @@ enum Settings {
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
             Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
-            Limits.webFlowsPerNetwork, Limits.connectionsPerNetwork, Tokens.issuer, Tokens.audience,
+            Limits.webFlowsPerNetwork, Limits.sessionsPerAccount, Limits.connectionsPerNetwork, Tokens.issuer,
+            Tokens.audience,
             Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,

@@ -84,6 +84,8 @@ enum HelpTexts {
             "Refreshes of sessions, by outcome and reason.",
         "countersign_revocation_attempts_total":
             "Attempts to revoke at the provider, by provider and outcome.",
+        "countersign_sessions_over_limit_total":
+            "Sessions that were ended because their account had more than it may have.",
         "countersign_sign_ins_total":
             "Sign-ins, by provider or other method, outcome and reason.",
         "countersign_signing_key_age_seconds":

@@ -61,6 +61,7 @@ extension RecurringWork {
     ) -> [RecurringWork] {
         let sealer = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
         let guesses = GuessGauges(store: stores.emailCodes, clock: clock)
+        let limiter = SessionLimiter(store: stores.sessions, clock: clock)
         let sweeper = RetentionSweeper(stores: stores, lifetimes: lifetimes, clock: clock, logger: logger)
         // A revocation is first tried within a second of the commit that put it into the outbox.
         let revoking = Provider.allCases.map { provider in
@@ -86,6 +87,10 @@ extension RecurringWork {
                 RecurringWork(name: "grant checks", pause: .seconds(1), logger: logger) {
                     _ = try await useCases.value.grantChecks.checkDue()
                     return false
+                },
+                // An account has as many sessions as it may have within a minute.
+                RecurringWork(name: "session limit", pause: .seconds(10), logger: logger) {
+                    try await limiter.round(limit: useCases.value.sessionsPerAccount)
                 },
                 RecurringWork(name: "retention", pause: .seconds(10), logger: logger) {
                     try await useCases.value.revocations.report()

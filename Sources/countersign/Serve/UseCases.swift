@@ -40,6 +40,8 @@ struct UseCases: Sendable {
     let events: ProviderEvents
     let revocations: RevocationWorker
     let grantChecks: GrantCheckWorker
+    /// The live sessions that an account may have; 0 is no limit.
+    let sessionsPerAccount: Int
     let appleConfiguration: AppleConfiguration?
     let appleEndpoint: AppleTokenEndpoint?
     private let webConfiguration: WebConfiguration?
@@ -81,6 +83,7 @@ struct UseCases: Sendable {
             store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
             store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        sessionsPerAccount = configuration.limits.sessionsPerAccount
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
         webConfiguration = configuration.web

@@ -1,0 +1,88 @@
+package import Accounts
+package import Postgres
+
+/// The bound on an account's live sessions. Sign-ins neither count nor wait: the longest unused sessions end afterwards.
+///
+/// Whose account may have too many is known from the sessions that were opened lately, which the primary key finds: an id
+/// begins with its time. Each of those accounts then costs a look at `limit` sessions at most, by the index on accounts.
+extension SessionStore {
+    /// Looks at a page of sessions, in the order of their opening.
+    ///
+    /// - Parameter start: the session behind which the page begins.
+    /// - Returns: their accounts that have more than `limit` live sessions, and where the page ended; `nil` when it was the
+    ///   last one.
+    package func accounts(
+        withMoreThan limit: Int, openedAfter start: SessionID, page: Int, at now: Timestamp
+    ) async throws(PostgresError) -> (accounts: [AccountID], last: SessionID?) {
+        let ends = try await database.query(
+            """
+            SELECT session_id
+            FROM sessions
+            WHERE session_id > \(start)
+            ORDER BY session_id
+            OFFSET \(page - 1)
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try row.decode(SessionID.self) }
+        let end: SQL = if let last = ends.first { "session_id <= \(last)" } else { "true" }
+        let accounts = try await database.query(
+            """
+            SELECT o.account_id
+            FROM (SELECT DISTINCT account_id FROM sessions WHERE session_id > \(start) AND \(end)) o
+            WHERE EXISTS (
+                SELECT FROM sessions s
+                WHERE s.account_id = o.account_id AND s.ended_at IS NULL AND s.expires_at > \(now)
+                OFFSET \(limit))
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        return (accounts, ends.first)
+    }
+
+    /// Ends the account's live sessions but for the `limit` that were used last, and records how many.
+    ///
+    /// One that another transaction has locked is in use, and stays; so does one that is refreshed meanwhile. Of what was
+    /// ended before, the newest `limit` are kept: somebody who signs in without end would otherwise leave rows without end.
+    ///
+    /// - Parameter batch: how many end at most.
+    /// - Returns: how many ended.
+    package func endLongestUnused(
+        of accountID: AccountID, keeping limit: Int, batch: Int, at now: Timestamp
+    ) async throws -> Int {
+        try await database.transaction(retries: 2) { transaction in
+            let ended = try await transaction.execute(
+                SessionStore.ending(
+                    """
+                    s.session_id = ANY (ARRAY(
+                        SELECT l.session_id
+                        FROM (
+                            SELECT session_id, last_used_at
+                            FROM sessions
+                            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+                            ORDER BY last_used_at DESC, session_id DESC
+                            OFFSET \(limit)
+                            LIMIT \(batch)
+                        ) u
+                        JOIN sessions l ON l.session_id = u.session_id
+                        -- Looked at again when it is locked.
+                        WHERE l.ended_at IS NULL AND l.last_used_at = u.last_used_at
+                        FOR NO KEY UPDATE OF l SKIP LOCKED))
+                    """, reason: .sessionLimit, at: now))
+            guard ended > 0 else { return 0 }
+            var event = AuditEvent(
+                .sessionsEnded, by: .service, accountID: accountID, reason: SessionEndReason.sessionLimit.rawValue)
+            event.occurrences = Int32(clamping: ended)
+            try await AuditTrail.record(event, at: now, in: transaction)
+            _ = try await transaction.execute(
+                """
+                DELETE FROM sessions
+                WHERE session_id = ANY (ARRAY(
+                    SELECT session_id
+                    FROM sessions
+                    WHERE account_id = \(accountID) AND end_reason = \(SessionEndReason.sessionLimit.rawValue)
+                    ORDER BY session_id DESC
+                    OFFSET \(limit)))
+                """)
+            return ended
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// One token, posted again and again: what is left of it.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct RepeatedSignInTests {
+    @Test func `of three hundred sign-ins by one token as many sessions stay as an account may have`() async throws {
+        try await World.run(["limits.sessionsPerAccount": "20"]) { world in
+            let created = try await world.newAccount("kim")
+            let token = try await world.appleToken("kim")
+            var opened: [String] = []
+            for _ in 0..<300 {
+                let answer = try await retryWhileUnavailable { try await world.service.signInWithApple(token) }
+                #expect(answer.status == 200)
+                opened.append(try answer.text("session.accessToken"))
+            }
+            try await eventually("the end of the longest unused sessions") {
+                try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NULL") == 20
+            }
+            for bearer in opened.suffix(20) {
+                #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+            }
+            let first = try created.text("session.accessToken")
+            for bearer in [first, opened[0], opened[279]] {
+                #expect(try await world.service.get("/v1/account", bearer: bearer).code == "invalid_session")
+            }
+            let ended = try await world.count(
+                """
+                SELECT sum(occurrences) FROM audit_events WHERE type = 'sessions_ended' AND reason = 'session_limit'
+                """)
+            #expect(ended == 281)
+            try await eventually("the count of them") {
+                try await world.service.privateGet("/metrics").text.contains(
+                    "countersign_sessions_over_limit_total 281\n")
+            }
+            #expect(
+                try await world.count("SELECT count(*) FROM sessions WHERE end_reason = 'session_limit'") <= 20)
+        }
+    }
+}

@@ -4,6 +4,12 @@ extension Timestamp {
     /// RFC 3339 in UTC with `Z` and whole seconds: `2026-01-01T00:00:00Z`, the form of every time on the wire.
     package var rfc3339: String { CivilTime(secondsSince1970: seconds).rfc3339 }
 
+    /// The same with microseconds: `2026-01-01T00:00:00.000000Z`, for what has to be exact.
+    package var rfc3339Exact: String {
+        let fraction = String(microseconds - seconds * 1_000_000)
+        return rfc3339.dropLast() + "." + String(repeating: "0", count: 6 - fraction.utf8.count) + fraction + "Z"
+    }
+
     /// Reads `YYYY-MM-DDThh:mm:ssZ`, the one form this service writes; anything else is `nil`.
     package init?(rfc3339 text: String) {
         let bytes = Array(text.utf8)

@@ -48,11 +48,21 @@ package struct MigrationScript: Sendable {
     /// The names, as the catalog has them, of the tables, views and sequences that this script creates; not those of a
     /// `DO` block.
     var relations: [String] {
+        created { $0.skip("TABLE") || $0.skip("VIEW") || $0.skip("SEQUENCE") }
+    }
+
+    /// The names of the functions that this script creates, likewise.
+    var functions: [String] {
+        created { $0.skip("FUNCTION") }
+    }
+
+    /// - Parameter kind: removes the words of a kind of object from the front. Returns whether they were there.
+    private func created(_ kind: (inout ArraySlice<String>) -> Bool) -> [String] {
         statements.compactMap { statement in
             var words = statement.tokens[...]
             guard words.skip("CREATE") else { return nil }
             while words.skip("OR", "REPLACE") || words.skip("UNLOGGED") || words.skip("MATERIALIZED") {}
-            guard words.skip("TABLE") || words.skip("VIEW") || words.skip("SEQUENCE") else { return nil }
+            guard kind(&words) else { return nil }
             _ = words.skip("IF", "NOT", "EXISTS")
             guard let name = words.first else { return nil }
             return name.hasPrefix("\"") ? String(name.dropFirst().dropLast()) : name.lowercased()

@@ -5,7 +5,7 @@ package struct RolePrivileges: Sendable {
     package let isSuperuser: Bool
     /// Whether the role is the tables' owner as well.
     package let ownsTables: Bool
-    /// The privileges that the role needs and does not have, as `INSERT on sessions`.
+    /// The privileges that the role needs and does not have, as `INSERT on sessions` or `EXECUTE on make_audit_partitions()`.
     package let lacking: [String]
     /// The privileges that the role has and does not need.
     package let excess: [String]
@@ -46,9 +46,17 @@ extension Migrator {
                 name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             return (relation: relation, granted: Set(granted))
         }
+        let uncallable = try await database.query(
+            """
+            SELECT oid::regprocedure::text, proname::text
+            FROM pg_proc
+            WHERE pronamespace = current_schema()::regnamespace AND NOT has_function_privilege(oid, 'EXECUTE')
+            ORDER BY proname
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
         let created = created
         let ours = relations.compactMap { relation, granted in
-            ServiceRole.privileges(of: relation, created: created).map { privileges in
+            ServiceRole.privileges(of: relation, created: created.relations).map { privileges in
                 // A privilege on the whole table is more than one on some columns, and enough for these.
                 let due = privileges.flatMap { privilege in
                     guard let columns = privilege.columns(of: relation) else { return [privilege.name] }
@@ -67,7 +75,8 @@ extension Migrator {
         }
         return RolePrivileges(
             isSuperuser: role.contains { $0.0 }, ownsTables: role.contains { $0.1 },
-            lacking: list { due, granted in due.subtracting(granted) },
+            lacking: list { due, granted in due.subtracting(granted) }
+                + uncallable.filter { created.functions.contains($0.1) }.map { "EXECUTE on \($0.0)" },
             excess: list { due, granted in granted.subtracting(due) })
     }
 }

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The role that the service runs as. It reads and writes rows, and owns nothing.
+/// The role that the service runs as. It reads and writes rows, calls our functions, and owns nothing.
 package struct ServiceRole: Sendable {
     package let name: String
 
@@ -98,10 +98,17 @@ struct Relation: Sendable {
         """
 }
 
+/// The names of what our migrations create.
+struct CreatedObjects: Sendable {
+    let relations: Set<String>
+    let functions: Set<String>
+}
+
 extension Migrator {
-    /// The names of the relations that our migrations create.
-    var created: Set<String> {
-        Set(migrations.flatMap(\.up.relations) + ["schema_migrations"])
+    var created: CreatedObjects {
+        CreatedObjects(
+            relations: Set(migrations.flatMap(\.up.relations) + ["schema_migrations"]),
+            functions: Set(migrations.flatMap(\.up.functions)))
     }
 }
 
@@ -118,7 +125,7 @@ extension MigrationSession {
     /// running service needs, or more.
     ///
     /// - Parameter created: what our migrations create. Nothing else is touched.
-    func grant(to role: ServiceRole, on created: Set<String>) async throws {
+    func grant(to role: ServiceRole, on created: CreatedObjects) async throws {
         let isOwner = try await connection.query("SELECT current_user = \(role.name)", as: MigrationHistory.flag)
             .contains(true)
         guard !isOwner else { return }
@@ -139,6 +146,14 @@ extension MigrationSession {
                     name: name, owningTable: owningTable, kind: kind, isPartition: isPartition, columns: columns)
             )
         }
+        let functions = try await connection.query(
+            """
+            SELECT oid::regprocedure::text, proname::text
+            FROM pg_proc
+            WHERE pronamespace = current_schema()::regnamespace
+            ORDER BY oid
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
         let names = try await connection.query(
             "SELECT format('%I', \(role.name)), format('%I', current_schema())"
         ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
@@ -146,7 +161,7 @@ extension MigrationSession {
         // One message of several statements is one transaction to the server.
         var script = "GRANT USAGE ON SCHEMA \(schema) TO \(grantee);"
         for (identifier, relation) in relations {
-            guard let privileges = ServiceRole.privileges(of: relation, created: created) else { continue }
+            guard let privileges = ServiceRole.privileges(of: relation, created: created.relations) else { continue }
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"
             script += "REVOKE ALL ON \(object) \(identifier) FROM \(grantee);"
             if !privileges.isEmpty {
@@ -159,6 +174,9 @@ extension MigrationSession {
                 }
                 script += "GRANT \(granted.joined(separator: ", ")) ON \(object) \(identifier) TO \(grantee);"
             }
+        }
+        for (identifier, name) in functions where created.functions.contains(name) {
+            script += "GRANT EXECUTE ON FUNCTION \(identifier) TO \(grantee);"
         }
         try await connection.executeScript(unsafeSQL: script)
     }

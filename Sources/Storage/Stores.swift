@@ -17,6 +17,7 @@ package struct Stores: Sendable {
     package let audit: AuditTrail
     package let seals: AuditSeals
     package let auditVerification: AuditVerification
+    package let auditPartitions: AuditPartitions
     package let emailCodes: EmailCodeStore
     package let knownNetworks: KnownNetworks
     package let mails: MailStore
@@ -49,6 +50,7 @@ package struct Stores: Sendable {
         self.audit = AuditTrail(database: database)
         self.seals = AuditSeals(database: database, keyRing: keyRing)
         self.auditVerification = AuditVerification(database: database, keyRing: keyRing)
+        self.auditPartitions = AuditPartitions(database: database)
         self.emailCodes = EmailCodeStore(database: database)
         self.knownNetworks = KnownNetworks(database: database)
         self.mails = MailStore(database: database)

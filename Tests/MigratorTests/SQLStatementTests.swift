@@ -74,6 +74,16 @@ import Testing
 
     @Test(
         arguments: [
+            ("CREATE FUNCTION f() RETURNS int LANGUAGE sql AS $$ SELECT 1 $$;", ["f"]),
+            ("create or replace function \"G g\"(int) RETURNS int LANGUAGE sql AS $$CREATE FUNCTION h()$$;", ["G g"]),
+            ("CREATE TABLE a (x int); DROP FUNCTION f(); -- CREATE FUNCTION d()", []),
+        ] as [(String, [String])])
+    func `the functions that a script creates are known by name`(script: String, names: [String]) {
+        #expect(MigrationScript(text: script).functions == names)
+    }
+
+    @Test(
+        arguments: [
             ("SELECT 1; COMMIT;", "COMMIT"), ("begin; SELECT 1;", "BEGIN"), ("ROLLBACK;", "ROLLBACK"),
             ("PREPARE TRANSACTION 'x';", "PREPARE TRANSACTION"), ("start transaction;", "START"), ("END;", "END"),
             ("ROLLBACK TO SAVEPOINT a;", nil), ("PREPARE p AS SELECT 1;", nil), ("-- COMMIT;\nSELECT 'COMMIT;'", nil),

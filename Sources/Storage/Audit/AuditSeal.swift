@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import Foundation
 import KeyRing
 import OpenSSL
@@ -16,6 +16,12 @@ struct AuditPosition: Comparable, Sendable {
         chain: .min, transactionID: .min,
         eventID: Identifier(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))))
 
+    /// Behind every row.
+    static let end = AuditPosition(
+        chain: .max, transactionID: .max,
+        eventID: Identifier(
+            uuid: UUID(uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255))))
+
     /// The order of PostgreSQL, which compares ids octet by octet.
     static func < (left: AuditPosition, right: AuditPosition) -> Bool {
         if left.chain != right.chain { return left.chain < right.chain }
@@ -24,13 +30,26 @@ struct AuditPosition: Comparable, Sendable {
     }
 }
 
+/// A column's value in a row of the audit trail, or in a seal.
+package struct AuditField: Sendable {
+    package enum Value: Sendable {
+        case id(Identifier<AuditEvent>)
+        case text(String)
+        case time(Timestamp)
+        case number(Int64)
+        case octets([UInt8])
+    }
+
+    package let name: String
+    package let value: Value
+}
+
 /// A row of `audit_events`, as a seal covers it.
 struct AuditRow: Sendable {
     let position: AuditPosition
     let createdAt: Timestamp
-    /// The name and the value of each column that is not NULL. Columns that are added later are NULL in old rows, whose
-    /// seals stay valid.
-    let content: [UInt8]
+    /// The columns that are not NULL. Columns that are added later are NULL in old rows, whose seals stay valid.
+    let fields: [AuditField]
 
     /// Every column of the table. A migration adds its columns at the end, and they must be NULL in the rows before it.
     private static let columnList: StaticString = """
@@ -43,7 +62,7 @@ struct AuditRow: Sendable {
 
     /// - Parameter row: of the `columns`.
     init(_ row: PostgresRow) throws(PostgresError) {
-        var content = CanonicalBytes()
+        var fields: [AuditField] = []
         var eventID: Identifier<AuditEvent>?
         var createdAt: Timestamp?
         var transactionID: Int64?
@@ -51,31 +70,48 @@ struct AuditRow: Sendable {
         for (index, name) in AuditRow.columnNames.enumerated() {
             let value = try row[index]
             guard !value.isNull else { continue }
-            content.append(name)
+            let field: AuditField.Value
             switch value.type {
             case PostgresType.uuid.oid:
                 let id = try Identifier<AuditEvent>(from: value)
                 if name == "event_id" { eventID = id }
-                content.append(id.octets)
+                field = .id(id)
             case PostgresType.text.oid:
-                content.append(try String(from: value))
+                field = .text(try String(from: value))
             case PostgresType.timestamptz.oid:
                 let time = try Timestamp(from: value)
                 if name == "created_at" { createdAt = time }
-                content.append(time.microseconds)
+                field = .time(time)
             default:
                 let number = try Int64(from: value)
                 if name == "transaction_id" { transactionID = number }
                 if name == "chain" { chain = number }
-                content.append(number)
+                field = .number(number)
             }
+            fields.append(AuditField(name: name, value: field))
         }
         guard let eventID, let createdAt, let transactionID, let chain = chain.flatMap(Int32.init(exactly:)) else {
             throw PostgresValue.mismatch("an audit event without a position")
         }
         position = AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
         self.createdAt = createdAt
-        self.content = content.bytes
+        self.fields = fields
+    }
+
+    /// The name and the value of each field.
+    var content: [UInt8] {
+        var content = CanonicalBytes()
+        for field in fields {
+            content.append(field.name)
+            switch field.value {
+            case .id(let id): content.append(id.octets)
+            case .text(let text): content.append(text)
+            case .time(let time): content.append(time.microseconds)
+            case .number(let number): content.append(number)
+            case .octets(let octets): content.append(octets)
+            }
+        }
+        return content.bytes
     }
 }
 

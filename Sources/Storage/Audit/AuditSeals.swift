@@ -209,6 +209,21 @@ package struct AuditSeals: Sendable {
         ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
     }
 
+    /// The first seals after a number, in their order.
+    static func page(
+        after number: Int64, upTo last: Int64, in session: some PostgresSession
+    ) async throws(PostgresError) -> [StoredAuditSeal] {
+        try await session.query(
+            """
+            SELECT \(StoredAuditSeal.columns)
+            FROM audit_seals
+            WHERE seal_number > \(number) AND seal_number <= \(last)
+            ORDER BY seal_number
+            LIMIT 2000
+            """
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }
+    }
+
     static func head(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditHead? {
         try await session.query("SELECT seal_number, total_count, key_id, mac FROM audit_head") {
             row throws(PostgresError) in

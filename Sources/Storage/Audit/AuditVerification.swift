@@ -84,7 +84,6 @@ package struct AuditVerification: Sendable {
     package static let findingLimit = 100
     /// The columns of `audit_events` that are checked.
     package static var coveredColumns: [String] { AuditRow.columnNames }
-    private static let page = 2000
     /// Seconds between a row's time and its seal's that are still those of a slow transaction, or of clocks that differ.
     package static let tolerance: Int64 = 600
 
@@ -160,9 +159,11 @@ package struct AuditVerification: Sendable {
 
     private func walk(to end: AuditSeal, since: Timestamp?, _ report: inout AuditReport) async throws {
         var previous = try await base(before: since)
-        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: end.position)
+        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: end.position, in: database)
         var missingKeys: Set<String> = []
-        while case let page = try await seals(after: previous?.seal.number ?? 0, upTo: end.number), !page.isEmpty {
+        while case let page = try await AuditSeals.page(
+            after: previous?.seal.number ?? 0, upTo: end.number, in: database), !page.isEmpty
+        {
             for stored in page {
                 let seal = stored.seal
                 var finding = AuditFinding(
@@ -171,7 +172,7 @@ package struct AuditVerification: Sendable {
                 if gap > 0 { report.add(finding.with(.sealsMissing(gap))) }
                 // Without the seals before it, the number of rows follows from the total.
                 let expected = gap > 0 ? seal.totalCount - (previous?.seal.totalCount ?? 0) : seal.rowCount
-                let (found, covered) = try await rows.take(upTo: seal.position, from: database)
+                let (found, covered) = try await rows.take(upTo: seal.position)
                 if found < expected {
                     report.add(finding.with(.missing(expected - found)))
                 } else if found > expected {
@@ -261,59 +262,6 @@ package struct AuditVerification: Sendable {
                 AND \(condition)
             """
         ) { row throws(PostgresError) in try row.decode(Int64.self) }.first ?? 0
-    }
-}
-
-/// The rows of the trail in their order, a page at a time.
-private struct AuditPages {
-    private static let size = 2000
-
-    private let end: AuditPosition
-    /// The last row that was read. Two rows that differ in their time alone are an attacker's, so the time is part of
-    /// the order.
-    private var last: (position: AuditPosition, createdAt: Timestamp)
-    private var page: ArraySlice<AuditRow> = []
-    private var hasMore = true
-
-    init(after start: AuditPosition, upTo end: AuditPosition) {
-        self.end = end
-        last = (start, Timestamp(microseconds: .max))
-    }
-
-    /// - Returns: the number of rows up to a position, and the rows themselves, at most as many as a seal covers.
-    mutating func take(
-        upTo position: AuditPosition, from database: Database
-    ) async throws(PostgresError) -> (count: Int64, rows: [AuditRow]) {
-        var count: Int64 = 0
-        var rows: [AuditRow] = []
-        while true {
-            if page.isEmpty {
-                guard hasMore else { return (count, rows) }
-                try await read(from: database)
-                continue
-            }
-            guard let row = page.first, row.position <= position else { return (count, rows) }
-            page.removeFirst()
-            count += 1
-            if rows.count < AuditSeal.limit { rows.append(row) }
-        }
-    }
-
-    private mutating func read(from database: Database) async throws(PostgresError) {
-        let rows = try await database.query(
-            """
-            SELECT \(AuditRow.columns)
-            FROM audit_events
-            WHERE (chain, transaction_id, event_id, created_at) > (\(last.position.chain),
-                    \(last.position.transactionID), \(last.position.eventID), \(last.createdAt))
-                AND (chain, transaction_id, event_id) <= (\(end.chain), \(end.transactionID), \(end.eventID))
-            ORDER BY chain, transaction_id, event_id, created_at
-            LIMIT \(AuditPages.size)
-            """
-        ) { row throws(PostgresError) in try AuditRow(row) }
-        page = rows[...]
-        hasMore = rows.count == AuditPages.size
-        if let row = rows.last { last = (row.position, row.createdAt) }
     }
 }
 

@@ -7,7 +7,7 @@ import Storage
 
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "Looks after the audit trail.", subcommands: [Verify.self])
+        commandName: "audit", abstract: "Looks after the audit trail.", subcommands: [Verify.self, Export.self])
 
     struct Verify: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -21,7 +21,7 @@ struct AuditCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
         @Option(
             help: "Start at the last seal before this time, for a trail whose old rows were taken away.",
-            transform: timestamp)
+            transform: AuditCommand.timestamp)
         var since: Timestamp?
         @Option(help: "A head that an earlier run has printed: NUMBER:CODE.", transform: NotedHead.init)
         var head: NotedHead?
@@ -46,13 +46,13 @@ struct AuditCommand: AsyncParsableCommand {
         private func warn(_ sentence: String) {
             FileHandle.standardError.write(Data("countersign: warning: \(sentence)\n".utf8))
         }
+    }
 
-        @Sendable private static func timestamp(_ text: String) throws -> Timestamp {
-            guard let timestamp = Timestamp(rfc3339: text) else {
-                throw ValidationError("--since is a time in UTC such as 2026-11-01T00:00:00Z")
-            }
-            return timestamp
+    @Sendable static func timestamp(_ text: String) throws -> Timestamp {
+        guard let timestamp = Timestamp(rfc3339: text) else {
+            throw ValidationError("it has to be a time in UTC such as 2026-11-01T00:00:00Z")
         }
+        return timestamp
     }
 }
 

@@ -50,6 +50,7 @@ extension Doctor {
         guard schema.allSatisfy({ $0.status != .failure }) else { return findings }
         // What the tables of a later release allow is not known here.
         if schema.allSatisfy({ $0.status == .ok }) { findings += await privileges(migrator) }
+        findings.append(await auditPartitions(of: database))
         return findings
     }
 
@@ -187,6 +188,20 @@ extension Doctor {
             return [.ok(.privileges, "the role of postgres.url may do what the service needs and no more")]
         } catch {
             return [.failure(.privileges, sentence(error), advice: "see whether the role may read the catalogs")]
+        }
+    }
+
+    private func auditPartitions(of database: Database) async -> Finding {
+        do {
+            let months = try await AuditPartitions(database: database).monthsAhead(at: clock.now())
+            let detail = "the audit trail has partitions for the \(months) months after this one"
+            guard months < 2 else { return .ok(.auditPartitions, detail) }
+            return .warning(
+                .auditPartitions, detail,
+                advice: "the service makes them once an hour, and logs why it can't: audit partition not made")
+        } catch {
+            return .warning(
+                .auditPartitions, sentence(error), advice: "see whether the role may read the catalogs")
         }
     }
 

@@ -52,6 +52,7 @@ enum CheckName: String, CaseIterable, Sendable {
     case databaseTransport
     case schema
     case privileges
+    case auditPartitions
     case durability
     case connections
     case clock

@@ -8,6 +8,8 @@ enum HelpTexts {
             "Age of the oldest client_secret in use, by team.",
         "countersign_apple_key_file_age_seconds":
             "Time since the file of the key in use was last written, by team.",
+        "countersign_audit_partition_months":
+            "Months after this one for which the audit trail has a partition.",
         "countersign_audit_seal_failures_total":
             "Rounds of sealing the audit trail that failed.",
         "countersign_audit_unsealed_seconds":

@@ -60,6 +60,7 @@ extension RecurringWork {
         clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         let sealer = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
+        let partitioner = AuditPartitioner(partitions: stores.auditPartitions, clock: clock, logger: logger)
         let guesses = GuessGauges(store: stores.emailCodes, clock: clock)
         let limiter = SessionLimiter(store: stores.sessions, clock: clock)
         let sweeper = RetentionSweeper(stores: stores, lifetimes: lifetimes, clock: clock, logger: logger)
@@ -103,7 +104,12 @@ extension RecurringWork {
             // A later change to the trail is detected.
             RecurringWork(name: "audit seals", pause: .milliseconds(500), logger: logger) {
                 try await sealer.round()
-            }
+            },
+            // There are months of time; what fails is tried again within the hour.
+            RecurringWork(name: "audit partitions", pause: .seconds(3600), logger: logger) {
+                try await partitioner.round()
+                return false
+            },
         ]
     }
 

@@ -1,0 +1,75 @@
+-- why: the partition of a month has to be there before its rows come, and the service, which owns nothing, makes no tables.
+-- This function of the owner's makes the partitions of audit_events for this month and the next three, and can do nothing
+-- else: it takes no argument, moves no row and removes nothing.
+--
+-- ATTACH, unlike PARTITION OF, lets rows be written meanwhile. It holds the default partition while it looks through that
+-- one, so a month whose rows lie there already is left to it: moving them would hold up whoever writes. The outcomes:
+-- made, rows_in_default, name_taken (by a month that was detached and is still there), overlaps (with a partition that an
+-- operator made), locked (to be tried again).
+CREATE FUNCTION make_audit_partitions() RETURNS TABLE (partition_name text, outcome text)
+LANGUAGE plpgsql
+SECURITY DEFINER
+-- Readers wait behind an ATTACH that waits for the default partition.
+SET lock_timeout = '1s'
+-- Bounds are written and read as text: not as the caller's session would have it.
+SET datestyle = 'ISO'
+SET timezone = 'UTC'
+AS $$
+DECLARE
+    home text;
+    first_month timestamp := date_trunc('month', now() AT TIME ZONE 'UTC');
+    from_time timestamptz;
+    to_time timestamptz;
+BEGIN
+    -- Whoever has the lock makes them.
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('countersign audit partitions', 0)) THEN
+        RETURN;
+    END IF;
+    SELECT n.nspname INTO STRICT home
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.oid = 'audit_events'::regclass;
+    FOR number IN 0..3 LOOP
+        from_time := (first_month + make_interval(months => number)) AT TIME ZONE 'UTC';
+        to_time := (first_month + make_interval(months => number + 1)) AT TIME ZONE 'UTC';
+        partition_name := 'audit_events_' || to_char(first_month + make_interval(months => number), 'YYYY_MM');
+        CONTINUE WHEN EXISTS (
+            SELECT FROM pg_inherits i
+            WHERE i.inhparent = 'audit_events'::regclass
+                AND i.inhrelid = to_regclass(format('%I.%I', home, partition_name)));
+        IF EXISTS (SELECT FROM audit_events_default d WHERE d.created_at >= from_time AND d.created_at < to_time) THEN
+            outcome := 'rows_in_default';
+        ELSE
+            BEGIN
+                EXECUTE format(
+                    'CREATE TABLE %1$I.%2$I (LIKE %1$I.audit_events INCLUDING DEFAULTS INCLUDING CONSTRAINTS)',
+                    home, partition_name);
+                -- Default privileges of the owner's may have given some to the service.
+                IF session_user <> current_user THEN
+                    EXECUTE format('REVOKE ALL ON TABLE %I.%I FROM %I', home, partition_name, session_user);
+                END IF;
+                EXECUTE format(
+                    'ALTER TABLE %1$I.audit_events ATTACH PARTITION %1$I.%2$I FOR VALUES FROM (%3$L) TO (%4$L)',
+                    home, partition_name, from_time, to_time);
+                outcome := 'made';
+            EXCEPTION
+                WHEN check_violation THEN outcome := 'rows_in_default';
+                WHEN duplicate_table THEN outcome := 'name_taken';
+                WHEN invalid_object_definition THEN outcome := 'overlaps';
+                WHEN lock_not_available OR deadlock_detected THEN outcome := 'locked';
+            END;
+        END IF;
+        RETURN NEXT;
+        EXIT WHEN outcome = 'locked';
+    END LOOP;
+END
+$$;
+
+-- Names mean the server's own first, then those of this schema; whoever calls can put nothing in between.
+DO $$
+BEGIN
+    EXECUTE format(
+        'ALTER FUNCTION make_audit_partitions() SET search_path = pg_catalog, %I, pg_temp', current_schema());
+END
+$$;
+
+REVOKE ALL ON FUNCTION make_audit_partitions() FROM PUBLIC;

@@ -1,0 +1,139 @@
+package import Accounts
+package import Postgres
+
+/// What the audit trail consists of.
+package enum AuditEntry: Sendable {
+    /// The columns that are not NULL, in the order in which a seal covers them.
+    case row([AuditField])
+    /// Comes behind the rows that it covers. Its columns, and `previous_mac`, the code of the seal before it.
+    case seal([AuditField])
+}
+
+/// The audit trail of a period, in the order of its seals and page by page: in the same memory however long it is.
+///
+/// A seal can be checked only with all of its rows. So all rows of the period are there, and with the first and the last
+/// of them those that their seals cover besides.
+package struct AuditExport: Sendable {
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// - Parameters:
+    ///   - until: exclusive; without it the period goes on to the last row, sealed or not.
+    ///   - write: gets one entry after the other.
+    /// - Throws: `AuditHalt.columnsUnknown` when a later release has added columns, and what `write` throws.
+    package func run(since: Timestamp, until: Timestamp? = nil, _ write: (AuditEntry) throws -> Void) async throws {
+        if let halt = try await AuditSeals.columnsUnknown(in: database) { throw halt }
+        // What is sealed from here on is exported as not sealed yet.
+        let last = try await AuditSeals.last(in: database)
+        guard let start = try await edge(.first, since: since, until: until) else { return }
+        let end: AuditPosition
+        if until == nil {
+            end = .end
+        } else {
+            guard let found = try await edge(.last, since: since, until: until) else { return }
+            end = found
+        }
+        let firstNumber = try await number(covering: start) ?? .max
+        let lastNumber =
+            if let last, end <= last.seal.position { try await number(covering: end) ?? last.seal.number } else {
+                last?.seal.number ?? 0
+            }
+        var previous = try await seal(before: firstNumber)
+        var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: .end, in: database)
+        while case let page = try await AuditSeals.page(
+            after: previous?.seal.number ?? 0, upTo: lastNumber, in: database), !page.isEmpty
+        {
+            for stored in page {
+                while let row = try await rows.next(upTo: stored.seal.position) { try write(.row(row.fields)) }
+                try write(.seal(stored.fields(after: previous)))
+                previous = stored
+            }
+        }
+        while let row = try await rows.next(upTo: end) { try write(.row(row.fields)) }
+    }
+
+    private enum Edge {
+        case first
+        case last
+
+        var order: SQL {
+            switch self {
+            case .first: "chain, transaction_id, event_id"
+            case .last: "chain DESC, transaction_id DESC, event_id DESC"
+            }
+        }
+    }
+
+    /// The position of the first or the last row of the period.
+    private func edge(
+        _ edge: Edge, since: Timestamp, until: Timestamp?
+    ) async throws(PostgresError) -> AuditPosition? {
+        let isBefore: SQL = if let until { "created_at < \(until)" } else { "true" }
+        // With the times as values only the partitions of these months are read.
+        return try await Database.planningEachTime { () async throws(PostgresError) in
+            try await database.query(
+                """
+                SELECT chain, transaction_id, event_id
+                FROM audit_events
+                WHERE created_at >= \(since) AND \(isBefore)
+                ORDER BY \(edge.order)
+                LIMIT 1
+                """
+            ) { row throws(PostgresError) in
+                let (chain, transactionID, eventID) = try row.decode(
+                    Int32.self, Int64.self, Identifier<AuditEvent>.self)
+                return AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID)
+            }
+        }.first
+    }
+
+    /// The number of the seal that covers a position; `nil` when none does yet.
+    private func number(covering position: AuditPosition) async throws(PostgresError) -> Int64? {
+        try await database.query(
+            """
+            SELECT seal_number
+            FROM audit_seals
+            WHERE (chain, transaction_id, event_id) >=
+                (\(position.chain), \(position.transactionID), \(position.eventID))
+            ORDER BY seal_number
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first
+    }
+
+    private func seal(before number: Int64) async throws(PostgresError) -> StoredAuditSeal? {
+        try await database.query(
+            """
+            SELECT \(StoredAuditSeal.columns)
+            FROM audit_seals
+            WHERE seal_number < \(number)
+            ORDER BY seal_number DESC
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+    }
+}
+
+extension StoredAuditSeal {
+    /// - Parameter previous: the seal that was read before. Its code is left out when there are seals missing in between.
+    fileprivate func fields(after previous: StoredAuditSeal?) -> [AuditField] {
+        var fields: [AuditField] = [
+            AuditField(name: "seal_number", value: .number(seal.number)),
+            AuditField(name: "chain", value: .number(Int64(seal.position.chain))),
+            AuditField(name: "transaction_id", value: .number(seal.position.transactionID)),
+            AuditField(name: "event_id", value: .id(seal.position.eventID)),
+            AuditField(name: "row_count", value: .number(seal.rowCount)),
+            AuditField(name: "total_count", value: .number(seal.totalCount)),
+            AuditField(name: "key_id", value: .text(seal.keyID)),
+            AuditField(name: "created_at", value: .time(seal.createdAt)),
+            AuditField(name: "mac", value: .octets(code)),
+        ]
+        if let previous, previous.seal.number == seal.number - 1 {
+            fields.append(AuditField(name: "previous_mac", value: .octets(previous.code)))
+        }
+        return fields
+    }
+}

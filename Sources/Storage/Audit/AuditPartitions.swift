@@ -1,0 +1,59 @@
+package import Accounts
+package import Postgres
+import Primitives
+
+/// The partitions of `audit_events`, one for each month.
+///
+/// The service may not make tables: a function of the owner's makes them, those of this month and the next three, by the
+/// database's clock.
+package struct AuditPartitions: Sendable {
+    /// What became of a month that had no partition.
+    package enum Outcome: String, PostgresDecodable, Sendable {
+        case made
+        /// Its rows are in the default partition and stay there.
+        case rowsInDefault = "rows_in_default"
+        /// Another table has its name, such as a partition that was detached.
+        case nameTaken = "name_taken"
+        /// A partition that an operator made has rows of this month.
+        case overlaps
+        /// Others kept the default partition for themselves; no further month was tried.
+        case locked
+    }
+
+    private let database: Database
+
+    package init(database: Database) {
+        self.database = database
+    }
+
+    /// Makes what is missing. Finds nothing to do while another process is at it.
+    package func make() async throws(PostgresError) -> [(name: String, outcome: Outcome)] {
+        try await database.query("SELECT partition_name, outcome FROM make_audit_partitions()") {
+            row throws(PostgresError) in
+            let (name, outcome) = try row.decode(String.self, Outcome.self)
+            return (name: name, outcome: outcome)
+        }
+    }
+
+    /// The number of months after this one that have a partition, up to the first that has none.
+    package func monthsAhead(at now: Timestamp) async throws(PostgresError) -> Int {
+        let names = try await database.query(
+            """
+            SELECT relname::text
+            FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+            WHERE inhparent = 'audit_events'::regclass
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self) }
+        let today = CivilTime(secondsSince1970: now.seconds)
+        var (year, month, count) = (today.year, today.month, 0)
+        while true {
+            (year, month) = month == 12 ? (year + 1, 1) : (year, month + 1)
+            guard names.contains(AuditPartitions.name(year: year, month: month)) else { return count }
+            count += 1
+        }
+    }
+
+    private static func name(year: Int64, month: Int) -> String {
+        "audit_events_\(year)_\(month < 10 ? "0" : "")\(month)"
+    }
+}

@@ -241,7 +241,7 @@ let package = Package(
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "KeyRing", "Migrator",
+                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON", "KeyRing", "Migrator",
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
             ],
             swiftSettings: commonSettings),

@@ -1,63 +1,11 @@
-import Foundation
 import Postgres
 import TestSupport
 import Testing
 
 /// `countersign audit verify`, as a process.
 @Suite struct AuditCommandTests {
-    private struct Trail {
-        let scratch: ScratchDatabase
-        let keyRing: URL
-
-        func verify(_ arguments: String..., url: String? = nil) async throws -> CountersignProcess {
-            try await CountersignProcess.run(
-                ["audit", "verify"] + arguments,
-                environment: [
-                    "COUNTERSIGN_POSTGRES_URL": url ?? scratch.url, "COUNTERSIGN_KEYRING_PATH": keyRing.path,
-                ])
-        }
-
-        /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may delay it.
-        func sealed() async throws -> CountersignProcess {
-            while true {
-                let run = try await verify()
-                if run.output.contains(" 0 not sealed yet") || run.code > 1 { return run }
-            }
-        }
-
-        func change(_ statements: SQL...) async throws {
-            try await scratch.withPool { database in
-                for statement in statements { _ = try await database.execute(statement) }
-            }
-        }
-
-        func write(keys: (id: String, octet: UInt8)...) throws {
-            let lines = keys.map { "\($0.id) \(Data(repeating: $0.octet, count: 32).base64EncodedString())\n" }
-            try Data(lines.joined().utf8).write(to: keyRing)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyRing.path)
-        }
-    }
-
-    /// Three rows that nothing has sealed.
-    private func withTrail(_ body: (Trail) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: directory) }
-        try await ScratchDatabase.withMigrated { scratch in
-            let trail = Trail(scratch: scratch, keyRing: directory.appending(path: "keyring"))
-            try trail.write(keys: ("k1", 1))
-            try await trail.change(
-                """
-                INSERT INTO audit_events (event_id, type, actor, created_at)
-                SELECT gen_random_uuid(), 'signed_in', 'person', now()
-                FROM generate_series(1, 3)
-                """)
-            try await body(trail)
-        }
-    }
-
     @Test func `what is pending is sealed, and the head of a sound trail is printed`() async throws {
-        try await withTrail { trail in
+        try await AuditTrailFixture.run { trail in
             let run = try await trail.sealed()
             #expect(run.code == 0, "\(run.errors)")
             let counts = "3 rows under 1 seals checked, 0 not sealed yet, findings: 0; "
@@ -74,23 +22,18 @@ import Testing
     }
 
     @Test func `a role that can only add is warned of nothing`() async throws {
-        try await withTrail { trail in
-            let role = "auditor_" + UUID().uuidString.replacing("-", with: "").lowercased()
-            try await trail.change(
-                "CREATE ROLE \(unsafeSQL: role) LOGIN",
-                "GRANT SELECT, INSERT ON audit_events, audit_seals TO \(unsafeSQL: role)",
-                "GRANT SELECT, INSERT, UPDATE ON audit_head TO \(unsafeSQL: role)",
-                "GRANT SELECT ON schema_migrations TO \(unsafeSQL: role)")
-            let url = trail.scratch.url + (trail.scratch.url.contains("?") ? "&" : "?") + "user=\(role)"
-            let run = try await trail.verify(url: url)
-            try await trail.change("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
+        try await AuditTrailFixture.run { trail in
+            let run = try await trail.withRole(
+                granted: "SELECT, INSERT ON audit_events, audit_seals", "SELECT, INSERT, UPDATE ON audit_head",
+                "SELECT ON schema_migrations"
+            ) { url in try await trail.verify(url: url) }
             #expect(run.code == 0)
             #expect(run.errors.isEmpty, "\(run.errors)")
         }
     }
 
     @Test func `what is not as it was sealed is printed, a line each`() async throws {
-        try await withTrail { trail in
+        try await AuditTrailFixture.run { trail in
             _ = try await trail.sealed()
             try await trail.change("UPDATE audit_events SET type = 'signed_out'")
             let changed = try await trail.verify()
@@ -114,7 +57,7 @@ import Testing
     }
 
     @Test func `a key that is gone is named`() async throws {
-        try await withTrail { trail in
+        try await AuditTrailFixture.run { trail in
             _ = try await trail.sealed()
             try trail.write(keys: ("k2", 2))
             let run = try await trail.verify()
@@ -126,7 +69,7 @@ import Testing
     }
 
     @Test func `a trail with columns of a later release is left to that one`() async throws {
-        try await withTrail { trail in
+        try await AuditTrailFixture.run { trail in
             _ = try await trail.sealed()
             try await trail.change("ALTER TABLE audit_events ADD COLUMN colour text, ADD COLUMN shape text")
             let run = try await trail.verify()
@@ -142,7 +85,7 @@ import Testing
     }
 
     @Test func `rows that were taken away are passed over by a later start`() async throws {
-        try await withTrail { trail in
+        try await AuditTrailFixture.run { trail in
             _ = try await trail.sealed()
             try await trail.change("DELETE FROM audit_events")
             #expect(try await trail.verify().code == 1)

@@ -22,7 +22,7 @@ import Testing
             down: "-- why\nDROP TABLE audit_events, things, \"Counted\"; DROP SEQUENCE thing_numbers;\n")
     ]
 
-    private func withRole(
+    func withRole(
         _ body: @Sendable (_ owner: Database, _ service: Database, _ role: String) async throws -> Void
     ) async throws {
         try await ScratchDatabase.withEmpty { scratch, owner in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    private func expectRefusal(_ statement: String, by service: Database) async {
+    func expectRefusal(_ statement: String, by service: Database) async {
         let error = await #expect(throws: PostgresError.self) {
             try await service.execute(SQL(unsafeSQL: statement))
         }

@@ -194,7 +194,7 @@ extension Doctor {
     private func auditPartitions(of database: Database) async -> Finding {
         do {
             let months = try await AuditPartitions(database: database).monthsAhead(at: clock.now())
-            let detail = "the audit trail has partitions for the \(months) months after this one"
+            let detail = "months after this one that have a partition of the audit trail: \(months)"
             guard months < 2 else { return .ok(.auditPartitions, detail) }
             return .warning(
                 .auditPartitions, detail,

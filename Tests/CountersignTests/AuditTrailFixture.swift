@@ -1,0 +1,79 @@
+import Foundation
+import Postgres
+import TestSupport
+
+/// An audit trail in a database of its own, beside a key ring, for commands that are processes.
+struct AuditTrailFixture {
+    let scratch: ScratchDatabase
+    let keyRing: URL
+
+    /// With three rows that nothing has sealed.
+    static func run(_ body: (AuditTrailFixture) async throws -> Void) async throws {
+        try await runEmpty { trail in
+            try await trail.record(3, at: "now()")
+            try await body(trail)
+        }
+    }
+
+    static func runEmpty(_ body: (AuditTrailFixture) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await ScratchDatabase.withMigrated { scratch in
+            let trail = AuditTrailFixture(scratch: scratch, keyRing: directory.appending(path: "keyring"))
+            try trail.write(keys: ("k1", 1))
+            try await body(trail)
+        }
+    }
+
+    func verify(_ arguments: String..., url: String? = nil) async throws -> CountersignProcess {
+        try await CountersignProcess.run(
+            ["audit", "verify"] + arguments,
+            environment: [
+                "COUNTERSIGN_POSTGRES_URL": url ?? scratch.url, "COUNTERSIGN_KEYRING_PATH": keyRing.path,
+            ])
+    }
+
+    /// Verifies until nothing is left unsealed: transactions of other tests, which share the cluster, may delay it.
+    @discardableResult
+    func sealed() async throws -> CountersignProcess {
+        while true {
+            let run = try await verify()
+            if run.output.contains(" 0 not sealed yet") || run.code > 1 { return run }
+        }
+    }
+
+    func change(_ statements: SQL...) async throws {
+        try await scratch.withPool { database in
+            for statement in statements { _ = try await database.execute(statement) }
+        }
+    }
+
+    /// - Parameter time: an expression, of which each row has the value.
+    func record(_ count: Int, at time: SQL) async throws {
+        try await change(
+            """
+            INSERT INTO audit_events (event_id, type, actor, created_at)
+            SELECT gen_random_uuid(), 'signed_in', 'person', \(time)
+            FROM generate_series(1, \(Int32(count)))
+            """)
+    }
+
+    /// Runs the body with the URL of a role that has these privileges alone.
+    func withRole(
+        granted privileges: String..., body: (_ url: String) async throws -> CountersignProcess
+    ) async throws -> CountersignProcess {
+        let role = "auditor_" + UUID().uuidString.replacing("-", with: "").lowercased()
+        try await change("CREATE ROLE \(unsafeSQL: role) LOGIN")
+        for privilege in privileges { try await change("GRANT \(unsafeSQL: privilege) TO \(unsafeSQL: role)") }
+        let run = try await body(scratch.url + (scratch.url.contains("?") ? "&" : "?") + "user=\(role)")
+        try await change("DROP OWNED BY \(unsafeSQL: role)", "DROP ROLE \(unsafeSQL: role)")
+        return run
+    }
+
+    func write(keys: (id: String, octet: UInt8)...) throws {
+        let lines = keys.map { "\($0.id) \(Data(repeating: $0.octet, count: 32).base64EncodedString())\n" }
+        try Data(lines.joined().utf8).write(to: keyRing)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyRing.path)
+    }
+}

@@ -1,0 +1,118 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import Migrator
+
+/// The function by which the service has partitions of the audit trail made: it is the service's to call, and gives it
+/// nothing else.
+extension ServiceRoleTests {
+    /// The first moment of the month that is this many after the present one, by the database's clock, as an expression.
+    private static func begin(_ months: Int) -> String {
+        "((date_trunc('month', now() AT TIME ZONE 'UTC') + interval '\(months) months') AT TIME ZONE 'UTC')"
+    }
+
+    /// The name of that month's partition.
+    private static func partition(_ months: Int, in database: Database) async throws -> String {
+        try await database.query(
+            "SELECT 'audit_events_' || to_char(\(unsafeSQL: begin(months)) AT TIME ZONE 'UTC', 'YYYY_MM')"
+        ) { row throws(PostgresError) in try row.decode(String.self) }[0]
+    }
+
+    private static func insertion(at time: String) -> SQL {
+        """
+        INSERT INTO audit_events (event_id, type, actor, created_at)
+        VALUES (gen_random_uuid(), 'x', 'person', \(unsafeSQL: time))
+        """
+    }
+
+    /// The names that it answers with.
+    private static let make: SQL = "SELECT partition_name FROM make_audit_partitions() WHERE outcome = 'made'"
+
+    @Test func `partitions that the service has made are as closed to it as the others`() async throws {
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
+            // With these a table is the service's to write from its creation on.
+            try await owner.execute("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO \"\(unsafeSQL: role)\"")
+            let month = try await Self.partition(2, in: owner)
+            try await owner.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
+            let made = try await service.query(Self.make) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(made.contains(month))
+            try await service.execute(Self.insertion(at: Self.begin(2)))
+            #expect(try await owner.count("SELECT count(*) FROM \(unsafeSQL: month)") == 1)
+            for refused in [
+                "SELECT type FROM \(month)", "UPDATE \(month) SET type = 'y'", "DELETE FROM \(month)",
+                "TRUNCATE \(month)", "DROP TABLE \(month)",
+                "INSERT INTO \(month) (event_id, type, actor, created_at) VALUES (gen_random_uuid(), 'x', 'person', now())",
+                "ALTER TABLE audit_events DETACH PARTITION \(month)", "ALTER TABLE \(month) DISABLE TRIGGER ALL",
+                "CREATE TABLE mine ()",
+                "CREATE TABLE mine PARTITION OF audit_events FOR VALUES FROM ('2020-01-01Z') TO (now())",
+                "DELETE FROM audit_events", "DROP FUNCTION make_audit_partitions()",
+                "ALTER FUNCTION make_audit_partitions() SET search_path = pg_temp",
+                "CREATE OR REPLACE FUNCTION make_audit_partitions() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            ] {
+                await expectRefusal(refused, by: service)
+            }
+            let privileges = try await service.migrator(Migration.embedded).privileges()
+            #expect(privileges.lacking.isEmpty)
+            #expect(privileges.excess.isEmpty)
+        }
+    }
+
+    @Test func `partitions are made by whom the function is granted to`() async throws {
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Migration.embedded).up()
+            await expectRefusal("SELECT make_audit_partitions()", by: service)
+            let lacking = try await service.migrator(Migration.embedded).privileges().lacking
+            #expect(lacking.contains("EXECUTE on make_audit_partitions()"))
+            _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
+            try await service.execute("SELECT make_audit_partitions()")
+            #expect(try await service.migrator(Migration.embedded).privileges().lacking.isEmpty)
+        }
+    }
+
+    /// The rights are the owner's, so nothing that the caller can set may decide what is done with them.
+    @Test func `what the caller's session says changes nothing of what is made`() async throws {
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
+            let month = try await Self.partition(2, in: owner)
+            try await owner.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
+            let made = try await service.withConnection { connection in
+                for statement in [
+                    // Times are written in a way in which they read as others.
+                    "SET datestyle = 'German'", "SET timezone = 'Asia/Kolkata'", "SET search_path = pg_temp, public",
+                    "CREATE TEMP TABLE audit_events (created_at timestamptz) PARTITION BY RANGE (created_at)",
+                    "CREATE TEMP TABLE audit_events_default PARTITION OF audit_events DEFAULT",
+                    "CREATE TEMP TABLE pg_inherits (inhparent oid, inhrelid oid)",
+                    "CREATE FUNCTION pg_temp.format(text, text, text) RETURNS text LANGUAGE sql AS $$ SELECT 'DROP TABLE accounts' $$",
+                ] {
+                    try await connection.execute(SQL(unsafeSQL: statement))
+                }
+                return try await connection.query(
+                    "SELECT partition_name FROM public.make_audit_partitions() WHERE outcome = 'made'"
+                ) { row throws(PostgresError) in try row.decode(String.self) }
+            }
+            #expect(made.contains(month))
+            try await owner.execute(Self.insertion(at: Self.begin(2)))
+            try await owner.execute(Self.insertion(at: Self.begin(3) + " - interval '1 microsecond'"))
+            #expect(try await owner.count("SELECT count(*) FROM \(unsafeSQL: month)") == 2)
+        }
+    }
+
+    @Test func `partitions that were made outlive the migration that is taken back`() async throws {
+        try await ScratchDatabase.withEmpty { _, database in
+            let migrator = database.migrator(Migration.embedded)
+            _ = try await migrator.up()
+            let month = try await Self.partition(2, in: database)
+            try await database.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
+            try await database.execute("SELECT make_audit_partitions()")
+            try await database.execute(Self.insertion(at: Self.begin(2)))
+            _ = try await migrator.down(steps: Migration.embedded.count - 25)
+            #expect(
+                try await database.count("SELECT count(*) FROM pg_proc WHERE proname = 'make_audit_partitions'") == 0)
+            #expect(try await database.count("SELECT count(*) FROM \(unsafeSQL: month)") == 1)
+            _ = try await migrator.up()
+            #expect(try await database.count("SELECT count(*) FROM make_audit_partitions()") == 0)
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Accounts
+import Logging
+import Postgres
+import SignIn
+import Storage
+import TestSupport
+import Testing
+
+/// The worker that has partitions made, and the seals of the rows in them.
+@Suite(.timeLimit(.minutes(5))) struct AuditPartitionerTests {
+    private struct World {
+        let fixture: AuditSealFixture
+        let log = EventLog()
+        let partitioner: AuditPartitioner
+        /// The partition of the database's present month.
+        let month: String
+        /// The first moments of that month and of the next, as expressions.
+        static let (begin, end) = (
+            "date_trunc('month', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'",
+            "(date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month') AT TIME ZONE 'UTC'"
+        )
+
+        /// The clock is the database's, and its present month has no partition.
+        static func run(_ body: (World) async throws -> Void) async throws {
+            try await AuditSealFixture.run { fixture in
+                fixture.clock.set(to: try await fixture.number("SELECT extract(epoch FROM now())::bigint"))
+                _ = try await AuditPartitions(database: fixture.database).make()
+                let month = try await fixture.database.query(
+                    "SELECT 'audit_events_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM')"
+                ) { row throws(PostgresError) in try row.decode(String.self) }[0]
+                try await fixture.tamper("DROP TABLE \(unsafeSQL: month)")
+                try await body(World(fixture, month))
+            }
+        }
+
+        private init(_ fixture: AuditSealFixture, _ month: String) {
+            self.fixture = fixture
+            self.month = month
+            let log = log
+            partitioner = AuditPartitioner(
+                partitions: AuditPartitions(database: fixture.database), clock: fixture.clock,
+                logger: Logger(label: "tests") { _ in log })
+        }
+
+        func rows(in table: String) async throws -> Int64 {
+            try await fixture.number("SELECT count(*) FROM \(unsafeSQL: table)")
+        }
+    }
+
+    @Test func `what is made is logged once, and a trail that goes on in it is sound`() async throws {
+        try await World.run { world in
+            for _ in 1...2 { try await world.partitioner.round() }
+            #expect(world.log.lines == ["notice audit partition made partition=\(world.month)"])
+            try await world.fixture.grow(seals: 2)
+            #expect(try await world.rows(in: world.month) == 4)
+            let report = try await world.fixture.verify()
+            #expect(report.findings.isEmpty)
+            #expect(report.rowCount == 4)
+        }
+    }
+
+    @Test func `rows that lie in the default partition are sound there, and after the owner has moved them`()
+        async throws
+    {
+        try await World.run { world in
+            try await world.fixture.grow(seals: 1)
+            for _ in 1...2 { try await world.partitioner.round() }
+            let warning = "warning audit partition not made partition=\(world.month) reason=rows_in_default"
+            #expect(world.log.lines == [warning, warning])
+            try await world.fixture.grow(seals: 1)
+            #expect(try await world.rows(in: "audit_events_default") == 4)
+            #expect(try await world.fixture.faults() == [])
+
+            let month = world.month
+            try await world.fixture.database.withConnection { connection in
+                try await connection.executeScript(
+                    unsafeSQL: """
+                        CREATE TABLE \(month) (LIKE audit_events INCLUDING DEFAULTS INCLUDING CONSTRAINTS);
+                        WITH moved AS (DELETE FROM audit_events_default RETURNING *) INSERT INTO \(month) SELECT * FROM moved;
+                        ALTER TABLE audit_events ATTACH PARTITION \(month) FOR VALUES FROM (\(World.begin)) TO (\(World.end));
+                        """)
+            }
+            try await world.partitioner.round()
+            #expect(world.log.lines.count == 2)
+            try await world.fixture.grow(seals: 1)
+            #expect(try await world.rows(in: month) == 6)
+            let report = try await world.fixture.verify()
+            #expect(report.findings.isEmpty)
+            #expect(report.rowCount == 6)
+        }
+    }
+}

@@ -224,18 +224,6 @@ package struct AuditVerification: Sendable {
         ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
     }
 
-    private func seals(after number: Int64, upTo last: Int64) async throws(PostgresError) -> [StoredAuditSeal] {
-        try await database.query(
-            """
-            SELECT \(StoredAuditSeal.columns)
-            FROM audit_seals
-            WHERE seal_number > \(number) AND seal_number <= \(last)
-            ORDER BY seal_number
-            LIMIT \(AuditVerification.page)
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }
-    }
-
     private func code(of number: Int64) async throws(PostgresError) -> [UInt8] {
         try await database.query("SELECT mac FROM audit_seals WHERE seal_number = \(number)") {
             row throws(PostgresError) in try row.decode([UInt8].self)

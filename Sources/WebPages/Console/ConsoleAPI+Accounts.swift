@@ -143,7 +143,12 @@ extension ConsoleAPI {
             var state: [ConsoleCell] = [
                 .badge(identity.authorization.rawValue, identity.authorization == .revoked ? .bad : .plain)
             ]
-            if identity.isBlocked { state.append(.badge("blocked", .bad)) }
+            if let block = identity.block {
+                state.append(.row([.badge("blocked", .bad), .text(block.reason), .time(block.since)]))
+            }
+            if let since = identity.credentialChangeRequiredAt {
+                state.append(.row([.badge("change of credentials required", .bad), .time(since)]))
+            }
             return [
                 .lines([.text(identity.key.provider.brand), .code("\(identity.id)")]),
                 .lines([.code(identity.key.subject.text), .text(identity.key.realm.text)]),

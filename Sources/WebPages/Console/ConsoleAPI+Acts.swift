@@ -110,7 +110,7 @@ extension ConsoleAPI {
                 ]
             }
             return act
-        case .unlink, .revoke:
+        case .unlink, .revoke, .unblock:
             let (account, identity) = try await administration.identity(try Self.identifier(id))
             var act = ConsoleAct(
                 subject: Self.subject(account) + [
@@ -187,6 +187,8 @@ extension ConsoleAPI {
         case .revoke:
             _ = try await administration.revoke(
                 try Self.identifier(id), unlinking: !fields.keepsIdentity, reason: fields.reason, by: administrator)
+        case .unblock:
+            try await administration.unblock(try Self.identifier(id), reason: fields.reason, by: administrator)
         case .retry:
             _ = try await administration.retry(try Self.identifier(id), reason: reason, by: administrator)
         case .replay:

@@ -13,6 +13,7 @@ struct ConsoleAct: Sendable {
         case delete
         case unlink
         case revoke
+        case unblock
         case retry
         case replay
         case disableClient = "disable-client"
@@ -28,6 +29,7 @@ struct ConsoleAct: Sendable {
             case .delete: "Delete"
             case .unlink: "Unlink"
             case .revoke, .revokeKey: "Revoke"
+            case .unblock: "Unblock"
             case .retry: "Retry"
             case .replay: "Replay"
             }
@@ -44,7 +46,7 @@ struct ConsoleAct: Sendable {
         private var directory: String {
             switch self {
             case .disable, .enable, .signOut, .delete: "accounts"
-            case .unlink, .revoke: "identities"
+            case .unlink, .revoke, .unblock: "identities"
             case .retry: "revocations"
             case .replay: "provider-events"
             case .disableClient, .enableClient: "oauth-clients"
@@ -59,14 +61,14 @@ struct ConsoleAct: Sendable {
 
         var isDangerous: Bool {
             switch self {
-            case .enable, .enableClient, .retry, .replay: false
+            case .enable, .enableClient, .unblock, .retry, .replay: false
             default: true
             }
         }
 
         var reason: Reason {
             switch self {
-            case .disable, .enable, .signOut, .revoke: .required
+            case .disable, .enable, .signOut, .revoke, .unblock: .required
             case .delete, .unlink, .retry, .replay: .optional
             case .disableClient, .enableClient, .revokeKey: .none
             }
@@ -97,6 +99,11 @@ struct ConsoleAct: Sendable {
                 The authorization at the provider is revoked and the sessions that the identity opened end. The identity is \
                 unlinked, unless it is the last way to sign in.
                 """
+            case .unblock:
+                """
+                The identity can sign in again, although its provider has reported that it disabled the person's account \
+                there. A later event of the provider blocks it again.
+                """
             case .retry: "The revocation is tried again at once."
             case .replay: "The event is processed again, as if it had just come."
             case .disableClient: "Nothing that the client has opens anything, from now on. What is linked stays linked."
@@ -115,6 +122,7 @@ struct ConsoleAct: Sendable {
             case .delete: "The account is deleted."
             case .unlink: "The identity is unlinked."
             case .revoke: "The revocation is requested."
+            case .unblock: "The identity is unblocked."
             case .retry: "The revocation is tried again."
             case .replay: "The event is processed again."
             case .disableClient: "The client is disabled."
@@ -158,7 +166,7 @@ extension ConsoleAct {
     }
 
     static func buttons(for identity: Identity, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
-        buttons([.unlink, .revoke], of: "\(identity.id)", visitor)
+        buttons((identity.isBlocked ? [.unblock] : []) + [.unlink, .revoke], of: "\(identity.id)", visitor)
     }
 
     static func buttons(for revocation: Revocation, _ visitor: ConsoleVisitor) -> [ConsoleCell] {

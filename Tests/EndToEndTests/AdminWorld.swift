@@ -74,10 +74,11 @@ extension Countersign {
     }
 
     func exchange(
-        _ port: UInt16, _ method: String, _ target: String, authorization: String?, body: String? = nil,
+        _ port: UInt16, _ method: String, _ target: String, authorization: String?, host: String = "a",
+        body: String? = nil,
         type: String = "application/json", headers: String = ""
     ) async throws -> RawAnswer {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\(headers)"
+        var head = "\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\(headers)"
         if let authorization { head += "Authorization: \(authorization)\r\n" }
         if let body { head += "Content-Type: \(type)\r\nContent-Length: \(body.utf8.count)\r\n" }
         return try await RawConnection.exchange(port, head + "\r\n" + (body ?? ""))

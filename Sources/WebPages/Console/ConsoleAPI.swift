@@ -24,7 +24,18 @@ package struct ConsoleAPI: Sendable {
     let environment: ConsoleEnvironment
     private let host: ConsoleHost
     private let renderer = ConsoleRenderer()
-    private let headers = PageHeaders(isSecure: false)
+    /// The header fields of every page and redirect. No form of a page ends outside of it.
+    private static let headers = [
+        (
+            name: "Content-Security-Policy",
+            value: """
+            default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+            frame-ancestors 'none'
+            """
+        ),
+        ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"), ("X-Robots-Tag", "none"),
+        ("Cross-Origin-Opener-Policy", "same-origin"),
+    ]
 
     package init(
         administration: Administration, oauth: OAuthAdministration?, environment: ConsoleEnvironment,
@@ -57,7 +68,7 @@ package struct ConsoleAPI: Sendable {
             }
             var response = Response(
                 .ok, contentType: asset.mediaType, body: asset.bytes, caching: .shared(seconds: 31_536_000))
-            response.headers = headers.forAssets
+            response.headers = PageHeaders(isSecure: false).forAssets
             return response
         }
     }
@@ -132,7 +143,7 @@ package struct ConsoleAPI: Sendable {
 
     private func response(_ page: ConsolePage, _ status: Status, in frame: ConsoleRenderer.Frame?) -> Response {
         var response = Response.html(status, renderer.html(page, in: frame))
-        response.headers = headers.fields()
+        response.headers = Self.headers
         return response
     }
 
@@ -153,7 +164,7 @@ package struct ConsoleAPI: Sendable {
 
     func redirect(to path: String) -> Response {
         var response = Response.redirect(to: path)
-        response.headers += headers.fields()
+        response.headers += Self.headers
         return response
     }
 

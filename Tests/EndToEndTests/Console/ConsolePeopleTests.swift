@@ -1,0 +1,234 @@
+import Foundation
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Finding people at the console, what their page shows, and what can be done to them there.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsolePeopleTests {
+    /// The ids of the accounts that a search lists.
+    private static func found(_ query: String, _ visit: ConsoleVisit) async throws -> [String] {
+        let page = try await visit.open("/console/accounts?q=\(FormEncoding.encode(query))")
+        #expect(page.status == 200, "\(page.answer.body)")
+        return page.html.links.map(\.target).filter { $0.hasPrefix("/console/accounts/") }
+            .map { String($0.dropFirst("/console/accounts/".count)) }
+    }
+
+    @Test func `the search finds a person by whatever support is given`() async throws {
+        let world = try World.shared
+        try await world.newPerson("console-found", email: "console+found@example.com")
+        let created = try await world.create(
+            of: try await world.service.signInWithGoogle(try await world.googleToken("console-found")))
+        let id = try created.text("account.accountId")
+        let bearer = try created.text("session.accessToken")
+        let named = try await world.service.exchange(
+            world.service.port, "PATCH", "/v1/account", authorization: "Bearer \(bearer)",
+            body: #"{"displayName":"Ann Console"}"#)
+        #expect(named.status == 200)
+        let subject = try await world.scratch.withPool { database in
+            try await database.query("SELECT subject FROM identities WHERE account_id = \(id)::uuid") {
+                row throws(PostgresError) in try row.decode(String.self)
+            }[0]
+        }
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        let texts = [
+            "console+found@example.com", "CONSOLE+found@EXAMPLE.com", id, try created.text("identity.identityId"),
+            try created.text("session.sessionId"), "google:\(subject)", "ann console", "console+fou",
+        ]
+        for text in texts { #expect(try await Self.found(text, visit) == [id], "\(text)") }
+        for text in [
+            "apple:\(subject)", "google:", "01a1fc41-9b43-7a01-afff-a0f49219c796", "nobody@example.com", "%",
+            "' OR ''='",
+        ] {
+            #expect(try await Self.found(text, visit) == [], "\(text)")
+        }
+        // Of the form as a browser sends it, plus signs are spaces.
+        let page = try await visit.open("/console/accounts")
+        let search = try page.form("/console/accounts")
+        #expect(search.method == "GET" && search.attributes["role"] == "search")
+        let answer = try await visit.browser.submit(search, on: page, typed: ["q": "Ann Console"])
+        #expect(answer.url.hasSuffix("q=Ann+Console") || answer.url.hasSuffix("q=Ann%20Console"))
+        #expect(answer.html.text.contains("console+found@example.com"))
+    }
+
+    @Test func `a long list goes on at Next, each account once`() async throws {
+        let world = try World.shared
+        try await world.scratch.execute(
+            """
+            INSERT INTO accounts (account_id, email, status, created_at)
+            SELECT gen_random_uuid(), 'listed' || lpad(n::text, 3, '0') || '@example.com', 'active', now()
+            FROM generate_series(1, 120) AS n
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        var page = try await visit.open("/console/accounts?q=listed")
+        var seen: [String] = []
+        while true {
+            let ids = page.html.links.map(\.target).filter { $0.hasPrefix("/console/accounts/") }
+            #expect(ids.count <= 50)
+            seen += ids
+            guard let next = page.html.elements("a").first(where: { $0.attributes["rel"] == "next" }) else { break }
+            page = try await visit.browser.click(try #require(next.attributes["href"]), on: page)
+        }
+        #expect(seen.count == 120 && Set(seen).count == 120)
+    }
+
+    @Test func `an account's page shows the whole of it, and acts on it with the key's name in the trail`() async throws
+    {
+        let world = try World.shared
+        let created = try await world.newAccount("console-whole")
+        let id = try created.text("account.accountId")
+        let identity = try created.text("identity.identityId")
+        let session = try created.text("session.sessionId")
+        let name = "acting"
+        let visit = try await ConsoleVisit.signedIn(to: world, name: name)
+        let page = try await visit.account(id)
+        for text in [
+            id, identity, session, "console-whole@example.com", "Account created", "Identity linked", "proven",
+        ] {
+            #expect(page.html.text.contains(text), "\(text)")
+        }
+        #expect(page.buttons == ["Sign out", "Disable", "Sign out everywhere", "Delete", "Unlink", "Revoke"])
+
+        // Each asks first, names the account, and can be left.
+        for label in ["Disable", "Sign out everywhere", "Delete"] {
+            let question = try await visit.ask(label, on: page)
+            #expect(question.html.title.hasPrefix(label))
+            #expect(question.html.text.contains(id) && question.html.text.contains("console-whole@example.com"))
+            #expect(question.buttons == ["Sign out", label, "Cancel"])
+            #expect(question.html.elements("label").map(\.content) == ["Reason"])
+            let cancel = try #require(question.html.forms.first { $0.buttons.first?.label == "Cancel" })
+            #expect(cancel.action == "/console/accounts/\(id)")
+        }
+        // Without its reason nothing happens.
+        let refused = try await visit.act("Disable", on: page, typed: ["reason": ""])
+        #expect(refused.status == 400 && refused.notice?.hasPrefix("Say why") == true)
+        #expect(try await visit.account(id).buttons.contains("Disable"))
+
+        let disabled = try await visit.act("Disable", on: page, typed: ["reason": "case 1 <b>"])
+        #expect(disabled.notice == "The account is disabled.")
+        #expect(disabled.html.text.contains("case 1 <b>") && !disabled.answer.body.contains("<b>"))
+        #expect(try await world.audited("account_disabled", by: name, reason: "case 1 <b>") == 1)
+        let token = try await world.appleToken("console-whole")
+        #expect(try await world.service.signInWithApple(token).status == 403)
+
+        let enabled = try await visit.act("Enable", on: disabled, typed: ["reason": "case 2"])
+        #expect(enabled.notice == "The account is enabled.")
+        #expect(try await world.audited("account_enabled", by: name, reason: "case 2") == 1)
+        let again = try await world.service.signInWithApple(try await world.appleToken("console-whole"))
+        #expect(again.status == 200)
+
+        let signedOut = try await visit.act("Sign out everywhere", on: enabled, typed: ["reason": "case 3"])
+        #expect(signedOut.html.text.contains("Nobody is signed in."))
+        #expect(try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
+
+        // The last way in stays; the reason that was typed too.
+        let kept = try await visit.act("Unlink", on: signedOut, typed: ["reason": "case 4"])
+        #expect(kept.status == 409 && kept.notice?.contains("last way") == true)
+        #expect(kept.answer.body.contains("case 4"))
+        #expect(kept.html.text.contains(identity))
+
+        let revoked = try await visit.act("Revoke", on: signedOut, typed: ["reason": "case 5", "keep": "true"])
+        #expect(revoked.notice == "The revocation is requested.")
+        #expect(try await world.audited("revocation_requested", by: name, reason: "case 5") == 1)
+        let list = try await visit.open("/console/revocations")
+        #expect(list.html.text.contains(identity))
+
+        let deleted = try await visit.act("Delete", on: revoked)
+        #expect(deleted.status == 404)
+        #expect(deleted.html.text.contains("Account deleted") && deleted.html.text.contains(name))
+        #expect(!deleted.html.text.contains("console-whole@example.com"))
+        #expect(try await Self.found("console-whole@example.com", visit) == [])
+    }
+
+    @Test func `an account without a way in is enabled with an address alone`() async throws {
+        let world = try World.shared
+        let id = "01900000-0000-7000-8000-00000000c501"
+        try await world.scratch.execute(
+            """
+            INSERT INTO accounts (account_id, status, disabled_reason, created_at)
+            VALUES (\(id)::uuid, 'disabled', 'all revoked', now())
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let page = try await visit.account(id)
+        let missing = try await visit.act("Enable", on: page, typed: ["reason": "back", "email": ""])
+        #expect(missing.status == 400 && missing.notice?.contains("address") == true)
+        let done = try await visit.act(
+            "Enable", on: page, typed: ["reason": "back", "email": "console-back@example.com"])
+        #expect(done.notice == "The account is enabled.")
+        #expect(done.html.text.contains("console-back@example.com"))
+    }
+
+    @Test func `what people call themselves is text, wherever it is shown`() async throws {
+        let world = try World.shared
+        let probe = #""'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}"#
+        let created = try await world.newAccount("console-probe")
+        let id = try created.text("account.accountId")
+        let identity = try created.text("identity.identityId")
+        try await world.scratch.execute(
+            "UPDATE accounts SET display_name = \(probe) WHERE account_id = \(id)::uuid",
+            "UPDATE sessions SET device_name = \(String(probe.prefix(60))), device_platform = \(String(probe.prefix(30))) WHERE account_id = \(id)::uuid",
+            """
+            INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, reason, created_at)
+            VALUES (gen_random_uuid(), \(probe), 'administrator', \(probe), \(id)::uuid, \(probe), now())
+            """,
+            """
+            INSERT INTO outbox (message_id, kind, status, provider, realm, subject, identity_id, attempts, last_error,
+                next_attempt_at, created_at, finished_at)
+            SELECT gen_random_uuid(), 'revocation', 'failed', 'google', 'main', \(probe), \(identity)::uuid, 3, \(probe),
+                now(), now(), now()
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world, name: #"<i>"'&"#)
+        let paths = [
+            "/console/", "/console/accounts?q=\(FormEncoding.encode(probe))", "/console/accounts/\(id)",
+            "/console/accounts/\(id)/disable", "/console/identities/\(identity)/revoke", "/console/revocations",
+            "/console/audit?account=\(id)", "/console/audit?since=2026-01-01", "/console/admin-keys", "/console/system",
+        ]
+        for path in paths {
+            let page = try await visit.open(path)
+            #expect(page.status == 200, "\(path) \(page.answer.body)")
+            let body = page.answer.body
+            #expect(!body.contains("<script") && !body.contains("<img") && !body.contains("<i>"), "\(path)")
+            #expect(!body.contains("49"), "\(path): a template in a text")
+        }
+        #expect(try await visit.account(id).html.text.contains(probe))
+        #expect(try await visit.open(paths[1]).html.forms.first?.input("q")?.value == nil)
+    }
+
+    @Test(arguments: [
+        "/console/accounts?cursor=x", "/console/accounts?q=%00", "/console/accounts?q=%FF", "/console/audit?type=none",
+        "/console/audit?since=yesterday", "/console/audit?account=x", "/console/audit?cursor=AAAA",
+        "/console/revocations?cursor=%27", "/console/provider-events?cursor=1",
+        "/console/accounts?q=" + String(repeating: "a", count: 1025),
+    ])
+    func `a query that is none is refused on a page`(path: String) async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared, "read")
+        let page = try await visit.open(path)
+        #expect(page.status == 400)
+        #expect(page.answer["Content-Type"] == "text/html; charset=utf-8")
+    }
+
+    @Test(arguments: [
+        "/console/accounts/x", "/console/accounts/x/disable", "/console/identities/x/revoke",
+        "/console/identities/01a1fc41-9b43-7a01-afff-a0f49219c796/unlink",
+        "/console/revocations/01a1fc41-9b43-7a01-afff-a0f49219c796/retry", "/console/provider-events/x/replay",
+        "/console/admin-keys/01a1fc41-9b43-7a01-afff-a0f49219c796/revoke-key",
+    ])
+    func `what doesn't exist is not found`(path: String) async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        #expect(try await visit.open(path).status == 404)
+    }
+
+    @Test func `neither the search nor the key nor the cookie is in the log`() async throws {
+        try await World.run(["log.level": "trace"]) { world in
+            let key = try await world.adminKey("read,manage")
+            let visit = ConsoleVisit(world)
+            _ = try await visit.signIn(with: key)
+            _ = try await visit.open("/console/accounts?q=secret.person%40example.com")
+            let cookie = try #require(visit.browser.cookies(of: visit.origin).first?.value)
+            try await eventually("the lines of the requests") {
+                world.service.log.contains("/console/accounts")
+            }
+            for secret in [key, cookie, "secret.person"] { #expect(!world.service.log.contains(secret)) }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Who gets into the console, for how long, and what a form of another site can do.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ConsoleSessionTests {
+    private static let pages = [
+        "/console/", "/console/accounts", "/console/accounts/01a1fc41-9b43-7a01-afff-a0f49219c796",
+        "/console/revocations", "/console/provider-events", "/console/audit", "/console/admin-keys", "/console/system",
+    ]
+
+    @Test func `a page without a session asks for the key, and leads on after it`() async throws {
+        let world = try World.shared
+        for path in Self.pages {
+            let visit = ConsoleVisit(world)
+            let page = try await visit.open(path)
+            #expect(page.status == 200 && page.isSignIn, "\(path)")
+            #expect(page.html.elements("label").map(\.content) == ["Admin key"])
+            #expect(page.buttons == ["Sign in"])
+        }
+        let visit = ConsoleVisit(world)
+        let target = "/console/accounts?q=a%2Bb%40example.com"
+        let page = try await visit.signIn(with: try await world.adminKey("read"), at: target)
+        #expect(page.url == visit.origin + target)
+        #expect(page.html.title.hasPrefix("Accounts"))
+        #expect(try await world.audited("console_opened") > 0)
+    }
+
+    @Test(arguments: ["", "csa_", "csa_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "' OR 1=1 --", "revoked"])
+    func `a wrong key is refused in place, and leaves no cookie`(key: String) async throws {
+        let world = try World.shared
+        let key = key == "revoked" ? try await world.revokedAdminKey() : key
+        let visit = ConsoleVisit(world)
+        let page = try await visit.signIn(with: key)
+        #expect(page.status == 401)
+        #expect(page.isSignIn)
+        #expect(page.answer.body.contains("role=\"alert\""))
+        #expect(page.answer.values("Set-Cookie").isEmpty)
+        #expect(visit.browser.cookies(of: visit.origin).isEmpty)
+        if !key.isEmpty { #expect(!page.answer.text.contains(key)) }
+    }
+
+    @Test(arguments: [
+        "https://evil.example/", "//evil.example/console/", "/\\evil.example", "/admin/v1/accounts",
+        "/console/\r\nX: y",
+    ])
+    func `a sign-in leads to a page of the console alone`(destination: String) async throws {
+        let visit = ConsoleVisit(try World.shared)
+        let page = try await visit.open("/console/")
+        let key = try await World.shared.adminKey("read")
+        let answer = try await visit.browser.send(
+            [("to", destination), ("key", key)], to: "/console/sign-in", on: page, following: false)
+        #expect([303, 400].contains(answer.status))
+        if answer.status == 303 { #expect(answer.answer["Location"] == "/console/") }
+    }
+
+    @Test func `the cookie is out of reach of scripts, other sites and the rest of the listener`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let cookie = try #require(visit.browser.cookies(of: visit.origin).first)
+        #expect(cookie.attributes["httponly"] == "")
+        #expect(cookie.attributes["samesite"] == "Strict")
+        #expect(cookie.attributes["path"] == "/console")
+        #expect(cookie.attributes["max-age"] == nil && cookie.attributes["domain"] == nil)
+    }
+
+    @Test func `every answer has the header fields that keep others out`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        for path in Self.pages + ["/console/none", "/console/accounts?cursor=x"] {
+            let answer = try await visit.open(path).answer
+            guard path != "/console/none" else {
+                #expect(answer.status == 404)
+                continue
+            }
+            #expect(
+                answer["Content-Security-Policy"]
+                    == """
+                    default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+                    frame-ancestors 'none'
+                    """, "\(path)")
+            #expect(answer["X-Frame-Options"] == "DENY")
+            #expect(answer["Referrer-Policy"] == "no-referrer")
+            #expect(answer["Cache-Control"] == "no-store")
+            #expect(answer["X-Content-Type-Options"] == "nosniff")
+            #expect(!answer.body.contains("<script") && !answer.body.contains(" style="))
+        }
+        let style = try #require(try await visit.open("/console/").html.assets.first)
+        let sheet = try await visit.open(style).answer
+        #expect(sheet.status == 200)
+        #expect(sheet["Content-Type"] == "text/css; charset=utf-8")
+    }
+
+    @Test func `a session ends when it is not used for 30 minutes, and after 8 hours`() async throws {
+        let world = try World.shared
+        for (column, minutes) in [("last_used_at", 30), ("created_at", 8 * 60)] {
+            let name = "at \(column)"
+            let visit = try await ConsoleVisit.signedIn(to: world, name: name)
+            func age(by minutes: Int) async throws {
+                try await world.scratch.execute(
+                    """
+                    UPDATE console_sessions
+                    SET \(SQL(stringLiteral: column == "created_at" ? "created_at" : "last_used_at"))
+                        = now() - \(Int64(minutes) * 60 - 20) * interval '1 second'
+                    WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = \(name))
+                    """)
+            }
+            try await age(by: minutes)
+            #expect(try await !visit.open("/console/accounts").isSignIn, "\(column)")
+            try await age(by: minutes + 1)
+            #expect(try await visit.open("/console/accounts").isSignIn, "\(column)")
+        }
+    }
+
+    @Test func `a page that loads itself again does not keep the session alive`() async throws {
+        let world = try World.shared
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "follower")
+        func idle() async throws -> Int64 {
+            try await world.count(
+                """
+                SELECT extract(epoch FROM now() - last_used_at)::bigint FROM console_sessions
+                WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
+                """)
+        }
+        try await world.scratch.execute(
+            """
+            UPDATE console_sessions SET last_used_at = now() - interval '10 minutes'
+            WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
+            """)
+        let following = try await visit.open("/console/?follow=1", headers: [("Sec-Fetch-User", "")])
+        // The person's own click counts.
+        #expect(following.html.refresh == "/console/?follow=1")
+        _ = try await visit.open("/console/")
+        #expect(try await idle() < 300)
+        #expect(try await visit.open("/console/").html.refresh == nil)
+        try await world.scratch.execute(
+            """
+            UPDATE console_sessions SET last_used_at = now() - interval '10 minutes'
+            WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'follower')
+            """)
+        let cookie = try #require(visit.browser.cookies(of: visit.origin).first)
+        let answer = try await world.service.exchange(
+            world.service.privatePort, "GET", "/console/?follow=1", authorization: nil,
+            host: "127.0.0.1", headers: "Cookie: \(cookie.name)=\(cookie.value)\r\n")
+        #expect(answer.status == 200)
+        #expect(try await idle() >= 600)
+    }
+
+    @Test func `signing out ends the session, also for a browser that keeps the cookie`() async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared)
+        let kept = visit.browser.cookies(of: visit.origin)
+        let page = try await visit.open("/console/accounts")
+        let out = try await visit.browser.submit(try page.form("/console/sign-out"), on: page)
+        #expect(out.isSignIn)
+        #expect(visit.browser.cookies(of: visit.origin).isEmpty)
+        visit.browser.set(kept, of: visit.origin)
+        #expect(try await visit.open("/console/accounts").isSignIn)
+    }
+
+    @Test func `a revoked key ends its sessions at once, in every process`() async throws {
+        let world = try World.shared
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "leaving")
+        let cookies = visit.browser.cookies(of: visit.origin)
+        let settings = try World.settings(world.scratch, world.sandbox)
+        try await Countersign.serve(settings) { other in
+            let otherVisit = ConsoleVisit(World(service: other, sandbox: world.sandbox, scratch: world.scratch))
+            otherVisit.browser.set(cookies, of: otherVisit.origin)
+            #expect(try await !otherVisit.open("/console/accounts").isSignIn)
+            let list = try await Countersign.run(["admin-key", "list"], ["postgres.url": world.scratch.url]).output
+            let line = try #require(list.split(separator: "\n").first { $0.contains(#""name":"leaving""#) })
+            let id = try #require(line.firstMatch(of: /"keyId":"([^"]+)"/)?.1)
+            let ending = try await Countersign.run(
+                ["admin-key", "revoke", String(id)], ["postgres.url": world.scratch.url])
+            #expect(ending.status == 0)
+            #expect(try await visit.open("/console/accounts").isSignIn)
+            #expect(try await otherVisit.open("/console/accounts").isSignIn)
+        }
+    }
+
+    @Test func `what a key may not do is not shown, and refused`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("console-scopes")
+        let id = try created.text("account.accountId")
+        let reader = try await ConsoleVisit.signedIn(to: world, "read", name: "reader")
+        #expect(try await reader.account(id).buttons == ["Sign out"])
+        #expect(try await reader.open("/console/").html.links.map(\.label).contains("Admin keys") == false)
+        #expect(try await reader.open("/console/admin-keys").status == 403)
+        #expect(try await reader.open("/console/accounts/\(id)/disable").status == 403)
+
+        let revoker = try await ConsoleVisit.signedIn(to: world, "revoke", name: "revoker")
+        for path in Self.pages.dropFirst() { #expect(try await revoker.open(path).status == 403, "\(path)") }
+        #expect(try await revoker.open("/console/").html.links.map(\.label).contains("Accounts") == false)
+
+        // The form of another administrator, sent by this one.
+        let manager = try await ConsoleVisit.signedIn(to: world, "read,manage", name: "manager")
+        let question = try await manager.ask("Disable", on: try await manager.account(id))
+        let form = try question.form("/console/accounts/\(id)/disable")
+        let sent = try await reader.browser.submit(form, on: question, typed: ["reason": "x"])
+        #expect(sent.status == 403)
+        #expect(try await world.audited("account_disabled", by: "reader") == 0)
+        let identity = try created.text("identity.identityId")
+        #expect(try await manager.open("/console/identities/\(identity)/revoke").status == 403)
+    }
+
+    @Test func `a form of another site, of no session or of another page does nothing`() async throws {
+        let world = try World.shared
+        let id = try await world.newAccount("console-csrf").text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "target")
+        let path = "/console/accounts/\(id)/disable"
+        let question = try await visit.open(path)
+        let token = try #require(try question.form(path).input("csrf")?.value)
+        let otherToken = try #require(try await visit.open("/console/").form("/console/sign-out").input("csrf")?.value)
+        for csrf in [nil, "", "x", otherToken, token.dropLast() + "A", token + "A"] as [String?] where csrf != token {
+            let fields = [("reason", "x")] + (csrf.map { [("csrf", $0)] } ?? [])
+            #expect(try await visit.browser.send(fields, to: path, on: question).status == 403, "\(csrf ?? "none")")
+        }
+        for site in ["cross-site", "same-site", "none"] {
+            let answer = try await visit.browser.send(
+                [("csrf", token), ("reason", "x")], to: path, on: question, headers: [("Sec-Fetch-Site", site)])
+            #expect(answer.status == 403, "\(site)")
+        }
+        let other = ConsoleVisit(world)
+        let answer = try await other.browser.send([("csrf", token), ("reason", "x")], to: path, on: question)
+        #expect(answer.status == 401 && answer.isSignIn)
+        #expect(try await visit.open(path).status == 200)
+        #expect(try await world.audited("account_disabled", by: "target") == 0)
+        // The same form as its own page sends it.
+        let done = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": "asked for"])
+        #expect(done.status == 200 && done.notice == "The account is disabled.")
+    }
+
+    @Test func `another name than the console's own is refused, which a page of another site would send`() async throws
+    {
+        let world = try World.shared
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let port = world.service.privatePort
+        for host in [
+            "evil.example", "evil.example:\(port)", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.1",
+        ] {
+            for path in ["/console", "/console/", "/console/accounts"] {
+                let page = try await visit.open(path, headers: [("Host", host)])
+                #expect(page.status == 403, "\(host) \(path)")
+                #expect(!page.isSignIn)
+            }
+            let api = try await visit.open("/health/live", headers: [("Host", host)])
+            #expect(api.status == 200, "health has no such rule")
+        }
+        for host in ["127.0.0.1:\(port)", "localhost:\(port)", "LOCALHOST", "[::1]:\(port)"] {
+            #expect(try await visit.open("/console/", headers: [("Host", host)]).status == 200, "\(host)")
+        }
+    }
+
+    @Test func `the public host is the console's too, and its cookie stays with https`() async throws {
+        try await World.run(["admin.publicHost": "support.example.com"]) { world in
+            let visit = ConsoleVisit(world)
+            let page = try await visit.open("/console/", headers: [("Host", "support.example.com")])
+            #expect(page.status == 200)
+            let key = try await world.adminKey("read")
+            for (proto, isSecure) in [("https", true), ("http", false)] {
+                let answer = try await visit.browser.send(
+                    [("key", key)], to: "/console/sign-in", on: page, following: false,
+                    headers: [("Host", "support.example.com"), ("X-Forwarded-Proto", proto)])
+                #expect(answer.status == 303)
+                let cookie = try #require(answer.answer.values("Set-Cookie").first)
+                #expect(cookie.hasSuffix("; Secure") == isSecure, "\(cookie)")
+            }
+            #expect(try await visit.open("/console/", headers: [("Host", "other.example.com")]).status == 403)
+        }
+    }
+
+    @Test func `the public listener has no console`() async throws {
+        let world = try World.shared
+        for path in ["/console", "/console/", "/console/accounts", "/console/sign-in"] {
+            #expect(try await world.service.get(path).status == 404)
+        }
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        #expect(try await visit.open("/console/oauth-clients").status == 404)
+        #expect(try await !visit.open("/console/").html.links.map(\.label).contains("OAuth clients"))
+    }
+}

@@ -37,7 +37,7 @@ class Database:
 
     def reset(self):
         """Empties the tables, so that every measurement begins alike, with neither a checkpoint nor a vacuum due."""
-        self.query("TRUNCATE sessions, audit_events", "VACUUM ANALYZE", "CHECKPOINT")
+        self.query("TRUNCATE sessions, web_sessions, audit_events", "VACUUM ANALYZE", "CHECKPOINT")
 
     def sessions(self):
         return int(self.query("SELECT count(*) FROM sessions"))

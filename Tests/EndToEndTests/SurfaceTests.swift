@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What all answers have in common, and the paths of each listener.
-@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct SurfaceTests {
+@Suite(.limitedConcurrency, .sharedWorld(OAuthWorld.settings), .timeLimit(.minutes(5))) struct SurfaceTests {
     private static let publicPaths = [
         "/v1/nonces", "/v1/sessions", "/v1/sign-in/apple", "/v1/sign-in/google", "/v1/sign-in/password",
         "/v1/links/create", "/v1/links/bind", "/v1/email-codes", "/v1/sign-in/email-code", "/v1/account/verify-email",
@@ -16,6 +16,9 @@ import Testing
         "/web/callback/google", "/web/password", "/web/email-code", "/web/cancel", "/web/link/create", "/web/link/bind",
         "/web/link/cancel", "/web/account/unlink", "/web/sign-out",
         "/.well-known/jwks.json", "/.well-known/openid-configuration",
+        "/oauth/authorize", "/oauth/token", "/oauth/userinfo", "/oauth/revoke", "/oauth/introspect", "/oauth/flip",
+        "/v1/account/linked-clients", "/app-flip", "/.well-known/oauth-authorization-server",
+        "/.well-known/apple-app-site-association", "/.well-known/assetlinks.json",
     ]
     private static let privatePaths = ["/health/live", "/health/ready", "/metrics"]
 
@@ -54,9 +57,13 @@ import Testing
                 case "/v1/account": ["DELETE", "GET", "HEAD", "PATCH"]
                 case "/v1/account/password", "/v1/account/email": ["PUT"]
                 case "/v1/account/email-replacement": ["DELETE"]
+                // The page of the consent posts its form to its own path.
+                case "/oauth/authorize", "/oauth/userinfo": ["GET", "HEAD", "POST"]
                 case "/.well-known/jwks.json", "/.well-known/openid-configuration", "/v1/sessions",
                     "/v1/account/identities", "/web/authorize", "/web/sign-in", "/web/account",
-                    "/web/callback/apple/finish", "/web/callback/google":
+                    "/web/callback/apple/finish", "/web/callback/google", "/v1/account/linked-clients", "/app-flip",
+                    "/.well-known/oauth-authorization-server", "/.well-known/apple-app-site-association",
+                    "/.well-known/assetlinks.json":
                     ["GET", "HEAD"]
                 default: ["POST"]
                 }

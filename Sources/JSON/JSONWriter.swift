@@ -9,6 +9,12 @@ package struct JSONWriter: Sendable {
 
     package init() {}
 
+    /// Takes the bytes that are written so far; the document goes on.
+    package mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
+    }
+
     package mutating func beginObject() { begin(UInt8(ascii: "{")) }
 
     package mutating func endObject() { end(UInt8(ascii: "}")) }

@@ -116,7 +116,8 @@ package struct SignInService: Sendable {
             store: stores.sessions, issuer: issuer, mailLanguages: mailLanguages, metrics: metrics, clock: clock,
             logger: logger)
         accounts = AccountSettings(
-            store: stores.accounts, replacements: stores.emailReplacements, codes: codes, hasher: passwordHasher,
+            store: stores.accounts, replacements: stores.emailReplacements,
+            personalData: PersonalDataExport(store: stores.personalData), codes: codes, hasher: passwordHasher,
             limits: limits, mailLanguages: mailLanguages, clock: clock)
         self.tickets = TicketLinking(
             tickets: tickets, store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer, sessions: sessions,

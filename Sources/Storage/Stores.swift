@@ -34,6 +34,7 @@ package struct Stores: Sendable {
     package let oauthClients: OAuthClientStore
     package let oauthGrants: OAuthGrantStore
     package let inspection: DatabaseInspection
+    package let personalData: PersonalData
     private let database: Database
 
     package init(database: Database, keyRing: KeyRing) {
@@ -67,6 +68,7 @@ package struct Stores: Sendable {
         self.oauthClients = OAuthClientStore(database: database)
         self.oauthGrants = OAuthGrantStore(database: database)
         self.inspection = DatabaseInspection(database: database)
+        self.personalData = PersonalData(database: database)
         self.database = database
     }
 

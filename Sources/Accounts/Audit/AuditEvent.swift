@@ -6,6 +6,8 @@ package struct AuditEvent: Sendable {
         /// An administrator disabled the account, or enabled it again.
         case accountDisabled = "account_disabled"
         case accountEnabled = "account_enabled"
+        /// What is stored about its person was handed out: to the owner, an administrator or an operator.
+        case accountExported = "account_exported"
         /// A duplicate account was merged into another one of the same person.
         case accountMerged = "account_merged"
         /// A session was opened.

@@ -24,6 +24,8 @@ package enum LimitKind: String, CaseIterable, Sendable {
     /// New codes for one address, and as many from each network that its account is used from; changes of address
     /// requested by one account.
     case mailPerAddress
+    /// Exports of one account's data by its owner.
+    case exportPerAccount
     /// Web flows opened from one network.
     case webFlowsPerNetwork
 }

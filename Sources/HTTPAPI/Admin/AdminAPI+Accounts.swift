@@ -32,6 +32,10 @@ extension AdminAPI {
                     try await administration.auditEvents(filter, before: range.cursor, limit: range.limit)
                 ) { $1.members(of: $0) }
             },
+            operation(.get, "/accounts/{accountId}/export", .manage) { request, administrator in
+                let document = try await administration.export(try request.accountID, by: administrator)
+                return Response(.ok, contentType: "application/json", body: document)
+            },
             operation(.post, "/accounts/{accountId}/disable", .manage) { request, administrator in
                 let reason = try request.fields { try $0.reason() }
                 try await administration.disable(try request.accountID, reason: reason, by: administrator)

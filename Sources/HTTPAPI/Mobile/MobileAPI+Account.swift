@@ -20,6 +20,11 @@ extension MobileAPI {
                 let session = try await session(of: request)
                 return try await response(try await accounts.account(of: session), of: session)
             },
+            Route(.get, "/v1/account/export", priority: .reading) { request in
+                let document = try await accounts.export(
+                    of: try await session(of: request), client: request.caller(device: nil))
+                return Response(.ok, contentType: "application/json", body: document)
+            },
             Route(.patch, "/v1/account") { request in
                 let session = try await session(of: request)
                 let name = try request.fields { fields in

@@ -5,6 +5,7 @@ import Storage
 package struct AccountSettings: Sendable {
     let store: AccountStore
     let replacements: EmailReplacementStore
+    let personalData: PersonalDataExport
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter
@@ -97,6 +98,24 @@ package struct AccountSettings: Sendable {
         try await stored {
             try await store.requestEmail(
                 request, allowance: allowance, in: session, at: now, from: mailLanguages.origin(of: client))
+        }
+    }
+
+    /// Everything that is stored about the session's person, as JSON (``PersonalDataExport``).
+    package func export(of session: Session, client: Client) async throws(SignInFailure) -> [UInt8] {
+        let now = clock.now()
+        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        let subject = "\(session.accountID)"
+        try await limits.draw(.exportPerAccount, of: subject, by: client)
+        do throws(SignInFailure) {
+            let document = try await stored {
+                try await personalData.answer(session.accountID, at: now, from: mailLanguages.origin(of: client))
+            }
+            guard let document else { throw .invalidSession }
+            return document
+        } catch {
+            await limits.putBack(.exportPerAccount, of: subject)
+            throw error
         }
     }
 

@@ -95,6 +95,16 @@ package struct Administration: Sendable {
         try await found { try await stores.accountSearch.account(of: id) }
     }
 
+    /// Everything that is stored about the person of an account, as JSON (``PersonalDataExport``).
+    package func export(
+        _ id: AccountID, by administrator: Administrator
+    ) async throws(AdministrationFailure) -> [UInt8] {
+        let now = clock.now()
+        return try await found {
+            try await PersonalDataExport(store: stores.personalData).answer(id, at: now, from: administrator.origin)
+        }
+    }
+
     package func sessions(
         of id: AccountID, before cursor: SessionID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<SessionSummary, SessionID> {

@@ -1,25 +1,19 @@
 import Accounts
 import ArgumentParser
-import Primitives
+import Foundation
 import SignIn
 import Storage
 
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "account", abstract: "Acts on people's accounts.",
-        subcommands: [ReplaceEmail.self, CancelReplaceEmail.self])
+        subcommands: [Export.self, ReplaceEmail.self, CancelReplaceEmail.self])
 
     /// What every command about an account needs.
     struct Subject: ParsableArguments {
         @Argument(help: "The account's id.") var accountID: String
-        @Option(help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.") var reason: String
 
-        func validate() throws {
-            guard AccountID(accountID) != nil else { throw ValidationError("an account's id is a UUID in lower case") }
-            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: \.isASCIIControl) else {
-                throw ValidationError("--reason is a line of 1 to 1,024 bytes")
-            }
-        }
+        func validate() throws { _ = try id }
 
         /// The parsed id.
         var id: AccountID {
@@ -34,6 +28,31 @@ struct AccountCommand: AsyncParsableCommand {
         var isMissing: CommandFailure { CommandFailure("There is no account \(accountID).") }
     }
 
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints everything that is stored about the person of an account, as one JSON document.",
+            discussion: """
+                What GET /admin/v1/accounts/{id}/export answers with, but complete whatever its size. Without password \
+                hashes, tokens and codes. Recorded in the audit trail.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var subject: Subject
+
+        func run() async throws {
+            let id = try subject.id
+            let isFound = try await withDatabase(options) { database in
+                try await PersonalDataExport(store: PersonalData(database: database)).export(
+                    id, at: SystemClock().now(), from: ChangeOrigin(actor: .operator, requestID: nil)
+                ) { part in
+                    try FileHandle.standardOutput.write(contentsOf: Data(part))
+                }
+            }
+            guard isFound else { throw subject.isMissing }
+            try FileHandle.standardOutput.write(contentsOf: Data("\n".utf8))
+        }
+    }
+
     struct ReplaceEmail: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Gives an account another address, for a person who has lost the mailbox or the Apple ID.",
@@ -46,6 +65,7 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var subject: Subject
+        @OptionGroup var reason: StatedReason
         @Option(help: "The address that takes the place of the account's.") var email: String
 
         func validate() throws {
@@ -65,7 +85,7 @@ struct AccountCommand: AsyncParsableCommand {
             let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: language)
             let outcome = try await withDatabase(options) { database in
                 try await EmailReplacementStore(database: database).request(
-                    address, for: id, reason: subject.reason, at: SystemClock().now(), from: origin)
+                    address, for: id, reason: reason.text, at: SystemClock().now(), from: origin)
             }
             switch outcome {
             case .requested(let replacement): print("\(replacement.email.text) \(replacement.dueAt.rfc3339)")
@@ -83,6 +103,7 @@ struct AccountCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var subject: Subject
+        @OptionGroup var reason: StatedReason
 
         func run() async throws {
             let id = try subject.id
@@ -90,6 +111,8 @@ struct AccountCommand: AsyncParsableCommand {
                 try await EmailReplacementStore(database: database).cancel(
                     of: id, reason: subject.reason, at: SystemClock().now(),
                     from: .commandLine)
+                    of: id, reason: reason.text, at: SystemClock().now(),
+                    from: ChangeOrigin(actor: .operator, requestID: nil))
             }
             guard isFound else { throw subject.isMissing }
         }

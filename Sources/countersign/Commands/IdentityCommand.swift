@@ -1,6 +1,5 @@
 import Accounts
 import ArgumentParser
-import Primitives
 import Storage
 
 struct IdentityCommand: AsyncParsableCommand {
@@ -11,14 +10,8 @@ struct IdentityCommand: AsyncParsableCommand {
     /// What every command about an identity needs.
     struct Subject: ParsableArguments {
         @Argument(help: "The identity's id.") var identityID: String
-        @Option(help: "Why, without personal data; kept in the audit trail. At most 1,024 bytes.") var reason: String
 
-        func validate() throws {
-            _ = try id
-            guard 1...1024 ~= reason.utf8.count, !reason.utf8.contains(where: \.isASCIIControl) else {
-                throw ValidationError("--reason is a line of 1 to 1,024 bytes")
-            }
-        }
+        func validate() throws { _ = try id }
 
         /// The parsed id.
         var id: IdentityID {
@@ -44,11 +37,12 @@ struct IdentityCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var subject: Subject
+        @OptionGroup var reason: StatedReason
         @Flag(help: "Keep the identity linked in any case.") var keep = false
 
         func run() async throws {
             let id = try subject.id
-            let event = AuditEvent(.revocationRequested, by: .operator, reason: subject.reason)
+            let event = AuditEvent(.revocationRequested, by: .operator, reason: reason.text)
             let outcome = try await withDatabase(options) { database in
                 try await AccountStore(database: database).revoke(
                     id, unlinking: !keep, by: event, at: SystemClock().now())
@@ -71,12 +65,13 @@ struct IdentityCommand: AsyncParsableCommand {
 
         @OptionGroup var options: ConfigurationOptions
         @OptionGroup var subject: Subject
+        @OptionGroup var reason: StatedReason
 
         func run() async throws {
             let id = try subject.id
             let isFound = try await withDatabase(options) { database in
                 try await AccountStore(database: database).unblock(
-                    id, reason: subject.reason, at: SystemClock().now(),
+                    id, reason: reason.text, at: SystemClock().now(),
                     from: ChangeOrigin(actor: .operator, requestID: nil))
             }
             guard isFound else { throw subject.isMissing }

@@ -21,6 +21,7 @@ struct LimitsConfiguration: Sendable {
     let registrationPerNetwork: RateLimit
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
+    let exportPerAccount: RateLimit
     let webFlowsPerNetwork: RateLimit
     /// 0 is no limit.
     let sessionsPerAccount: Int
@@ -34,6 +35,7 @@ struct LimitsConfiguration: Sendable {
         registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
+        exportPerAccount = reader.value(Settings.Limits.exportPerAccount)
         webFlowsPerNetwork = reader.value(Settings.Limits.webFlowsPerNetwork)
         sessionsPerAccount = reader.value(Settings.Limits.sessionsPerAccount)
     }

@@ -283,6 +283,9 @@ enum Settings {
         static let mailPerNetwork = Setting(
             "limits.mailPerNetwork", .rate, default: "20000/h", reloads: true,
             "Codes that one network asks for, for any address")
+        static let exportPerAccount = Setting(
+            "limits.exportPerAccount", .rate, default: "5/h", reloads: true,
+            "Exports of their data that the owner of one account asks for")
         static let webFlowsPerNetwork = Setting(
             "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
             "Web sign-ins that one network begins")
@@ -375,6 +378,7 @@ enum Settings {
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
             Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
             Limits.webFlowsPerNetwork, Limits.sessionsPerAccount, Limits.connectionsPerNetwork, Tokens.issuer,
+            Limits.exportPerAccount, Limits.webFlowsPerNetwork, Limits.connectionsPerNetwork, Tokens.issuer,
             Tokens.audience,
             Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,

@@ -108,6 +108,7 @@ extension SignInService.Configuration {
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,
+            .exportPerAccount: configuration.limits.exportPerAccount,
             .webFlowsPerNetwork: configuration.limits.webFlowsPerNetwork,
         ]
         mailLanguages = fixed.mail?.templates.languages ?? []

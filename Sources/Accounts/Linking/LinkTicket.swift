@@ -1,6 +1,9 @@
 /// A verified identity whose owner has yet to choose *create* or *bind*. It is stored under the SHA-256 of the secret
 /// that the client holds.
 package struct LinkTicket: Sendable {
+    /// The number of open tickets that one person may hold; with the next one the oldest ends.
+    package static let maximumHeld = 5
+
     package let identity: VerifiedIdentity
     /// The name that the provider gave the client at first consent.
     package let displayName: DisplayName?

@@ -11,11 +11,15 @@ struct LinkTickets: Sendable {
     let mailLanguages: MailLanguages
 
     /// Stores a ticket under a new secret.
+    ///
+    /// - Parameter isHeld: whether its person holds it; false if its own request spends it.
     func insert(
-        _ ticket: LinkTicket, grant: NewGrant?, recording event: AuditEvent? = nil
+        _ ticket: LinkTicket, grant: NewGrant?, isHeld: Bool = false, recording event: AuditEvent? = nil
     ) async throws(SignInFailure) -> OpaqueSecret {
         let secret = try OpaqueSecret.fresh()
-        try await stored { try await store.insert(ticket, hash: secret.hash, grant: grant, recording: event) }
+        try await stored {
+            try await store.insert(ticket, hash: secret.hash, grant: grant, isHeld: isHeld, recording: event)
+        }
         return secret
     }
 

@@ -90,8 +90,9 @@ package struct ProviderSignIn: Sendable {
             shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: now,
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)
-        let secret = try await tickets.insert(ticket, grant: grant, recording: event)
-        if case .bindAutomatically = decision {
+        let isSpentAtOnce = if case .bindAutomatically = decision { true } else { false }
+        let secret = try await tickets.insert(ticket, grant: grant, isHeld: !isSpentAtOnce, recording: event)
+        if isSpentAtOnce {
             if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {
                 return .signedIn(signedIn)
             }
@@ -104,6 +105,7 @@ package struct ProviderSignIn: Sendable {
             return .signedIn(signedIn)
         }
         guard case .linkRequired(let choices, let view) = decision else { throw .fault(operation: "decide") }
+        if isSpentAtOnce { try await stored { try await tickets.store.endOldest(of: identity.key, at: now) } }
         return .linkRequired(
             LinkRequired(
                 linkTicket: secret.text, expiresAt: ticket.expiresAt, person: .identity(identity), choices: choices,

@@ -5,26 +5,72 @@ package import Postgres
 extension LinkStore {
     /// Stores a ticket, with the grant that its sign-in brought.
     ///
-    /// - Parameter event: recorded with the ticket; `nil` for a ticket that its own request spends.
+    /// - Parameters:
+    ///   - isHeld: whether its person holds it, and so no more than ``LinkTicket/maximumHeld`` with it: the oldest ends.
+    ///     False for a ticket that its own request spends.
+    ///   - event: recorded with the ticket.
     package func insert(
-        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, recording event: AuditEvent? = nil
+        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, isHeld: Bool = false, recording event: AuditEvent? = nil
     ) async throws {
-        guard let grant else { return try await insert(ticket, hash: hash, recording: event, in: database) }
-        let sealed = try SealedGrant(grant, keyRing: keyRing)
+        guard grant != nil || isHeld else {
+            _ = try await database.execute(LinkStore.insertion(of: ticket, hash, after: nil, recording: event))
+            return
+        }
+        let key = ticket.identity.key
+        let sealed = try grant.map { grant in try SealedGrant(grant, keyRing: keyRing) }
+        let ending = isHeld ? LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld - 1, at: ticket.createdAt) : nil
         try await database.transaction(retries: 2) { transaction in
-            try await LinkStore.lock(ticket.identity.key, in: transaction)
-            try await insert(ticket, hash: hash, recording: event, in: transaction)
+            // The tickets are counted by a statement of its own, which sees those of whoever had the lock before.
+            try await LinkStore.lock(key, in: transaction)
+            _ = try await transaction.execute(
+                LinkStore.insertion(of: ticket, hash, after: ending, recording: event))
+            guard let sealed else { return }
             _ = try await transaction.execute(
                 """
                 INSERT INTO provider_grants (\(GrantStore.columns), ticket_hash)
-                SELECT \(GrantStore.values(sealed, ticket.identity.key)), \(hash)
+                SELECT \(GrantStore.values(sealed, key)), \(hash)
                 """)
         }
     }
 
-    private func insert(
-        _ ticket: LinkTicket, hash: [UInt8], recording event: AuditEvent?, in session: some PostgresSession
-    ) async throws(PostgresError) {
+    /// Ends the oldest tickets of a person who holds too many. For one that was to be spent at once, and was not.
+    package func endOldest(of key: IdentityKey, at now: Timestamp) async throws {
+        try await database.transaction(retries: 2) { transaction in
+            try await LinkStore.lock(key, in: transaction)
+            _ = try await transaction.execute(
+                "WITH \(LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld, at: now)) SELECT")
+        }
+    }
+
+    /// Ends the person's open tickets but for the `count` newest: they are deleted, or expire if they have a grant, which
+    /// then goes as that of any expired ticket does. The clauses of a `WITH`, for a transaction that has locked the
+    /// person's tickets.
+    private static func ending(of key: IdentityKey, keeping count: Int, at now: Timestamp) -> SQL {
+        """
+        surplus AS (
+            SELECT t.ticket_hash,
+                EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash) AS has_grant
+            FROM link_tickets t
+            WHERE \(key.condition) AND t.consumed_at IS NULL AND t.expires_at > \(now)
+            ORDER BY t.created_at DESC, t.ticket_hash
+            OFFSET \(count)
+        ), deleted AS (
+            DELETE FROM link_tickets t
+            USING surplus s
+            WHERE t.ticket_hash = s.ticket_hash AND NOT s.has_grant
+        ), expired AS (
+            UPDATE link_tickets t
+            SET expires_at = \(now)
+            FROM surplus s
+            WHERE t.ticket_hash = s.ticket_hash AND s.has_grant
+        )
+        """
+    }
+
+    /// - Parameter ending: clauses of a `WITH` that precede it.
+    private static func insertion(
+        of ticket: LinkTicket, _ hash: [UInt8], after ending: SQL?, recording event: AuditEvent?
+    ) -> SQL {
         let identity = ticket.identity
         let email = identity.email
         let insertion: SQL = """
@@ -39,9 +85,13 @@ extension LinkStore {
                 \(ticket.shownHolder?.id), \(ticket.shownHolder?.identities), \(ticket.createdAt),
                 \(ticket.expiresAt))
             """
-        _ = try await session.execute(
-            event.map { "WITH ticket AS (\(insertion)) \(AuditTrail.insertion($0, at: ticket.createdAt))" } ?? insertion
-        )
+        let record = event.map { AuditTrail.insertion($0, at: ticket.createdAt) }
+        return switch (ending, record) {
+        case (nil, nil): insertion
+        case (let ending?, nil): "WITH \(ending) \(insertion)"
+        case (nil, let record?): "WITH ticket AS (\(insertion)) \(record)"
+        case (let ending?, let record?): "WITH \(ending), ticket AS (\(insertion)) \(record)"
+        }
     }
 
     /// The ticket, if it can still be spent. It is only read: a proof is checked before the transaction that spends it.

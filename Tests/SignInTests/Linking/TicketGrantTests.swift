@@ -192,6 +192,46 @@ import Testing
         }
     }
 
+    // MARK: Tickets that end for newer ones
+
+    @Test func `the grant of a ticket that a sixth one ends is revoked when the last ticket of its person ends`()
+        async throws
+    {
+        try await LifeCycleFixture.run { fixture in
+            let first = try await fixture.ticket(try await fixture.consent(.apple))
+            var last = first
+            for _ in 1...LinkTicket.maximumHeld {
+                try await fixture.advance(by: 1)
+                last = try await fixture.ticket(try await fixture.consent(.apple), .token)
+            }
+            try await expectFailure("linkTicketExpired") { try await fixture.create(first) }
+            while try await fixture.sweeper.sweep() > 0 {}
+            // Another open ticket has it: a revocation would end what that one stands for.
+            #expect(try await fixture.count("provider_grants WHERE ticket_hash IS NOT NULL") == 1)
+            #expect(try await fixture.count("outbox") == 0)
+            try await Self.end(last, .expired, in: fixture)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.apple).map(\.revocations) == [1])
+            #expect(try await fixture.count("provider_grants") == 0)
+        }
+    }
+
+    @Test func `it is erased when the newer ones have their own`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            var tickets: [LinkRequired] = []
+            for _ in 0...LinkTicket.maximumHeld {
+                try await fixture.advance(by: 1)
+                tickets.append(try await fixture.ticket(try await fixture.consent(.apple)))
+            }
+            while try await fixture.sweeper.sweep() > 0 {}
+            #expect(try await fixture.count("provider_grants") == Int64(LinkTicket.maximumHeld))
+            #expect(try await fixture.count("outbox") == 0)
+            let created = try await fixture.create(tickets[1])
+            #expect(created.identity?.authorization == .active)
+            #expect(try await fixture.grants(.apple).allSatisfy(\.isLive))
+        }
+    }
+
     @Test func `a ticket without a grant queues nothing`() async throws {
         try await LifeCycleFixture.run { fixture in
             for end in End.allCases {

@@ -1,6 +1,7 @@
 import Accounts
 import Postgres
 import SignIn
+import Storage
 import TestSupport
 import Testing
 
@@ -89,13 +90,13 @@ import Testing
         }
     }
 
-    @Test func `of fifty creates for one identity, each with its own ticket, one wins`() async throws {
+    @Test func `of fifty creates for one identity, by five tickets, one wins`() async throws {
         try await SignInFixture.run { fixture in
             let token = try fixture.apple("a-1", SignInFixture.email("kim@example.com"))
             var tickets: [LinkRequired] = []
-            for _ in 0..<50 { tickets.append(try await fixture.ticket(.apple, token)) }
-            let outcomes = try await race(50) { [tickets] in try await fixture.create(tickets[$0]) }
-            #expect(outcomes == ["won": 1, "identityAlreadyLinked": 49])
+            for _ in 0..<5 { tickets.append(try await fixture.ticket(.apple, token)) }
+            let outcomes = try await race(50) { [tickets] in try await fixture.create(tickets[$0 % 5]) }
+            #expect(outcomes == ["won": 1, "linkTicketExpired": 9, "identityAlreadyLinked": 40])
             try await expectOneAccount(fixture)
         }
     }
@@ -118,16 +119,79 @@ import Testing
             let owner = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
             let token = try fixture.google("1", SignInFixture.email("lee@example.com"))
             var tickets: [LinkRequired] = []
-            for _ in 0..<20 { tickets.append(try await fixture.ticket(.google, token)) }
+            for _ in 0..<5 { tickets.append(try await fixture.ticket(.google, token)) }
             let outcomes = try await race(20) { [tickets] index in
                 index % 2 == 0
-                    ? try await fixture.create(tickets[index])
-                    : try await fixture.bind(tickets[index], owner.session.credential)
+                    ? try await fixture.create(tickets[index % 5])
+                    : try await fixture.bind(tickets[index % 5], owner.session.credential)
             }
-            #expect(outcomes["won"] == 1)
-            #expect(outcomes["identityAlreadyLinked"] == 19)
+            #expect(outcomes == ["won": 1, "linkTicketExpired": 3, "identityAlreadyLinked": 16])
             #expect(try await fixture.count("identities") == 2)
             try await expectNoOrphans(fixture)
+        }
+    }
+
+    // MARK: How many a person holds
+
+    private static let open: SQL = "link_tickets WHERE consumed_at IS NULL AND subject = 'a-1'"
+
+    @Test func `of six tickets of one person the oldest ends, and the others are good`() async throws {
+        try await SignInFixture.run { fixture in
+            let bystander = try await fixture.ticket(.apple, try fixture.apple("a-2"))
+            var tickets: [LinkRequired] = []
+            for _ in 0..<6 {
+                fixture.clock.advance(by: 1)
+                tickets.append(try await fixture.ticket(.apple, try fixture.apple("a-1")))
+            }
+            #expect(try await fixture.count(Self.open) == 5)
+            try await expectFailure("linkTicketExpired") { [tickets] in try await fixture.create(tickets[0]) }
+            _ = try await fixture.create(tickets[1])
+            for ticket in tickets.suffix(4) {
+                try await expectFailure("identityAlreadyLinked") { try await fixture.create(ticket) }
+            }
+            _ = try await fixture.create(bystander)
+        }
+    }
+
+    @Test func `a cancelled and an expired ticket leave room for others`() async throws {
+        try await SignInFixture.run { fixture in
+            let cancelled = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, client: fixture.client)
+            _ = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            fixture.clock.advance(by: 600)
+            let first = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            for _ in 0..<4 { _ = try await fixture.ticket(.apple, try fixture.apple("a-1")) }
+            _ = try await fixture.create(first)
+        }
+    }
+
+    @Test func `of fifty tickets that are asked for at once five are open`() async throws {
+        try await SignInFixture.run { fixture in
+            let token = try fixture.apple("a-1")
+            #expect(try await race(50) { _ in try await fixture.ticket(.apple, token) } == ["won": 50])
+            #expect(try await fixture.count(Self.open) == 5)
+        }
+    }
+
+    /// As those of automatic binds, of which one wins.
+    @Test func `tickets that their own requests spend end no others, and count when their person keeps them`()
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let held = try await fixture.ticket(.apple, try fixture.apple("a-1"))
+            let identity = try #require(held.identity)
+            for number in 1...8 {
+                fixture.clock.advance(by: 1)
+                let now = fixture.clock.now()
+                let ticket = LinkTicket(
+                    identity: identity, displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
+                let hash = [UInt8](repeating: UInt8(number), count: 32)
+                try await fixture.stores.links.insert(ticket, hash: hash, grant: nil)
+            }
+            #expect(try await fixture.count(Self.open) == 9)
+            try await fixture.stores.links.endOldest(of: identity.key, at: fixture.clock.now())
+            #expect(try await fixture.count(Self.open) == 5)
+            try await expectFailure("linkTicketExpired") { try await fixture.create(held) }
         }
     }
 

@@ -51,7 +51,7 @@ struct CountersignProcess {
     }
 
     /// Off the threads that Swift's tasks share, which blocking calls would use up.
-    private static func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    static func onThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: body()) }.start()
         }

@@ -268,6 +268,25 @@ import Testing
         }
     }
 
+    @Test func `months without a partition of the audit trail are a warning`() async throws {
+        try await Self.run { scratch, _, variables in
+            func found() async throws -> [Finding] {
+                try await Self.examine(variables).filter { $0.check == .auditPartitions }
+            }
+            _ = try await scratch.withPool { try await $0.execute("SELECT make_audit_partitions()") }
+            #expect(try await found().map(\.status) == [.ok])
+            try await scratch.withPool { database in
+                let names = try await database.query(
+                    "SELECT to_char((now() AT TIME ZONE 'UTC') + interval '2 months', '\"audit_events_\"YYYY_MM')"
+                ) { row throws(PostgresError) in try row.decode(String.self) }
+                try await database.execute("DROP TABLE \(unsafeSQL: names[0])")
+            }
+            let missing = try await found()
+            #expect(missing.map(\.status) == [.warning])
+            #expect(missing[0].detail.hasSuffix(": 1"))
+        }
+    }
+
     @Test func `a mail server is greeted with the password, and gets no mail`() async throws {
         try await MailServer.run(login: "lamp:right") { server in
             try await Self.run { _, _, variables in

@@ -1,4 +1,5 @@
 import Curl
+import Postgres
 import TestSupport
 import Testing
 
@@ -6,12 +7,16 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct MetricsServingTests {
     /// The value of a sample on the page, by name and labels.
     private func sample(_ series: String, _ service: Countersign) async throws -> Double {
+        try #require(try await sampleIfThere(series, service), "\(series) is not there")
+    }
+
+    private func sampleIfThere(_ series: String, _ service: Countersign) async throws -> Double? {
         let answer = try await service.fetcher.fetch(
             FetchRequest(url: service.privateURL + "/metrics", maximumBodyBytes: 1 << 20).uncontended)
         #expect(answer.status == 200)
         let line = String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
             .first { $0.hasPrefix(series + " ") }
-        return try #require(line.flatMap { Double($0.dropFirst(series.utf8.count + 1)) }, "\(series) is not there")
+        return line.flatMap { Double($0.dropFirst(series.utf8.count + 1)) }
     }
 
     @Test func `the private listener counts what the public one has answered`() async throws {
@@ -36,6 +41,27 @@ import Testing
                 let elsewhere = try await service.fetcher.fetch(
                     FetchRequest(url: service.url + "/metrics").uncontended)
                 #expect(elsewhere.status == 404)
+            }
+        }
+    }
+
+    @Test func `a service that starts has the next partitions of the audit trail made, and counts them`() async throws {
+        try await ScratchDatabase.withMigrated { scratch in
+            // All but the default one, so that no month is there but those that are made.
+            try await scratch.withPool { database in
+                let names = try await database.query(
+                    """
+                    SELECT inhrelid::regclass::text FROM pg_inherits
+                    WHERE inhparent = 'audit_events'::regclass AND inhrelid <> 'audit_events_default'::regclass
+                    """
+                ) { row throws(PostgresError) in try row.decode(String.self) }
+                for name in names { try await database.execute("DROP TABLE \(unsafeSQL: name)") }
+            }
+            try await Countersign.serve(["postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/"]) {
+                service in
+                while try await sampleIfThere("countersign_audit_partition_months", service) != 3 {
+                    try await pollingPause()
+                }
             }
         }
     }

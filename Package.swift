@@ -241,7 +241,8 @@ let package = Package(
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON", "KeyRing", "Migrator",
+                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON", "KeyRing",
+                "Migrator",
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
             ],
             swiftSettings: commonSettings),

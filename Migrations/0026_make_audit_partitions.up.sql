@@ -3,7 +3,7 @@
 -- else: it takes no argument, moves no row and removes nothing.
 --
 -- ATTACH, unlike PARTITION OF, lets rows be written meanwhile. It holds the default partition while it looks through that
--- one, so a month whose rows lie there already is left to it: moving them would hold up whoever writes. The outcomes:
+-- one, so a month whose rows lie there already is left to it: moving them would hold up all who write. The outcomes:
 -- made, rows_in_default, name_taken (by a month that was detached and is still there), overlaps (with a partition that an
 -- operator made), locked (to be tried again).
 CREATE FUNCTION make_audit_partitions() RETURNS TABLE (partition_name text, outcome text)
@@ -21,7 +21,7 @@ DECLARE
     from_time timestamptz;
     to_time timestamptz;
 BEGIN
-    -- Whoever has the lock makes them.
+    -- Another process is making them.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('countersign audit partitions', 0)) THEN
         RETURN;
     END IF;
@@ -64,7 +64,7 @@ BEGIN
 END
 $$;
 
--- Names mean the server's own first, then those of this schema; whoever calls can put nothing in between.
+-- Names mean the server's own first, then those of this schema; a caller can put nothing in between.
 DO $$
 BEGIN
     EXECUTE format(

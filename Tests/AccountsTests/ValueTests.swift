@@ -15,6 +15,17 @@ import Testing
         #expect(Timestamp(rfc3339: text) == Timestamp(seconds: seconds))
     }
 
+    @Test(
+        arguments: [
+            (0, "1970-01-01T00:00:00.000000Z"), (951_782_400_000_045, "2000-02-29T00:00:00.000045Z"),
+            (1_767_225_600_999_999, "2026-01-01T00:00:00.999999Z"), (-1, "1969-12-31T23:59:59.999999Z"),
+        ] as [(Int64, String)]) func `a time that has to be exact has its microseconds`(
+            microseconds: Int64, text: String
+        )
+    {
+        #expect(Timestamp(microseconds: microseconds).rfc3339Exact == text)
+    }
+
     @Test(arguments: [
         "", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00.5Z",
         "2026-02-30T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01t00:00:00Z",

@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    /// Whoever signs in writes into this month, which no other month's partition has to wait for.
+    /// A sign-in writes into this month, which no other month's partition has to wait for.
     @Test func `rows are written while partitions are made, and the other way round`() async throws {
         try await World.run { world in
             try await world.drop(1)

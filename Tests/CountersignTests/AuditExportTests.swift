@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import JSON
 import KeyRing
@@ -44,14 +45,9 @@ import Testing
             octets(try #require(Hexadecimal.decode(text.replacing("-", with: ""))))
         }
         func octets(time text: String) throws -> [UInt8] {
-            let match = try #require(text.wholeMatch(of: /([0-9-]+)T([0-9:]+)\.([0-9]{6})Z/))
-            let formatter = DateFormatter()
-            formatter.locale = Locale(identifier: "en_US_POSIX")
-            formatter.timeZone = TimeZone(identifier: "UTC")
-            formatter.dateFormat = "yyyy-MM-dd HH:mm:ss"
-            let date = try #require(formatter.date(from: "\(match.1) \(match.2)"))
-            let fraction = try #require(Int64(match.3))
-            return octets(Int64(date.timeIntervalSince1970) * 1_000_000 + fraction)
+            let match = try #require(text.wholeMatch(of: /([0-9TZ:-]+)\.([0-9]{6})Z/))
+            let seconds = try #require(Timestamp(rfc3339: "\(match.1)Z")).seconds
+            return octets(seconds * 1_000_000 + (try #require(Int64(match.2))))
         }
         func number(_ name: String) throws -> [UInt8] { octets(try #require(seal[name]?.integer)) }
         func text(_ name: String) throws -> String { try #require(seal[name]?.string) }

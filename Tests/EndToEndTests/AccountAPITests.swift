@@ -170,6 +170,18 @@ import Testing
         #expect(stale.code == "reauthentication_required")
     }
 
+    @Test func `the only way in stays: unlinking it is refused with a code of its own`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("only-way")
+        let bearer = try created.text("session.accessToken")
+        let path = "/v1/account/identities/\(try created.text("identity.identityId"))"
+        let refused = try await world.service.delete(path, bearer: bearer)
+        #expect(refused.status == 409)
+        #expect(refused.code == "last_sign_in_method")
+        #expect(try await world.service.get("/v1/account", bearer: bearer).status == 200)
+        #expect(try await world.service.signInWithApple(try await world.appleToken("only-way")).status == 200)
+    }
+
     // MARK: Codes
 
     @Test func `what a code can't be asked for is refused`() async throws {

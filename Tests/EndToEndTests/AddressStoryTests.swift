@@ -158,10 +158,8 @@ struct AddressStoryTests {
     {
         let world = try World.shared
         let email = "charlie.typed@gmail.com"
-        let registered = try await retryWhileUnavailable {
-            try await world.service.post(
-                "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
-        }
+        let registered = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
         let laptop = try SignedInDevice(registered, status: 201)
         #expect(laptop.account.emailProof == "claimed")
 

@@ -92,13 +92,15 @@ extension Countersign {
     }
 }
 
-/// Repeats a request, for a minute at most, while the service sheds it: under many requests at once a busy machine may
-/// get to one of them too late.
-func retryWhileUnavailable(_ ask: () async throws -> Answer) async throws -> Answer {
-    let end = ContinuousClock.now + .seconds(60)
-    while true {
+/// Repeats one of many requests at once, three times at most, that a busy machine got to later than the service begins
+/// one. A 503 that comes sooner is a refusal, and is returned. For races, where each request has to be decided; what one
+/// person asks for is asked for once.
+func retryWhenLate(_ ask: () async throws -> Answer) async throws -> Answer {
+    for _ in 0..<3 {
+        let start = ContinuousClock.now
         let answer = try await ask()
-        guard answer.code == "temporarily_unavailable", ContinuousClock.now < end else { return answer }
-        try await Task.sleep(for: .milliseconds(100))
+        let isLate = start.duration(to: .now) >= ServerLimits().queueTimeout
+        guard answer.code == "temporarily_unavailable", isLate else { return answer }
     }
+    return try await ask()
 }

@@ -55,7 +55,7 @@ private actor Acknowledged {
             let answers = try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
                 for (person, ticket) in tickets {
                     group.addTask {
-                        let answer = try await retryWhileUnavailable {
+                        let answer = try await retryWhenLate {
                             try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
                         }
                         return (person, answer)

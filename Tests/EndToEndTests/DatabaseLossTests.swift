@@ -5,46 +5,111 @@ import TestSupport
 import Testing
 
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseLossTests {
-    @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
+    /// Runs a service on a cluster of its own, with the answer to the creation of an account.
+    private func service(_ body: (PrivateCluster, World, _ created: Answer) async throws -> Void) async throws {
         try await Sandbox.run { sandbox in
             try await PrivateCluster.run { cluster, url in
                 let scratch = ScratchDatabase(url: url)
                 try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
                     let world = World(service: service, sandbox: sandbox, scratch: scratch)
-                    let created = try await world.newAccount("kim")
-                    let access = try created.text("session.accessToken")
-                    let token = try await world.appleToken("kim")
-
-                    try await cluster.stop()
-                    let refresh = TokenMint.Literal.string(try created.text("session.refreshToken"))
-                    async let account = service.get("/v1/account", bearer: access)
-                    async let signIn = service.signInWithApple(token)
-                    async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": refresh])
-                    async let logIn = service.post(
-                        "/v1/sign-in/password", ["email": "kim@example.com", "password": "a password"])
-                    let answers = try await [account, signIn, renewal, logIn]
-                    for answer in answers {
-                        #expect(answer.status == 503)
-                        #expect(answer.code == "temporarily_unavailable")
-                        #expect((answer.retryAfter ?? 0) >= 1)
-                    }
-                    // Requests that need no database still succeed.
-                    #expect(try await service.signInWithApple("a.b.c").status == 401)
-                    #expect(try await service.get("/.well-known/jwks.json").status == 200)
-                    #expect(try await service.privateGet("/health/ready").status == 503)
-                    #expect(try await service.privateGet("/health/live").status == 200)
-
-                    _ = try await cluster.start()
-                    try await eventually("the service to be back", within: .seconds(30)) {
-                        let isReady = try await service.privateGet("/health/ready").status == 200
-                        return try await service.get("/v1/account", bearer: access).status == 200 && isReady
-                    }
-                    #expect(try await service.signInWithApple(token).text("status") == "signedIn")
-                    let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": refresh])
-                    #expect(refreshed.status == 200)
+                    try await body(cluster, world, try await world.newAccount("kim"))
                     #expect(service.isRunning)
                 }
             }
         }
+    }
+
+    @Test func `a database that stops and starts again costs no restart, and no wrong answer meanwhile`() async throws {
+        try await service { cluster, world, created in
+            let service = world.service
+            let access = try created.text("session.accessToken")
+            let token = try await world.appleToken("kim")
+
+            try await cluster.stop()
+            let refresh = TokenMint.Literal.string(try created.text("session.refreshToken"))
+            async let account = service.get("/v1/account", bearer: access)
+            async let signIn = service.signInWithApple(token)
+            async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": refresh])
+            async let logIn = service.post(
+                "/v1/sign-in/password", ["email": "kim@example.com", "password": "a password"])
+            let answers = try await [account, signIn, renewal, logIn]
+            for answer in answers {
+                #expect(answer.status == 503)
+                #expect(answer.code == "temporarily_unavailable")
+                #expect((answer.retryAfter ?? 0) >= 1)
+            }
+            // Requests that need no database still succeed.
+            #expect(try await service.signInWithApple("a.b.c").status == 401)
+            #expect(try await service.get("/.well-known/jwks.json").status == 200)
+            #expect(try await service.privateGet("/health/ready").status == 503)
+            #expect(try await service.privateGet("/health/live").status == 200)
+
+            _ = try await cluster.start()
+            try await world.scratch.awaitWrites(of: "postgres")
+            try await world.awaitService(access)
+            #expect(try await service.signInWithApple(token).text("status") == "signedIn")
+            let refreshed = try await service.post("/v1/sessions/refresh", ["refreshToken": refresh])
+            #expect(refreshed.status == 200)
+        }
+    }
+
+    @Test(arguments: ["current", "all"])
+    func `a sign-out that the database did not hear of ends nothing, and ends the session when it is repeated`(
+        scope: String
+    ) async throws {
+        try await service { cluster, world, created in
+            let service = world.service
+            let access = try created.text("session.accessToken")
+            func signOut() async throws -> Answer {
+                try await service.post("/v1/sessions/revoke", ["scope": .string(scope)], bearer: access)
+            }
+
+            try await cluster.stop()
+            let refused = try await signOut()
+            #expect(refused.status == 503)
+            #expect(refused.code == "temporarily_unavailable")
+            #expect((refused.retryAfter ?? 0) >= 1)
+
+            _ = try await cluster.start()
+            try await world.scratch.awaitWrites(of: "postgres")
+            // By the access token of before, which is good; the refresh token too.
+            try await world.awaitService(access)
+            let renewed = try await service.post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+            #expect(renewed.status == 200)
+
+            #expect(try await signOut().status == 204)
+            #expect(try await service.get("/v1/account", bearer: access).code == "invalid_session")
+            let dead = try await service.post(
+                "/v1/sessions/refresh", ["refreshToken": .string(try renewed.text("refreshToken"))])
+            #expect(dead.code == "invalid_refresh_token")
+        }
+    }
+}
+
+extension ScratchDatabase {
+    /// Waits until new connections of a role can write.
+    func awaitWrites(of role: String) async throws {
+        let own = ScratchDatabase(url: url.replacing("//postgres@", with: "//\(role)@"))
+        try await eventually("writes by \(role)") {
+            let settings = try? await own.withPool(.test(poolSize: 1, acquireTimeout: .seconds(2))) { database in
+                try await database.query("SHOW transaction_read_only") { row throws(PostgresError) in
+                    try row.decode(String.self)
+                }
+            }
+            return settings == ["off"]
+        }
+    }
+}
+
+extension World {
+    /// Waits until a service whose database takes connections again is ready and answers: five seconds at most.
+    func awaitService(_ access: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let start = ContinuousClock.now
+        try await eventually("the service to be back") {
+            let isReady = try await service.privateGet("/health/ready").status == 200
+            return try await service.get("/v1/account", bearer: access).status == 200 && isReady
+        }
+        #expect(start.duration(to: .now) < .seconds(5), sourceLocation: sourceLocation)
     }
 }

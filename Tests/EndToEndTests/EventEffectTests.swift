@@ -10,8 +10,8 @@ import Testing
     @Test func `a session ends within a second of the event, and a repetition ends no later one`() async throws {
         try await EventWorld.run { world in
             var waits: [Duration] = []
-            // A busy machine may delay one of them, not all.
-            for person in ["kim", "ada", "bob"] {
+            // A busy machine may delay some of them, not most.
+            for person in ["kim", "ada", "bob", "lee", "joe"] {
                 let session = try await world.appleAccount(person)
                 let other = try await world.googleAccount(person)
                 #expect(try await world.service.isOpen(session))
@@ -32,8 +32,8 @@ import Testing
                 #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 0)
                 #expect(try await world.service.isOpen(again))
             }
-            #expect(try #require(waits.min()) < .seconds(1))
-            #expect(try await world.count("SELECT count(*) FROM provider_events") == 3)
+            #expect(waits.sorted()[waits.count / 2] < .seconds(1), "\(waits)")
+            #expect(try await world.count("SELECT count(*) FROM provider_events") == 5)
         }
     }
 
@@ -159,7 +159,7 @@ import Testing
                     for number in 1...50 {
                         group.addTask {
                             let service = number % 2 == 0 ? world.service : other
-                            return try await retryWhileUnavailable { try await service.deliverAppleEvent(event) }.status
+                            return try await retryWhenLate { try await service.deliverAppleEvent(event) }.status
                         }
                     }
                     for try await status in group { #expect(status == 200) }

@@ -6,20 +6,31 @@ import Testing
 
 /// A primary that fails and the standby that replaces it.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FailoverTests {
-    /// A person with two identities, and the link ticket of another person.
-    private struct Person: Sendable {
-        let access: String
-        let appleIdentity: String
-        let accountID: String
-        let newcomer: String
-        let ticket: String
+    /// What is prepared for one task: each change has a person of its own, but for the session that is refreshed.
+    private struct Persons: Sendable {
+        /// Somebody with two identities, to unlink one of them and sign out.
+        let unlinker: (access: String, identityID: String, accountID: String)
+        /// The tickets of somebody new, of the second identity of `binder`, and of the identity that takes the place of
+        /// the replacer's.
+        let newcomer: (ticket: String, email: String)
+        let binder: (access: String, refresh: String, sessionID: String, ticket: String, email: String)
+        let replacer: (access: String, ticket: String, email: String)
+        let leaver: (access: String, accountID: String)
+        /// Somebody with a mailed code for a new password; `nil` for most tasks, since hashing one takes long.
+        let forgetful: (email: String, code: String, accountID: String)?
+    }
+
+    /// What was changed: each case has its own transaction.
+    private enum Kind: CaseIterable {
+        case unlinked, created, signedOut, bound, replaced, refreshed, reset, deleted
     }
 
     /// A change that was acknowledged to a client and so must be durable.
-    private enum Change: Sendable {
-        case unlinked(identityID: String)
-        case created(person: String)
-        case signedOut(accountID: String)
+    private struct Change: Sendable {
+        let kind: Kind
+        /// The identity that was unlinked; the address of the identity that was linked; the session that was refreshed;
+        /// otherwise the account.
+        let id: String
     }
 
     private final class AcknowledgedChanges: Sendable {
@@ -27,62 +38,89 @@ import Testing
         /// Whether the primary, which made the first of them, has crashed.
         let isPrimaryDead = Atomic(false)
 
-        func record(_ change: Change) { changes.withLock { $0.append(change) } }
+        func record(_ kind: Kind, _ id: String) { changes.withLock { $0.append(Change(kind: kind, id: id)) } }
         var all: [Change] { changes.withLock(\.self) }
+        var kinds: Set<Kind> { Set(all.map(\.kind)) }
     }
 
     /// Runs a service on a primary with a synchronous standby.
     private func service(_ body: (PrivateCluster, PrivateCluster, World) async throws -> Void) async throws {
-        try await Sandbox.run { sandbox in
-            try await PrivateCluster.run(isDurable: true) { primary, url in
-                try await primary.withStandby { standby, standbyURL in
-                    let first = ScratchDatabase(url: url)
-                    try await first.execute(
-                        "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
-                    try await first.withPool { database in
-                        try await eventually("the standby to confirm commits") {
-                            let states = try await database.query("SELECT sync_state FROM pg_stat_replication") {
-                                row throws(PostgresError) in try row.decode(String.self)
-                            }
-                            return states == ["sync"]
+        try await MailServer.run { mail in
+            try await Sandbox.run { sandbox in
+                try await PrivateCluster.run(isDurable: true) { primary, url in
+                    try await primary.withStandby { standby, standbyURL in
+                        try await Self.confirmCommits(of: ScratchDatabase(url: url))
+                        let second = standbyURL.split(separator: "host=").last ?? ""
+                        let both = ScratchDatabase(url: "\(url),\(second)&target_session_attrs=read-write")
+                        let settings = try World.settings(both, sandbox).merging([
+                            "mail.smtpUrl": "smtp://127.0.0.1:\(mail.port)", "mail.from": "lamp@example.com",
+                        ]) { _, own in own }
+                        try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                            let world = World(service: service, sandbox: sandbox, scratch: both)
+                            try await MailedWorld.$server.withValue(mail) { try await body(primary, standby, world) }
+                            #expect(service.isRunning)
                         }
-                    }
-                    let second = standbyURL.split(separator: "host=").last ?? ""
-                    let both = ScratchDatabase(url: "\(url),\(second)&target_session_attrs=read-write")
-                    try await Countersign.serve(World.settings(both, sandbox), arguments: ["--migrate"]) { service in
-                        let world = World(service: service, sandbox: sandbox, scratch: both)
-                        try await body(primary, standby, world)
-                        #expect(service.isRunning)
                     }
                 }
             }
         }
     }
 
-    private func people(_ count: Int, _ world: World) async throws -> [Person] {
-        try await withThrowingTaskGroup(of: Person.self) { group in
-            for number in 0..<count {
-                group.addTask {
-                    let created = try await world.newAccount("person-\(number)")
-                    let access = try created.text("session.accessToken")
-                    let google = try await world.service.signInWithGoogle(
-                        try await world.googleToken("person-\(number)"))
-                    let bound = try await world.service.post(
-                        "/v1/links/bind", ["linkTicket": .string(try google.text("linkTicket"))], bearer: access)
-                    let newcomer = "newcomer-\(number)@example.com"
-                    try await world.newPerson("newcomer-\(number)")
-                    let ticket = try await world.service.signInWithApple(
-                        try await world.appleToken("newcomer-\(number)"))
-                    // The session of the binding: unlinking ends those that the identity opened.
-                    return Person(
-                        access: try bound.text("session.accessToken"),
-                        appleIdentity: try created.text("identity.identityId"),
-                        accountID: try created.text("account.accountId"), newcomer: newcomer,
-                        ticket: try ticket.text("linkTicket"))
+    /// Makes the standby confirm commits, and waits until it does.
+    private static func confirmCommits(of primary: ScratchDatabase) async throws {
+        try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+        try await primary.withPool { database in
+            try await eventually("the standby to confirm commits") {
+                let states = try await database.query("SELECT sync_state FROM pg_stat_replication") {
+                    row throws(PostgresError) in try row.decode(String.self)
                 }
+                return states == ["sync"]
             }
-            return try await group.reduce(into: []) { $0.append($1) }
         }
+    }
+
+    private func makePersons(_ number: Int, _ world: World) async throws -> Persons {
+        let service = world.service
+        let two = try await world.newAccount("unlinker-\(number)")
+        let google = try await service.signInWithGoogle(try await world.googleToken("unlinker-\(number)"))
+        let linked = try await service.post(
+            "/v1/links/bind", ["linkTicket": .string(try google.text("linkTicket"))],
+            bearer: try two.text("session.accessToken"))
+        try await world.newPerson("newcomer-\(number)")
+        let newcomer = try await service.signInWithApple(try await world.appleToken("newcomer-\(number)"))
+        let binder = try await world.newAccount("binder-\(number)")
+        let second = try await service.signInWithGoogle(try await world.googleToken("binder-\(number)"))
+        let replacer = try await world.newAccount("replacer-\(number)")
+        try await world.newPerson("replacement-\(number)")
+        let replacement = try await service.signInWithApple(try await world.appleToken("replacement-\(number)"))
+        let leaver = try await world.newAccount("leaver-\(number)")
+        return Persons(
+            // The session of the binding: unlinking ends those that the identity opened.
+            unlinker: (
+                try linked.text("session.accessToken"), try two.text("identity.identityId"),
+                try two.text("account.accountId")
+            ),
+            newcomer: (try newcomer.text("linkTicket"), "newcomer-\(number)@example.com"),
+            binder: (
+                try binder.text("session.accessToken"), try binder.text("session.refreshToken"),
+                try binder.text("session.sessionId"), try second.text("linkTicket"), "binder-\(number)@example.com"
+            ),
+            replacer: (
+                try replacer.text("session.accessToken"), try replacement.text("linkTicket"),
+                "replacement-\(number)@example.com"
+            ),
+            leaver: (try leaver.text("session.accessToken"), try leaver.text("account.accountId")),
+            forgetful: number % 4 == 0 ? try await forgetful(number, world) : nil)
+    }
+
+    private func forgetful(
+        _ number: Int, _ world: World
+    ) async throws -> (email: String, code: String, accountID: String) {
+        let email = "forgetful-\(number)@example.com"
+        let registered = try await world.service.post(
+            "/v1/accounts", ["email": .string(email), "password": "correct horse battery"])
+        let code = try await world.mailedCode("resetPassword", to: email)
+        return (email, code, try registered.text("account.accountId"))
     }
 
     /// Repeats a request until its status is not that of an outage.
@@ -95,38 +133,72 @@ import Testing
     }
 
     private static func act(
-        as person: Person, at service: Countersign, _ acknowledged: AcknowledgedChanges
+        as persons: Persons, at service: Countersign, _ acknowledged: AcknowledgedChanges
     ) async throws {
-        let unlinked = try await retryThroughOutage {
-            try await service.delete("/v1/account/identities/\(person.appleIdentity)", bearer: person.access).status
+        /// - Parameter repeated: the statuses of a request whose effect is there, and whose first answer was an outage.
+        func change(
+            _ kind: Kind, _ id: String, _ success: Int, repeated: [Int], _ ask: () async throws -> Int
+        ) async throws {
+            let status = try await retryThroughOutage(ask)
+            if status == success { acknowledged.record(kind, id) }
+            #expect(([success] + repeated).contains(status), "\(kind)")
         }
-        if unlinked == 202 { acknowledged.record(.unlinked(identityID: person.appleIdentity)) }
-        #expect([202, 404].contains(unlinked))
-        let created = try await retryThroughOutage {
-            try await service.post("/v1/links/create", ["linkTicket": .string(person.ticket)]).status
+        func bind(_ ticket: String, _ access: String, _ more: TokenMint.Members = [:]) async throws -> Int {
+            let members = more.with("linkTicket", .string(ticket))
+            return try await service.post("/v1/links/bind", members, bearer: access).status
         }
-        if created == 201 { acknowledged.record(.created(person: person.newcomer)) }
-        #expect([201, 410].contains(created))
-        let signedOut = try await retryThroughOutage {
-            try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: person.access).status
+        let (unlinker, newcomer, binder) = (persons.unlinker, persons.newcomer, persons.binder)
+        let (replacer, leaver) = (persons.replacer, persons.leaver)
+        try await change(.unlinked, unlinker.identityID, 202, repeated: [404]) {
+            let path = "/v1/account/identities/\(unlinker.identityID)"
+            return try await service.delete(path, bearer: unlinker.access).status
         }
-        if signedOut == 204 { acknowledged.record(.signedOut(accountID: person.accountID)) }
-        #expect([204, 401].contains(signedOut))
+        try await change(.created, newcomer.email, 201, repeated: [410]) {
+            try await service.post("/v1/links/create", ["linkTicket": .string(newcomer.ticket)]).status
+        }
+        try await change(.signedOut, unlinker.accountID, 204, repeated: [401]) {
+            try await service.post("/v1/sessions/revoke", ["scope": "all"], bearer: unlinker.access).status
+        }
+        try await change(.bound, binder.email, 200, repeated: [410]) { try await bind(binder.ticket, binder.access) }
+        try await change(.refreshed, binder.sessionID, 200, repeated: []) {
+            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(binder.refresh)]).status
+        }
+        // The session that proves the account is the replaced identity's, and ends.
+        try await change(.replaced, replacer.email, 200, repeated: [401, 410]) {
+            try await bind(replacer.ticket, replacer.access, ["onConflict": "replace"])
+        }
+        if let forgetful = persons.forgetful {
+            try await change(.reset, forgetful.accountID, 204, repeated: [401]) {
+                try await service.post(
+                    "/v1/accounts/password-reset",
+                    [
+                        "email": .string(forgetful.email), "code": .string(forgetful.code),
+                        "newPassword": "another horse battery",
+                    ]
+                ).status
+            }
+        }
+        try await change(.deleted, leaver.accountID, 202, repeated: [401]) {
+            try await service.delete("/v1/account", bearer: leaver.access).status
+        }
     }
 
     /// Whether the database has this change.
     private func isKept(_ change: Change, in database: Database) async throws -> Bool {
         let question: SQL =
-            switch change {
-            case .unlinked(let identityID):
-                "SELECT NOT EXISTS (SELECT FROM identities WHERE identity_id = \(identityID)::uuid)"
-            case .created(let person):
-                "SELECT EXISTS (SELECT FROM identities WHERE email = \(person))"
-            case .signedOut(let accountID):
+            switch change.kind {
+            case .unlinked: "SELECT NOT EXISTS (SELECT FROM identities WHERE identity_id = \(change.id)::uuid)"
+            case .created, .replaced: "SELECT EXISTS (SELECT FROM identities WHERE email = \(change.id))"
+            case .bound:
+                "SELECT EXISTS (SELECT FROM identities WHERE email = \(change.id) AND provider = 'google')"
+            case .signedOut, .reset:
                 """
                 SELECT NOT EXISTS (
-                    SELECT FROM sessions WHERE account_id = \(accountID)::uuid AND ended_at IS NULL)
+                    SELECT FROM sessions WHERE account_id = \(change.id)::uuid AND ended_at IS NULL)
                 """
+            case .refreshed:
+                "SELECT EXISTS (SELECT FROM sessions WHERE session_id = \(change.id)::uuid AND generation > 1)"
+            case .deleted: "SELECT NOT EXISTS (SELECT FROM accounts WHERE account_id = \(change.id)::uuid)"
             }
         let rows = try await database.query(question) { row throws(PostgresError) in try row.decode(Bool.self) }
         return rows.first == true
@@ -134,7 +206,10 @@ import Testing
 
     @Test func `what was answered before the primary died is there after the standby took over`() async throws {
         try await service { primary, standby, world in
-            let persons = try await people(16, world)
+            let persons = try await withThrowingTaskGroup(of: (Int, Persons).self) { group in
+                for number in 0..<16 { group.addTask { (number, try await makePersons(number, world)) } }
+                return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
+            }
             let acknowledged = AcknowledgedChanges()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for share in 0..<4 {
@@ -144,20 +219,20 @@ import Testing
                             while index >= 8, !acknowledged.isPrimaryDead.load(ordering: .relaxed) {
                                 try await Task.sleep(for: .milliseconds(10))
                             }
-                            try await Self.act(as: persons[index], at: world.service, acknowledged)
+                            try await Self.act(as: #require(persons[index]), at: world.service, acknowledged)
                         }
                     }
                 }
-                try await eventually("some changes") { acknowledged.all.count >= 4 }
+                try await eventually("a change of each kind") { acknowledged.kinds.count == Kind.allCases.count }
                 try await primary.crash()
-                acknowledged.isPrimaryDead.store(true, ordering: .relaxed)
                 let before = acknowledged.all.count
+                acknowledged.isPrimaryDead.store(true, ordering: .relaxed)
                 try await standby.promote()
                 try await eventually("the service to be back", within: .seconds(30)) {
                     try await world.service.privateGet("/health/ready").status == 200
                 }
                 try await group.waitForAll()
-                #expect(acknowledged.all.count > before)
+                #expect(Set(acknowledged.all[before...].map(\.kind)) == Set(Kind.allCases))
             }
             try await world.scratch.withPool { database in
                 for change in acknowledged.all {

@@ -57,7 +57,7 @@ import Testing
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    try await retryWhileUnavailable {
+                    try await retryWhenLate {
                         try await world.service.signInWithGoogle(token, ["nonce": .string(nonce)])
                     }.status
                 }

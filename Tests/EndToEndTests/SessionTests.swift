@@ -66,6 +66,24 @@ import Testing
         #expect(try await service.get("/v1/account", bearer: try kim.text("session.accessToken")).status == 200)
     }
 
+    @Test func `a refresh token of two steps ago is refused as used again, and ends the session`() async throws {
+        let world = try World.shared
+        let service = world.service
+        func refresh(_ token: String) async throws -> Answer {
+            try await service.post("/v1/sessions/refresh", ["refreshToken": .string(token)])
+        }
+        let created = try await world.newAccount("stolen")
+        let first = try created.text("session.refreshToken")
+        let second = try await refresh(first).text("refreshToken")
+        let third = try await refresh(second)
+        #expect(third.status == 200)
+        let reused = try await refresh(first)
+        #expect(reused.status == 401)
+        #expect(reused.code == "refresh_token_reused")
+        #expect(try await refresh(try third.text("refreshToken")).code == "invalid_refresh_token")
+        #expect(try await service.get("/v1/account", bearer: try third.text("accessToken")).code == "invalid_session")
+    }
+
     @Test func `the session that asks may end itself`() async throws {
         let world = try World.shared
         let created = try await world.newAccount("leaving")

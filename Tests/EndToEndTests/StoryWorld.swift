@@ -103,10 +103,10 @@ extension World {
         switch provider {
         case .apple:
             let token = try await appleToken(person)
-            return try await retryWhileUnavailable { try await service.signInWithApple(token) }
+            return try await service.signInWithApple(token)
         case .google:
             let token = try await googleToken(person)
-            return try await retryWhileUnavailable { try await service.signInWithGoogle(token) }
+            return try await service.signInWithGoogle(token)
         }
     }
 
@@ -117,18 +117,13 @@ extension World {
     }
 
     func signIn(_ email: String, password: String) async throws -> Answer {
-        try await retryWhileUnavailable {
-            try await service.post(
-                "/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
-        }
+        try await service.post("/v1/sign-in/password", ["email": .string(email), "password": .string(password)])
     }
 
     /// The person chooses to make an account.
     func create(for question: Question, password: String? = nil) async throws -> Answer {
         let members: TokenMint.Members = ["linkTicket": .string(question.ticket)]
-        return try await retryWhileUnavailable {
-            try await service.post("/v1/links/create", members.with("password", password.map { .string($0) }))
-        }
+        return try await service.post("/v1/links/create", members.with("password", password.map { .string($0) }))
     }
 
     /// The person chooses the account that there is.
@@ -140,9 +135,7 @@ extension World {
         for question: Question, proof: TokenMint.Members = [:], on device: SignedInDevice? = nil
     ) async throws -> Answer {
         let members = proof.with("linkTicket", .string(question.ticket))
-        return try await retryWhileUnavailable {
-            try await service.post("/v1/links/bind", members, bearer: device?.bearer)
-        }
+        return try await service.post("/v1/links/bind", members, bearer: device?.bearer)
     }
 
     /// An account of somebody new, made by the provider's button.

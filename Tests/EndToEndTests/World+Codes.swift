@@ -87,18 +87,13 @@ extension World {
     func create(
         _ credential: Credential, by members: KeyPath<Credential, TokenMint.Members> = \.both
     ) async throws -> Answer {
-        let signedIn = try await retryWhileUnavailable {
-            try await service.signIn(credential.provider, credential[keyPath: members])
-        }
-        return try await create(of: signedIn)
+        try await create(of: try await service.signIn(credential.provider, credential[keyPath: members]))
     }
 
     /// Creates an account by the link ticket of a sign-in.
     func create(of signedIn: Answer) async throws -> Answer {
         let ticket = try signedIn.text("linkTicket")
-        let created = try await retryWhileUnavailable {
-            try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-        }
+        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
         #expect(created.status == 201)
         return created
     }

@@ -43,7 +43,7 @@ import Testing
         let code = try await world.oauthCode(client, try await world.signedInBrowser("racer"))
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<50 {
-                group.addTask { try await retryWhileUnavailable { try await world.redeem(code, client) } }
+                group.addTask { try await retryWhenLate { try await world.redeem(code, client) } }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }

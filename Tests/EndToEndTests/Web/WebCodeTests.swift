@@ -19,7 +19,7 @@ import Testing
         let code = try await world.code(for: attempt, "race")
         let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
             for _ in 0..<50 {
-                group.addTask { try await retryWhileUnavailable { try await world.exchange(code, attempt) } }
+                group.addTask { try await retryWhenLate { try await world.exchange(code, attempt) } }
             }
             return try await group.reduce(into: [Answer]()) { $0.append($1) }
         }

@@ -31,7 +31,8 @@ struct RandomWalk {
 
     /// Takes `steps` more steps, all walkers together.
     ///
-    /// - Parameter pause: the steps between two checks, all walkers together. A check after each step needs one walker.
+    /// - Parameter pause: the steps between two checks, all walkers together: as many as there are walkers, for a check
+    ///   after each step of all. The invariants hold where no change is in progress, so not before all have taken theirs.
     mutating func go(_ steps: Int, pause: Int) async throws {
         var remaining = steps
         while remaining > 0 {

@@ -42,7 +42,7 @@ package struct KeyedToken: Sendable {
         octets.append(UInt8(truncatingIfNeeded: subkey.keyID.utf8.count))
         octets += subkey.keyID.utf8
         octets += body
-        octets += try mac(of: octets, under: subkey)
+        octets += try mac(of: octets, under: subkey).bytes
         return Base64URL.encode(octets)
     }
 
@@ -58,12 +58,13 @@ package struct KeyedToken: Sendable {
             let subkey = keyRing.subkey(
                 String(decoding: octets[(headerOctets + 1)..<keyEnd], as: UTF8.self), for: purpose),
             let expected = try? mac(of: Array(octets[..<bodyEnd]), under: subkey),
-            constantTimeEquals(expected, Array(octets[bodyEnd...]))
+            expected.matches(Array(octets[bodyEnd...]))
         else { return nil }
         return (Array(octets[..<headerOctets]), Array(octets[keyEnd..<bodyEnd]))
     }
 
-    private func mac(of octets: [UInt8], under subkey: KeyRing.Subkey) throws(OpenSSLError) -> [UInt8] {
-        Array(try HMACSHA256.authenticationCode(for: domain + octets, key: subkey.bytes).prefix(macOctets))
+    private func mac(of octets: [UInt8], under subkey: KeyRing.Subkey) throws(OpenSSLError) -> SecretBytes {
+        let code = try HMACSHA256.authenticationCode(for: domain + octets, key: subkey.bytes)
+        return SecretBytes(Array(code.bytes.prefix(macOctets)))
     }
 }

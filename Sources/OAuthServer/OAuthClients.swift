@@ -48,9 +48,9 @@ package final class OAuthClients: Sendable {
         }
         let presented = OAuthSecret.hash(ofPresented: authentication.secret)
         // Compared for an unknown client too, so that it takes as long.
-        let isCurrent = constantTimeEquals(presented, found?.secretHash ?? Self.noHash)
+        let isCurrent = (found?.secretHash ?? Self.noHash).matches(presented)
         let previous = found?.previousSecret.flatMap { $0.until > now ? $0.hash : nil }
-        let isPrevious = constantTimeEquals(presented, previous ?? Self.noHash)
+        let isPrevious = (previous ?? Self.noHash).matches(presented)
         guard let client = found?.client, client.status == .active, isCurrent || isPrevious else {
             try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: caller) }
             throw .invalidClient(usedBasic: authentication.usedBasic)
@@ -59,5 +59,5 @@ package final class OAuthClients: Sendable {
     }
 
     /// No SHA-256 that anybody knows an original of.
-    private static let noHash = [UInt8](repeating: 0, count: 32)
+    private static let noHash = SecretBytes([UInt8](repeating: 0, count: 32))
 }

@@ -4,7 +4,7 @@ import COpenSSL
 package enum HMACSHA256 {
     package static let byteCount = 32
 
-    package static func authenticationCode(for message: [UInt8], key: [UInt8]) throws(OpenSSLError) -> [UInt8] {
+    package static func authenticationCode(for message: [UInt8], key: [UInt8]) throws(OpenSSLError) -> SecretBytes {
         ERR_clear_error()
         defer { ERR_clear_error() }
         let context = try unsafe Handle(
@@ -26,6 +26,6 @@ package enum HMACSHA256 {
                 unsafe EVP_MAC_final(context.pointer, $0.baseAddress, &count, $0.count)
             }, "EVP_MAC_final")
         guard count == byteCount else { throw OpenSSLError("EVP_MAC_final", refused: "short code") }
-        return code
+        return SecretBytes(code)
     }
 }

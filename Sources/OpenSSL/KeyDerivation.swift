@@ -52,7 +52,7 @@ package enum Scrypt {
 
     package static func derive(
         password: [UInt8], salt: [UInt8], cost: Cost, count: Int
-    ) throws(OpenSSLError) -> [UInt8] {
+    ) throws(OpenSSLError) -> SecretBytes {
         guard let memory = cost.memory else { throw OpenSSLError("scrypt", refused: "cost beyond 64 bits") }
         ERR_clear_error()
         defer { ERR_clear_error() }
@@ -64,7 +64,7 @@ package enum Scrypt {
         parameters.add("r", number: UInt64(cost.r))
         parameters.add("p", number: UInt64(cost.p))
         parameters.add("maxmem_bytes", number: memory)
-        return try deriveKey(.scrypt, parameters, count: count)
+        return SecretBytes(try deriveKey(.scrypt, parameters, count: count))
     }
 }
 

@@ -25,6 +25,27 @@ package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     unsafe constantTimeEquals(a.span.bytes, b.span.bytes)
 }
 
+package func constantTimeEquals(_ a: String, _ b: String) -> Bool {
+    constantTimeEquals(Array(a.utf8), Array(b.utf8))
+}
+
+/// Octets that prove something to whoever can present them, such as an authentication code or a password's hash.
+///
+/// Not `Equatable`: `==` ends at the first octet that differs, and its time shows how many were right. `Scripts/check-layers`
+/// refuses `==` between what is named as a secret and has another type.
+package struct SecretBytes: Sendable {
+    /// For what stores or derives; compare with `matches`.
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    package func matches(_ presented: [UInt8]) -> Bool { constantTimeEquals(bytes, presented) }
+
+    package func matches(_ other: SecretBytes) -> Bool { matches(other.bytes) }
+}
+
 /// Overwrites a secret so that the compiler cannot drop the write. Only the storage that `bytes` alone holds is
 /// reached: an array that shares its storage with a copy gets storage of its own, and the copy keeps the secret.
 package func cleanse(_ bytes: inout [UInt8]) {

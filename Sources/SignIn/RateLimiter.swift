@@ -106,7 +106,8 @@ struct RateLimiter: Sendable {
             case .service: "\(kind.rawValue)"
             }
         do {
-            return try HMACSHA256.authenticationCode(for: Array("countersign limit 1 \(name)".utf8), key: subkey.bytes)
+            let message = Array("countersign limit 1 \(name)".utf8)
+            return try HMACSHA256.authenticationCode(for: message, key: subkey.bytes).bytes
         } catch {
             throw .fault(operation: "limit key")
         }

@@ -84,6 +84,7 @@ import Testing
                         let header: TokenMint.Members = ["alg": .string(name), "kid": .string(id)]
                         let signed = "\(Base64URL.encode(header.bytes)).\(Base64URL.encode(Self.claims.bytes))"
                         let code = try HMACSHA256.authenticationCode(for: [UInt8](signed.utf8), key: [UInt8](secret))
+                            .bytes
                         let token = "\(signed).\(Base64URL.encode(code))"
                         #expect(
                             rejection(of: token, by: keys)

@@ -60,15 +60,23 @@ struct `Digests and codes` {
             ),
         ] as [([UInt8], [UInt8], String)])
     func `HMAC-SHA-256 gives the codes of RFC 4231`(key: [UInt8], message: [UInt8], code: String) throws {
-        #expect(try HMACSHA256.authenticationCode(for: message, key: key).hex == code)
+        #expect(try HMACSHA256.authenticationCode(for: message, key: key).bytes.hex == code)
     }
 
     @Test func `HMAC-SHA-256 takes an empty key and an empty message as they are`() throws {
         let empty = try HMACSHA256.authenticationCode(for: [], key: [])
-        #expect(empty.hex == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
+        #expect(empty.bytes.hex == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
         // RFC 2104 pads a key with zeros, so no key is a key of zeros; any other key makes another code.
-        #expect(try HMACSHA256.authenticationCode(for: [], key: [0]) == empty)
-        #expect(try HMACSHA256.authenticationCode(for: [], key: [1]) != empty)
+        #expect(try HMACSHA256.authenticationCode(for: [], key: [0]).matches(empty))
+        #expect(try !HMACSHA256.authenticationCode(for: [], key: [1]).matches(empty))
+    }
+
+    @Test func `octets that prove something can't be compared by an operator`() {
+        let secret = SecretBytes([1, 2, 3])
+        #expect(!(secret as Any is any Equatable))
+        #expect(secret.matches([1, 2, 3]))
+        #expect(!secret.matches([1, 2]))
+        #expect(!secret.matches(SecretBytes([1, 2, 4])))
     }
 
     @Test func `bytes compare equal only when all of them are`() {

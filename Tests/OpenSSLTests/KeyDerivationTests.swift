@@ -81,7 +81,7 @@ struct `Key derivation` {
             let derived = try Scrypt.derive(
                 password: Array(vector.password.utf8), salt: Array(vector.salt.utf8),
                 cost: Scrypt.Cost(n: vector.n, r: vector.r, p: vector.p), count: vector.count)
-            #expect(derived.hex == vector.hex)
+            #expect(derived.bytes.hex == vector.hex)
         }
     }
 
@@ -108,7 +108,7 @@ struct `Key derivation` {
     @Test func `a NUL does not cut a password`() throws {
         let cost = Scrypt.Cost(n: 16, r: 1, p: 1)
         #expect(
-            try Scrypt.derive(password: Array("a\0b".utf8), salt: [1], cost: cost, count: 32)
-                != Scrypt.derive(password: Array("a".utf8), salt: [1], cost: cost, count: 32))
+            try !Scrypt.derive(password: Array("a\0b".utf8), salt: [1], cost: cost, count: 32)
+                .matches(Scrypt.derive(password: Array("a".utf8), salt: [1], cost: cost, count: 32)))
     }
 }

@@ -34,7 +34,8 @@ package struct EmailCodes: Sendable {
         do {
             return try ([current] + others).map { subkey in
                 try HMACSHA256.authenticationCode(
-                    for: Array("countersign guessed address 1 \(email.text)".utf8), key: subkey.bytes)
+                    for: Array("countersign guessed address 1 \(email.text)".utf8), key: subkey.bytes
+                ).bytes
             }
         } catch {
             throw .fault(operation: "address key")
@@ -61,13 +62,13 @@ package struct EmailCodes: Sendable {
             case .six: 1_000_000
             case .ten: 10_000_000_000
             }
-        let digits = String(mac.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % modulus)
+        let digits = String(mac.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % modulus)
         return String(repeating: "0", count: Int(code.length.rawValue) - digits.utf8.count) + digits
     }
 
     /// Whether the typed text is this code. Spaces between the digits don't count.
     func matches(_ typed: String, _ code: EmailCode) -> Bool {
         guard let digits = digits(of: code) else { return false }
-        return constantTimeEquals(Array(typed.utf8.filter { $0 != 0x20 }), Array(digits.utf8))
+        return constantTimeEquals(typed.utf8.filter { $0 != 0x20 }, Array(digits.utf8))
     }
 }

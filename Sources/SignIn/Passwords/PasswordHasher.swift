@@ -32,7 +32,7 @@ package final class PasswordHasher: Sendable {
         self.slots = slots
         self.maximumWaiting = maximumWaiting
         self.decoy = PasswordHasher.format(
-            cost, salt: try SecureRandom.bytes(16), hash: try SecureRandom.bytes(32))
+            cost, salt: try SecureRandom.bytes(16), hash: SecretBytes(try SecureRandom.bytes(32)))
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
@@ -54,8 +54,8 @@ package final class PasswordHasher: Sendable {
         }
         let matches = try await run { () throws(OpenSSLError) in
             let hash = try Scrypt.derive(
-                password: Array(password.utf8), salt: salt, cost: cost, count: expected.count)
-            return constantTimeEquals(hash, expected)
+                password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
+            return hash.matches(expected)
         }
         return matches && parsed != nil
     }
@@ -113,12 +113,13 @@ package final class PasswordHasher: Sendable {
     /// The number of hashes under way, and of callers that wait for a slot.
     package var occupancy: (running: Int, waiting: Int) { load.withLock { ($0.running, $0.waiting.count) } }
 
-    private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8]) -> String {
+    private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes) -> String {
         let exponent = cost.n.trailingZeroBitCount
-        return "$scrypt$ln=\(exponent),r=\(cost.r),p=\(cost.p)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash))"
+        return
+            "$scrypt$ln=\(exponent),r=\(cost.r),p=\(cost.p)$\(Base64URL.encode(salt))$\(Base64URL.encode(hash.bytes))"
     }
 
-    private static func parse(_ stored: String) -> (cost: Scrypt.Cost, salt: [UInt8], hash: [UInt8])? {
+    private static func parse(_ stored: String) -> (cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes)? {
         let fields = stored.split(separator: "$", omittingEmptySubsequences: false)
         guard fields.count == 5, fields[0].isEmpty, fields[1] == "scrypt" else { return nil }
         var parameters: [Substring: UInt32] = [:]
@@ -133,6 +134,6 @@ package final class PasswordHasher: Sendable {
             let salt = Base64URL.decode(String(fields[3])), let hash = Base64URL.decode(String(fields[4])),
             hash.count == 32
         else { return nil }
-        return (Scrypt.Cost(n: 1 << UInt64(exponent), r: r, p: p), salt, hash)
+        return (Scrypt.Cost(n: 1 << UInt64(exponent), r: r, p: p), salt, SecretBytes(hash))
     }
 }

@@ -19,8 +19,7 @@ extension WebSignIn {
             guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, of: client) }
             let outcome = try await stored {
                 try await store.spend(hash, at: now, from: origin) { challenge, requestedURI in
-                    constantTimeEquals(
-                        Array(CodeChallenge.s256(of: codeVerifier).utf8), Array(challenge.utf8))
+                    constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge)
                         && requestedURI.utf8.elementsEqual(redirectURI.utf8)
                 }
             }

@@ -131,7 +131,7 @@ struct AuditSeal: Sendable {
     /// - Parameter previous: the code of the seal before; none for the first.
     func code(
         following previous: [UInt8]?, over rows: [AuditRow], key: KeyRing.Subkey
-    ) throws(OpenSSLError) -> [UInt8] {
+    ) throws(OpenSSLError) -> SecretBytes {
         var message = CanonicalBytes()
         message.append("countersign audit seal 1")
         message.append(previous ?? [])
@@ -184,7 +184,7 @@ struct StoredAuditHead: Sendable {
     /// - Parameter sealCode: the code of the seal that it names.
     static func code(
         number: Int64, totalCount: Int64, sealCode: [UInt8], key: KeyRing.Subkey
-    ) throws(OpenSSLError) -> [UInt8] {
+    ) throws(OpenSSLError) -> SecretBytes {
         var message = CanonicalBytes()
         message.append("countersign audit head 1")
         message.append(number)
@@ -199,7 +199,7 @@ struct StoredAuditHead: Sendable {
         guard number == last.seal.number, totalCount == last.seal.totalCount else { return false }
         let expected = try StoredAuditHead.code(
             number: number, totalCount: totalCount, sealCode: last.code, key: key)
-        return constantTimeEquals(code, expected)
+        return expected.matches(code)
     }
 }
 

@@ -1,6 +1,7 @@
 package import Accounts
 import Foundation
 package import KeyRing
+import OpenSSL
 package import Postgres
 
 /// The outcome of a round of sealing.
@@ -156,16 +157,16 @@ package struct AuditSeals: Sendable {
             totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: now)
         let code = try seal.code(following: last?.code, over: rows, key: key)
         let headCode = try StoredAuditHead.code(
-            number: seal.number, totalCount: seal.totalCount, sealCode: code, key: key)
+            number: seal.number, totalCount: seal.totalCount, sealCode: code.bytes, key: key)
         _ = try await transaction.execute(
             """
             WITH sealed AS (
                 INSERT INTO audit_seals (\(StoredAuditSeal.columns))
                 VALUES (\(seal.number), \(position.chain), \(position.transactionID), \(position.eventID),
-                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(code))
+                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(code.bytes))
             )
             INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
-            VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode), \(now))
+            VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode.bytes), \(now))
             ON CONFLICT (is_head) DO UPDATE
             SET seal_number = excluded.seal_number, total_count = excluded.total_count, key_id = excluded.key_id,
                 mac = excluded.mac, created_at = excluded.created_at

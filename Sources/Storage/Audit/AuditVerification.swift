@@ -180,7 +180,7 @@ package struct AuditVerification: Sendable {
                 } else if gap == 0 {
                     if let key = keyRing.subkey(seal.keyID, for: .audit) {
                         let code = try seal.code(following: previous?.code, over: covered, key: key)
-                        if !constantTimeEquals(code, stored.code) { report.add(finding) }
+                        if !code.matches(stored.code) { report.add(finding) }
                     } else if missingKeys.insert(seal.keyID).inserted {
                         finding = finding.with(.keyMissing(seal.keyID))
                         report.add(finding)

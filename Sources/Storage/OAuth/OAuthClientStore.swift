@@ -1,13 +1,14 @@
 package import Accounts
+package import OpenSSL
 package import Postgres
 
 /// A client, and what its secret is compared with.
 package struct StoredOAuthClient: Sendable {
     package let client: OAuthClient
     /// SHA-256.
-    package let secretHash: [UInt8]
+    package let secretHash: SecretBytes
     /// That of the secret before, until the time.
-    package let previousSecret: (hash: [UInt8], until: Timestamp)?
+    package let previousSecret: (hash: SecretBytes, until: Timestamp)?
 }
 
 /// `oauth_clients`: the clients of the OAuth server.
@@ -143,9 +144,9 @@ package struct OAuthClientStore: Sendable {
             scopes: try scopes.map(OAuthScopes.init(stored:)), assertionAudiences: audiences, requiresPKCE: pkce,
             rotatesRefresh: rotates, createsAccounts: creates, introspects: introspects, status: status,
             createdAt: created)
-        var previousSecret: (hash: [UInt8], until: Timestamp)?
-        if let previous, let until { previousSecret = (previous, until) }
-        return StoredOAuthClient(client: client, secretHash: hash, previousSecret: previousSecret)
+        var previousSecret: (hash: SecretBytes, until: Timestamp)?
+        if let previous, let until { previousSecret = (SecretBytes(previous), until) }
+        return StoredOAuthClient(client: client, secretHash: SecretBytes(hash), previousSecret: previousSecret)
     }
 }
 

@@ -1,4 +1,5 @@
 package import Accounts
+import OpenSSL
 import Postgres
 
 /// The tokens that a chain gets.
@@ -206,7 +207,11 @@ private struct StoredOAuthCode: Sendable {
     func reasonToReject(_ proof: OAuthCodeProof, at now: Timestamp) -> String? {
         if expiresAt <= now { return "expired" }
         if accountStatus != .active { return "account_disabled" }
-        if challenge != proof.challenge { return "verifier" }
+        switch (challenge, proof.challenge) {
+        case (nil, nil): break
+        case (let asked?, let shown?) where constantTimeEquals(asked, shown): break
+        default: return "verifier"
+        }
         guard let presented = proof.redirectURI else { return "redirect_uri" }
         let isSame = presented.utf8.elementsEqual(redirectURI.utf8)
         switch origin {

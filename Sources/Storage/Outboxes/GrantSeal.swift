@@ -69,6 +69,6 @@ package struct ProviderTokenFingerprints: Equatable, Sendable {
         _ value: [UInt8], _ form: String, key: KeyRing.Subkey
     ) throws(OpenSSLError) -> [UInt8] {
         let subkey = try HKDFSHA256.derive(from: key.bytes, label: "fingerprint \(form)", count: 32)
-        return try HMACSHA256.authenticationCode(for: value, key: subkey)
+        return try HMACSHA256.authenticationCode(for: value, key: subkey).bytes
     }
 }

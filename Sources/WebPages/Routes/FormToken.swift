@@ -10,14 +10,13 @@ enum FormToken {
     ///   - action: the path to which the form is posted.
     static func text(secret: String, flow: String, action: String) throws(OpenSSLError) -> String {
         Base64URL.encode(
-            try HMACSHA256.authenticationCode(for: Array("web|\(flow)|\(action)".utf8), key: Array(secret.utf8)))
+            try HMACSHA256.authenticationCode(for: Array("web|\(flow)|\(action)".utf8), key: Array(secret.utf8)).bytes)
     }
 
     static func accepts(
         _ presented: String?, secret: String, flow: String, action: String
     ) throws(OpenSSLError) -> Bool {
         guard let presented else { return false }
-        return constantTimeEquals(
-            Array(presented.utf8), Array(try text(secret: secret, flow: flow, action: action).utf8))
+        return constantTimeEquals(presented, try text(secret: secret, flow: flow, action: action))
     }
 }

@@ -45,7 +45,7 @@ struct TokenMint: Sendable {
         var signature: [UInt8]
         switch overrides.algorithm {
         case "none": signature = []
-        case "HS256": signature = try HMACSHA256.authenticationCode(for: input, key: material.modulus)
+        case "HS256": signature = try HMACSHA256.authenticationCode(for: input, key: material.modulus).bytes
         case "ES256": signature = try P256PrivateKey().sign(input.span.bytes)
         default: signature = try material.sign(input.span.bytes)
         }

@@ -173,8 +173,8 @@ import Testing
 
     private static func keyed(_ value: [UInt8], _ label: String) throws -> [UInt8] {
         let key = try SignInFixture.makeKeyRing().current(for: .grants).bytes
-        return try HMACSHA256.authenticationCode(
-            for: value, key: try HKDFSHA256.derive(from: key, label: label, count: 32))
+        let subkey = try HKDFSHA256.derive(from: key, label: label, count: 32)
+        return try HMACSHA256.authenticationCode(for: value, key: subkey).bytes
     }
 
     private static func line(_ id: String, _ octet: UInt8) -> String {

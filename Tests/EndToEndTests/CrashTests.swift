@@ -49,6 +49,57 @@ private actor Acknowledged {
         #expect(spent == accounts, sourceLocation: location)
     }
 
+    /// A trap ends the whole process by a signal. Which instruction it was doesn't matter to what is left.
+    @Test func `a process that traps ends no other, and its sessions go on there and in the one that follows it`()
+        async throws
+    {
+        try await World.run { world in
+            let settings = try World.settings(world.scratch, world.sandbox)
+            let created = try await world.newAccount("kim")
+            let access = try created.text("session.accessToken")
+            let token = try await world.appleToken("kim")
+            try await Countersign.serve(settings) { other in
+                let load = Load()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            while !load.isOver {
+                                load.count("\(try await other.signInWithApple(token).status)")
+                                load.count("\(try await other.get("/v1/account", bearer: access).status)")
+                            }
+                        }
+                    }
+                    func awaitAnswers() async throws {
+                        let before = load.counts["200"] ?? 0
+                        try await eventually("answers of the other") { load.counts["200"] ?? 0 >= before + 40 }
+                    }
+                    do {
+                        try await awaitAnswers()
+                        let ending = await world.service.kill(SIGILL)
+                        #expect(ending.status == nil)
+                        try await awaitAnswers()
+                        let next = try await Countersign.start(
+                            settings, ports: (world.service.port, world.service.privatePort))
+                        let isOpen = try await next.get("/v1/account", bearer: access).status == 200
+                        let signedIn = try await next.signInWithApple(token).status == 200
+                        await next.stop()
+                        #expect(isOpen && signedIn)
+                    } catch {
+                        load.end()
+                        throw error
+                    }
+                    load.end()
+                    try await group.waitForAll()
+                }
+                #expect(Set(load.counts.keys) == ["200"], "\(load.counts)")
+                let refreshed = try await other.post(
+                    "/v1/sessions/refresh", ["refreshToken": .string(try created.text("session.refreshToken"))])
+                #expect(refreshed.status == 200)
+                #expect(other.isRunning)
+            }
+        }
+    }
+
     @Test func `of fifty creates at once one wins for each person, and the others leave nothing`() async throws {
         try await World.run { world in
             let tickets = try await tickets(world)

@@ -39,6 +39,10 @@ import Testing
                 #expect((answer.retryAfter ?? 0) >= 1)
             }
             // Requests that need no database still succeed.
+            for kid in ["a", "' OR '1'='1' --", "1; DROP TABLE accounts"] {
+                let unknown = try await world.appleToken("kim", .init(header: #"{"kid":"\#(kid)"}"#))
+                #expect(try await service.signInWithApple(unknown).status == 401, "\(kid)")
+            }
             #expect(try await service.signInWithApple("a.b.c").status == 401)
             #expect(try await service.get("/.well-known/jwks.json").status == 200)
             #expect(try await service.privateGet("/health/ready").status == 503)

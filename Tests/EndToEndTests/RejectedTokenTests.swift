@@ -125,7 +125,7 @@ struct RejectedToken: Sendable, CustomTestStringConvertible {
     }
 
     /// A `kid` is compared, and used for nothing else.
-    @Test func `a made-up key id is refused, whatever it is, and reaches neither file nor database`() async throws {
+    @Test func `a made-up key id is refused, whatever it is, and causes no error`() async throws {
         let world = try World.shared
         try await world.newPerson("sam")
         let long = String(repeating: "k", count: 257)

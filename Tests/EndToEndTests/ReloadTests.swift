@@ -71,10 +71,17 @@ import Testing
             try await Self.reload(service, "adopted")
             #expect(try await service.signInWithApple(token).status == 401)
             files.yaml.replace("policy: required", with: "policy: optional")
+
+            let elsewhere = try await world.googleToken("ada", .init(claims: #"{"iss":"https://elsewhere.example"}"#))
+            #expect(try await service.signInWithGoogle(elsewhere).code == "invalid_token")
+            #expect(
+                try await service.metric(
+                    "countersign_sign_ins_total", #"provider="google""#, #"reason="issuer_rejected""#) == 1)
             files.yaml += "google: {issuers: [https://elsewhere.example]}\n"
             try files.write()
             try await Self.reload(service, "adopted")
             #expect(try await service.signInWithApple(token).status == 200)
+            #expect(try await service.signInWithGoogle(elsewhere).status == 200)
             #expect(try await service.signInWithGoogle(try await world.googleToken("ada")).status == 401)
         }
     }

@@ -127,6 +127,7 @@ private actor TestCluster {
         try await admin.execute("CREATE DATABASE \(unsafeSQL: name) \(unsafeSQL: source)")
         do {
             let value = try await body(ScratchDatabase(url: url(of: name)))
+            try? await AuditKinds.note(in: ScratchDatabase(url: url(of: name)))
             try await drop(name)
             return value
         } catch {

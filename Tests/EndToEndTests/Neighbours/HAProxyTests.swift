@@ -69,9 +69,9 @@ extension Neighbours {
                 var failure: String?
                 do {
                     let response = try await fetcher.fetch(request)
-                    // A 503 with a request id is the service's own, which sheds load; HAProxy's has none.
-                    let isShed = response.status == 503 && response.headers.first("X-Request-Id") != nil
-                    if response.status != 200 && !isShed {
+                    // A 503 is a loss too, HAProxy's as well as the service's own: nothing here asks for more than it
+                    // can do.
+                    if response.status != 200 {
                         failure = "\(response.status) \(String(decoding: response.body, as: UTF8.self))"
                     }
                 } catch {

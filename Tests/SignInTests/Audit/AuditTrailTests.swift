@@ -210,21 +210,4 @@ import Testing
                 try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
         }
     }
-
-    /// A kind that no test provokes may never be written.
-    @Test func `each kind of event has a test that reads it`() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL.resolvingSymlinksInPath()
-        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-        var texts: [String] = []
-        for case let file as URL in files where file.pathExtension == "swift" {
-            texts.append(try String(contentsOf: file, encoding: .utf8))
-        }
-        for kind in AuditEvent.Kind.allCases {
-            let isRead = texts.contains {
-                $0.contains("\"\(kind.rawValue)\"") || $0.contains("'\(kind.rawValue)'")
-                    || $0.contains("\(kind.rawValue) ") || $0.contains("(.\(kind))")
-            }
-            #expect(isRead, "\(kind.rawValue)")
-        }
-    }
 }

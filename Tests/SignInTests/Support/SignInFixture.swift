@@ -29,14 +29,18 @@ struct SignInFixture: Sendable {
     /// `scrypt` with parameters that cost nothing; the real ones are tested with the hasher.
     static let cheap = Scrypt.Cost(n: 16, r: 1, p: 1)
 
-    /// - Parameter configure: changes the configuration; by default no mail is sent and nothing is limited.
+    /// - Parameters:
+    ///   - poolSize: the connections to the database.
+    ///   - configure: changes the configuration; by default no mail is sent and nothing is limited.
     static func run(
-        policy: VerifiedEmailPolicy = .prompt, configure: (inout SignInService.Configuration) -> Void = { _ in },
+        policy: VerifiedEmailPolicy = .prompt, poolSize: Int = 4,
+        configure: (inout SignInService.Configuration) -> Void = { _ in },
         _ body: (SignInFixture) async throws -> Void
     ) async throws {
         var configuration = SignInService.Configuration(verifiedEmailPolicy: policy, refreshLifetime: 5_184_000)
         configure(&configuration)
-        try await ScratchDatabase.withMigratedPool { database in
+        let setPoolSize: (inout Database.Configuration) -> Void = { $0.poolSize = poolSize }
+        try await ScratchDatabase.withMigratedPool(configure: setPoolSize) { database in
             try await body(try await SignInFixture(database: database, configuration: configuration))
         }
     }

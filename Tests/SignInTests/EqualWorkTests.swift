@@ -1,0 +1,151 @@
+import Accounts
+import Postgres
+import SignIn
+import TestSupport
+import Testing
+
+/// A refusal takes as long for one address as for another, whether or not an account has it, because it is the same
+/// work: as many hashes of a password, and the same statements, each as often. Times are compared by
+/// `Scripts/bench oracle`.
+@Suite struct EqualWorkTests {
+    /// What an address is to the accounts.
+    private enum Relation: String, CaseIterable {
+        case proven, claimed, passwordless, disabled, unknown
+    }
+
+    /// A call that is refused, or answered alike, for any address. In the order of the cases, for a code that was not
+    /// mailed is tried first.
+    private enum Call: CaseIterable {
+        case signInByPassword, bindByPassword, signInByNoCode, resetByNoCode, bindByNoCode, requestCode
+        case requestCodeAgain, signInByWrongCode
+    }
+
+    private struct Work: Hashable {
+        let hashes: Int
+        /// How often each statement was executed.
+        let statements: [String: Int64]
+    }
+
+    private static let wrong = "a wrong password"
+    /// Statements are counted once they are prepared, which is the second time that they come.
+    private static let rounds = 4
+
+    /// Makes the accounts of a round, and returns the address of each relation.
+    private static func addresses(_ round: Int, _ fixture: SignInFixture) async throws -> [String] {
+        var addresses: [String] = []
+        for relation in Relation.allCases {
+            let email = "\(relation)-\(round)@example.com"
+            addresses.append(email)
+            switch relation {
+            case .proven, .claimed, .disabled: try await fixture.register(email)
+            case .passwordless:
+                let token = try fixture.google("\(relation)-\(round)", SignInFixture.email(email))
+                _ = try await fixture.create(try await fixture.ticket(.google, token))
+            case .unknown: break
+            }
+            switch relation {
+            case .proven:
+                try await fixture.database.execute(
+                    """
+                    UPDATE accounts
+                    SET email_verified = true, email_proof = 'proven', email_proof_source = 'mailed_code'
+                    WHERE email = \(email)
+                    """)
+            case .disabled:
+                try await fixture.database.execute("UPDATE accounts SET status = 'disabled' WHERE email = \(email)")
+            case .claimed, .passwordless, .unknown: break
+            }
+        }
+        return addresses
+    }
+
+    private static let client = Client(
+        requestID: "test", address: "192.0.2.1", network: "192.0.2.0/24", wideNetwork: "192.0.0.0/16", device: nil)
+
+    /// Makes the call, and expects the answer that it has for each address.
+    private static func make(
+        _ call: Call, _ email: String, _ ticket: LinkRequired, _ service: SignInService
+    ) async throws {
+        let code = "x23456"
+        switch call {
+        case .signInByPassword:
+            try await expectFailure("invalidCredentials") {
+                try await service.passwords.signIn(email: email, password: wrong, client: client)
+            }
+        case .bindByPassword:
+            try await expectFailure("invalidCredentials") {
+                try await service.tickets.bind(
+                    linkTicket: ticket.linkTicket, credential: .password(email: email, password: wrong),
+                    client: client)
+            }
+        case .signInByNoCode, .signInByWrongCode:
+            try await expectFailure("invalidCredentials") {
+                try await service.emailCodes.signIn(email: email, code: code, client: client)
+            }
+        case .resetByNoCode:
+            try await expectFailure("invalidCredentials") {
+                try await service.emailCodes.resetPassword(
+                    email: email, code: code, newPassword: "another long password", client: client)
+            }
+        case .bindByNoCode:
+            try await expectFailure("invalidCredentials") {
+                try await service.tickets.bind(
+                    linkTicket: ticket.linkTicket, credential: .emailCode(email: email, code: code), client: client)
+            }
+        case .requestCode, .requestCodeAgain:
+            try await service.emailCodes.mailCode(to: email, for: .signIn, client: client)
+        }
+    }
+
+    /// The executions of each prepared statement of the one connection. `BEGIN` and `COMMIT` have no plan to count.
+    private static func executions(_ fixture: SignInFixture) async throws -> [String: Int64] {
+        let rows = try await fixture.database.query(
+            """
+            SELECT statement, sum(generic_plans + custom_plans)::int8
+            FROM pg_prepared_statements
+            WHERE statement NOT LIKE '%pg_prepared_statements%'
+            GROUP BY statement
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, Int64.self) }
+        return Dictionary(uniqueKeysWithValues: rows)
+    }
+
+    private static func work(_ fixture: SignInFixture, _ body: () async throws -> Void) async throws -> Work {
+        let (hashes, before) = (fixture.passwordHasher.finished, try await executions(fixture))
+        try await body()
+        let statements = try await executions(fixture).map { ($0, $1 - before[$0, default: 0]) }.filter { $0.1 > 0 }
+        return Work(
+            hashes: fixture.passwordHasher.finished - hashes,
+            statements: Dictionary(uniqueKeysWithValues: statements))
+    }
+
+    @Test func `what is refused for one address is as much work as for any other`() async throws {
+        let limits = LimitKind.allCases.map { ($0, RateLimit.limit(count: 1000, seconds: 900)) }
+        try await SignInFixture.run(poolSize: 1) { configuration in
+            configuration.mailLanguages = ["en"]
+            configuration.limits = Dictionary(uniqueKeysWithValues: limits)
+        } _: { fixture in
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("asker"))
+            var seen: [Call: [Work]] = [:]
+            for round in 1...Self.rounds {
+                let addresses = try await Self.addresses(round, fixture)
+                seen = [:]
+                for call in Call.allCases {
+                    for email in addresses {
+                        let work = try await Self.work(fixture) {
+                            try await Self.make(call, email, ticket, fixture.service)
+                        }
+                        seen[call, default: []].append(work)
+                    }
+                }
+            }
+            for (call, works) in seen {
+                #expect(works.count == Relation.allCases.count)
+                #expect(Set(works).count == 1, "\(call): \(works)")
+                #expect(works[0].statements.values.reduce(0, +) >= 1, "\(call)")
+                let hashes = [.signInByPassword, .bindByPassword].contains(call) ? 1 : 0
+                #expect(works[0].hashes == hashes, "\(call)")
+            }
+        }
+    }
+}

@@ -15,11 +15,13 @@ def check():
 
     # A row of a table there: | `key` | `VARIABLE` | …
     rows = re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|", (ROOT / "docs" / "configuration.md").read_text(), re.M)
-    names = re.findall(r'Setting\(\s*"([^"]+)"', source("Settings") + source("Settings+Web") + source("Settings+OAuth"))
-    keys = {
-        name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME")
-        for name in names for prefix in ("apple", "apple.team.NAME")
-    }
+    keys = set()
+    for file, prefixes in [
+        ("Settings", ("apple", "apple.team.NAME")), ("Settings+Google", ("google", "google.project.NAME")),
+        ("Settings+Web", ("",)), ("Settings+OAuth", ("",)),
+    ]:
+        for name in re.findall(r'Setting\(\s*"([^"]+)"', source(file)):
+            keys |= {name.replace("\\(prefix)", prefix).replace("\\(name)", "NAME") for prefix in prefixes}
     compare(keys, "Settings.swift", (key for key, _ in rows), "docs/configuration.md")
     for key, variable in rows:
         expected = "COUNTERSIGN_" + re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace(".", "_").upper()

@@ -331,7 +331,7 @@ import Testing
     }
 
     @Test func `every default is a value that its key can have`() {
-        for row in Settings.rows(teams: ["main", "beta"], apps: ["lamp"]) {
+        for row in Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"]) {
             if let text = row.defaultText { #expect(row.accepts(.text(text)), "\(row.name)") }
         }
     }
@@ -342,7 +342,7 @@ import Testing
         #expect(
             page == ConfigurationReference.rewritten(page),
             "rewrite it: `countersign config reference < docs/configuration.md`")
-        let names = Settings.rows(teams: ["main", "name"], apps: ["name"])
+        let names = Settings.rows(teams: ["main", "name"], projects: ["main", "name"], apps: ["name"])
             .map { $0.name.replacing(".name.", with: ".NAME.") }
         for name in names { #expect(page.contains("\n| `\(name)` | "), "\(name)") }
     }
@@ -377,7 +377,7 @@ import Testing
     }
 
     @Test func `no key is in the table twice`() {
-        let names = Settings.rows(teams: ["main", "beta"], apps: ["lamp"]).map(\.name)
+        let names = Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"]).map(\.name)
         #expect(Set(names).count == names.count)
     }
 }

@@ -15,6 +15,9 @@ enum EndpointFixture {
     static let teamID = "TEAM123456"
     static let keyID = "AB1234EFG7"
     static let googleSecret = "GOCSPX-canary+secret/="
+    static let googleProject = GoogleTokenEndpoint.Configuration.Project(
+        clientIDs: [GoogleFixture.clientID, GoogleFixture.party], serverClientID: GoogleFixture.clientID,
+        serverClientSecret: googleSecret)
     static let accessToken = "a11ce0ffee.0.mqrs.canary-access-token"
     static let refreshToken = "1//0gCanary.Refresh+Token&="
 
@@ -114,12 +117,14 @@ struct EndpointServer {
             fetcher: fetcher, logger: logger)
     }
 
-    func google(_ rules: GoogleProvider? = nil) throws -> GoogleTokenEndpoint {
+    func google(
+        _ rules: GoogleProvider? = nil,
+        projects: [GoogleTokenEndpoint.Configuration.Project] = [EndpointFixture.googleProject]
+    ) throws -> GoogleTokenEndpoint {
         GoogleTokenEndpoint(
             provider: try rules ?? GoogleFixture.provider(),
             configuration: .init(
-                clientID: GoogleFixture.clientID, clientSecret: EndpointFixture.googleSecret,
-                tokenURL: "\(url)/token", revokeURL: "\(url)/revoke"),
+                projects: projects, tokenURL: "\(url)/token", revokeURL: "\(url)/revoke"),
             fetcher: fetcher, logger: logger)
     }
 

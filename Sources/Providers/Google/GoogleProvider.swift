@@ -8,7 +8,8 @@ import OpenSSL
 /// Sign in with Google: the rules for an ID token.
 package struct GoogleProvider: IdentityProvider {
     package struct Configuration: Sendable {
-        /// The server, iOS and Android clients. Without one, no token is accepted.
+        /// The server, iOS and Android clients of all projects: a subject is the same in each of them. Without one, no token
+        /// is accepted.
         package var clientIDs: [String]
         /// The allowed values of `azp`. When not empty, `azp` must be present.
         package var authorizedParties: [String]

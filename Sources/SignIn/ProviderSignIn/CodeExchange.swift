@@ -166,14 +166,10 @@ extension CodeExchange {
         guard let text = credential.code else { return nil }
         switch provider {
         case .google:
-            guard let endpoint = endpoints.google else { return nil }
-            // Beside a token, `clientId` is the token's: an app's, perhaps.
-            if credential.token == nil, let clientID = credential.clientID,
-                !clientID.utf8.elementsEqual(endpoint.clientID.utf8)
-            {
-                throw .credentialRejected(.clientRejected, retryAfter: nil)
-            }
-            let code = AuthorizationCode(text: text, clientID: endpoint.clientID)
+            guard let endpoint = endpoints.google,
+                let clientID = try serverClient(of: credential, besideTokenOf: tokenClient, at: endpoint)
+            else { return nil }
+            let code = AuthorizationCode(text: text, clientID: clientID)
             return PostedCode(provider: provider, code: code, endpoint: endpoint)
         case .apple:
             if let redirectURI = credential.redirectURI,
@@ -193,6 +189,25 @@ extension CodeExchange {
             let code = AuthorizationCode(text: text, clientID: clientID, redirectURI: credential.redirectURI)
             return PostedCode(provider: provider, code: code, endpoint: endpoint)
         }
+    }
+
+    /// The server client that Google's code belongs to, that of the project which the token's audience chooses; `nil` when
+    /// no configured one can have it.
+    private func serverClient(
+        of credential: ProviderCredential, besideTokenOf tokenClient: String?, at endpoint: GoogleTokenEndpoint
+    ) throws(SignInFailure) -> String? {
+        if let tokenClient { return endpoint.serverClientID(ofProjectOf: tokenClient) }
+        let servers = endpoint.serverClientIDs
+        // Beside a token, `clientId` is the token's: an app's, perhaps.
+        if credential.token == nil, let clientID = credential.clientID {
+            guard servers.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
+                throw .credentialRejected(.clientRejected, retryAfter: nil)
+            }
+            return clientID
+        }
+        guard servers.count > 1 else { return servers.first }
+        guard let clientID = credential.clientID else { throw .clientIDRequired }
+        return endpoint.serverClientID(ofProjectOf: clientID)
     }
 
     /// Attempts the person's pending revocations first: sent later, they would end the new authorization. If the exchange

@@ -36,7 +36,7 @@ enum TokenRules: Sendable {
         case .google?:
             let configuration = try sources.load { reader in
                 GoogleProvider.Configuration(
-                    clientIDs: clientIDs.isEmpty ? reader.optional(Settings.Google.clientIDs) ?? [] : clientIDs,
+                    clientIDs: clientIDs.isEmpty ? reader.googleClientIDs() : clientIDs,
                     authorizedParties: reader.value(Settings.Google.authorizedParties),
                     hostedDomains: reader.value(Settings.Google.hostedDomains),
                     issuers: reader.value(Settings.Google.issuers), keysURL: reader.value(Settings.Google.keysURL),
@@ -72,6 +72,10 @@ extension ConfigurationReader {
             let all = AppleConfiguration.Team.clientIDs(clientIDs, servicesID)
             return all.isEmpty ? nil : .init(realm: Realm(name), clientIDs: all)
         }
+    }
+
+    fileprivate mutating func googleClientIDs() -> [String] {
+        googleProjects().flatMap { optional(Settings.Google.project($0).clientIDs) ?? [] }
     }
 }
 

@@ -83,13 +83,18 @@ extension ConfigurationSources {
         value(of: Settings.Apple.teams.name)?.raw.list ?? []
     }
 
+    /// The names in `google.projects`, likewise.
+    var projectNames: [String] {
+        value(of: Settings.Google.projects.name)?.raw.list ?? []
+    }
+
     /// The names in `web.apps`, likewise.
     var appNames: [String] {
         value(of: Settings.Web.apps.name)?.raw.list ?? []
     }
 
     /// Every key that there is under these names.
-    var rows: [any SettingRow] { Settings.rows(teams: teamNames, apps: appNames) }
+    var rows: [any SettingRow] { Settings.rows(teams: teamNames, projects: projectNames, apps: appNames) }
 
     /// A fault for each name in the file that isn't in the table: a misspelt key would silently keep its default.
     fileprivate func unknownKeys() -> [ConfigurationFault] {
@@ -106,6 +111,12 @@ extension ConfigurationSources {
             } else if key.hasPrefix("apple.team.") {
                 sentence =
                     "unknown key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"
+            } else if key.hasPrefix("google.project.") {
+                sentence =
+                    """
+                    unknown key: google.projects doesn't list the project (the project main has the short names, \
+                    google.clientIds), or a project has no such key
+                    """
             } else if key.hasPrefix("web.app.") {
                 sentence = "unknown key: web.apps doesn't list the app, or an app has no such key"
             } else {

@@ -1,17 +1,22 @@
 import Providers
 
-/// Sign in with Google.
+/// Sign in with Google, for one or several projects.
 struct GoogleConfiguration: Sendable {
+    struct Project: Sendable {
+        let name: String
+        let clientIDs: [String]
+        /// Absent: ID tokens alone, no codes and no revocation.
+        let serverClient: ServerClient?
+    }
+
     /// The OAuth client that exchanges server auth codes.
     struct ServerClient: Sendable {
         let id: String
         let secret: String
     }
 
-    let clientIDs: [String]
+    let projects: [Project]
     let authorizedParties: [String]
-    /// Absent: ID tokens alone, no codes and no revocation.
-    let serverClient: ServerClient?
     let hostedDomains: [String]
     let issuers: [String]
     let keysURL: String
@@ -24,7 +29,7 @@ struct GoogleConfiguration: Sendable {
     /// Nil when no `google.*` key is set: the provider is off.
     init?(from reader: inout ConfigurationReader) {
         guard reader.isAnySet(in: "google") else { return nil }
-        clientIDs = reader.value(Settings.Google.clientIDs)
+        projects = reader.googleProjects().map { Project(name: $0, from: &reader) }
         authorizedParties = reader.value(Settings.Google.authorizedParties)
         hostedDomains = reader.value(Settings.Google.hostedDomains)
         issuers = reader.value(Settings.Google.issuers)
@@ -34,22 +39,62 @@ struct GoogleConfiguration: Sendable {
         riscConfigurationURL = reader.value(Settings.Google.riscConfigurationURL)
         authorizeURL = reader.value(Settings.Google.authorizeURL)
         nonceForm = reader.value(Settings.Google.nonceForm)
-        let id = reader.optional(Settings.Google.serverClientID)
-        let secret = reader.optional(Settings.Google.serverClientSecret)
-        switch (id, secret) {
-        case (let id?, let secret?):
-            serverClient = ServerClient(id: id, secret: secret)
-        case (nil, nil):
-            serverClient = nil
-        case (_?, nil):
-            serverClient = nil
-            reader.refuse(Settings.Google.serverClientSecret.name, "is required beside google.serverClientId")
-        case (nil, _?):
-            serverClient = nil
-            reader.refuse(Settings.Google.serverClientID.name, "is required beside google.serverClientSecret")
-        }
         // Only `google risc` uses it. Checked here too, so that its faults show with all others.
         if let path = reader.optional(Settings.Google.serviceAccountPath) { _ = reader.serviceAccount(path) }
+        refuseSharedClientIDs(&reader)
+    }
+
+    var clientIDs: [String] { projects.flatMap(\.clientIDs) }
+
+    /// The client of the web sign-in's button: that of the first project which has one.
+    var webClient: ServerClient? { projects.lazy.compactMap(\.serverClient).first }
+
+    static func isProjectName(_ name: String) -> Bool {
+        name.wholeMatch(of: /[a-z][a-z0-9]{0,31}/) != nil
+    }
+
+    /// The `aud` of a token determines the project whose client exchanges the code, so a client ID may belong to only one.
+    private func refuseSharedClientIDs(_ reader: inout ConfigurationReader) {
+        var owners: [[UInt8]: String] = [:]
+        func claim(_ clientID: String, for project: Project, by key: String) {
+            let owner = owners.updateValue(project.name, forKey: Array(clientID.utf8)) ?? project.name
+            guard owner != project.name else { return }
+            reader.refuse(key, "has a client ID of the project \(owner): a client ID belongs to one project")
+        }
+        for project in projects {
+            let settings = Settings.Google.project(project.name)
+            for clientID in project.clientIDs { claim(clientID, for: project, by: settings.clientIDs.name) }
+            guard let server = project.serverClient else { continue }
+            claim(server.id, for: project, by: settings.serverClientID.name)
+        }
+    }
+}
+
+extension GoogleConfiguration.Project {
+    fileprivate init(name: String, from reader: inout ConfigurationReader) {
+        let settings = Settings.Google.project(name)
+        self.name = name
+        clientIDs = reader.value(settings.clientIDs)
+        let id = reader.optional(settings.serverClientID)
+        let secret = reader.optional(settings.serverClientSecret)
+        // Neither is of use without the other.
+        if id != nil, secret == nil {
+            reader.refuse(settings.serverClientSecret.name, "is required beside \(settings.serverClientID.name)")
+        }
+        if id == nil, secret != nil {
+            reader.refuse(settings.serverClientID.name, "is required beside \(settings.serverClientSecret.name)")
+        }
+        serverClient = id.flatMap { id in secret.map { GoogleConfiguration.ServerClient(id: id, secret: $0) } }
+    }
+}
+
+extension ConfigurationReader {
+    /// The names of the projects. `main` is one of them where it is listed, where one of its keys is set, and where no
+    /// other project is listed.
+    mutating func googleProjects() -> [String] {
+        let names = value(Settings.Google.projects)
+        let isMain = names.isEmpty || Settings.Google.project("main").rows.contains { isSet($0.name) }
+        return isMain && !names.contains("main") ? ["main"] + names : names
     }
 }
 

@@ -158,58 +158,6 @@ enum Settings {
         }
     }
 
-    enum Google {
-        static let clientIDs = Setting(
-            "google.clientIds", .clientIDs, reloads: true,
-            "OAuth client IDs whose tokens are accepted. Of a token with several audiences every one must be listed")
-        static let authorizedParties = Setting(
-            "google.authorizedParties", .list(of: "client IDs"), default: "", reloads: true,
-            "When not empty, `azp` must be there and be one of these. When empty it is not looked at")
-        static let serverClientID = Setting(
-            "google.serverClientId", .text, reloads: true,
-            """
-            The OAuth client that apps ask codes for, of the type *Web application*. With its secret beside it codes \
-            are exchanged and authorizations revoked; without, ID tokens alone are used
-            """)
-        static let serverClientSecret = Setting(
-            "google.serverClientSecret", .text, secret: true, reloads: true,
-            "The secret of `google.serverClientId`, which it needs beside it")
-        static let hostedDomains = Setting(
-            "google.hostedDomains", .list(of: "domains"), default: "", reloads: true,
-            "When not empty, `hd` must be there and be one of these Workspace domains")
-        static let serviceAccountPath = Setting(
-            "google.serviceAccountPath", .text, reloads: true,
-            """
-            The account that manages where Google sends [events](events.md#setting-up-google). Used by `google risc` \
-            alone, checked wherever it is set
-            """)
-        static let issuers = Setting(
-            "google.issuers", .issuers, default: "https://accounts.google.com,accounts.google.com", reloads: true,
-            "What a token's `iss` may be")
-        static let keysURL = Setting(
-            "google.keysUrl", .providerURL, default: "https://www.googleapis.com/oauth2/v3/certs",
-            "Google's key set")
-        static let tokenURL = Setting(
-            "google.tokenUrl", .providerURL, default: "https://oauth2.googleapis.com/token", reloads: true,
-            "Where codes are exchanged")
-        static let revokeURL = Setting(
-            "google.revokeUrl", .providerURL, default: "https://oauth2.googleapis.com/revoke", reloads: true,
-            "Where authorizations are revoked")
-        static let riscConfigurationURL = Setting(
-            "google.riscConfigurationUrl", .providerURL,
-            default: "https://accounts.google.com/.well-known/risc-configuration", reloads: true,
-            """
-            Read by `doctor`, `google risc status` and `register`, which warn when it names an issuer or key address \
-            other than the configured ones; nothing is changed by it
-            """)
-        static let authorizeURL = Setting(
-            "google.authorizeUrl", .providerURL, default: "https://accounts.google.com/o/oauth2/v2/auth", reloads: true,
-            "Where the [web sign-in](#web-sign-in) sends people, as the client `google.serverClientId`")
-        static let nonceForm = Setting(
-            "google.nonceForm", .choice(placeholder: NonceForm.raw), default: "raw", reloads: true,
-            "As `apple.nonceForm`")
-    }
-
     static let noncePolicy = Setting(
         "nonces.policy", .choice(placeholder: NoncePolicy.required), default: "optional", reloads: true,
         """
@@ -355,8 +303,8 @@ enum Settings {
             "Whether emails and full addresses may be [logged](operations/logs.md#personal-data)")
     }
 
-    /// Every row, with those of the named teams besides `main` and of the named apps of the web sign-in.
-    static func rows(teams: [String], apps: [String]) -> [any SettingRow] {
+    /// Every row, with those of the named teams and projects besides `main` and of the named apps of the web sign-in.
+    static func rows(teams: [String], projects: [String], apps: [String]) -> [any SettingRow] {
         let server: [any SettingRow] = [
             Server.host, Server.port, Server.publicURL, Server.trustedProxies, Server.drainSeconds,
             Admin.host, Admin.port, Admin.publicHost, Admin.healthPort,
@@ -368,11 +316,6 @@ enum Settings {
                 Apple.teams, Apple.redirectURIs, Apple.issuers, Apple.keysURL, Apple.tokenURL, Apple.revokeURL,
                 Apple.userMigrationURL, Apple.authorizeURL, Apple.nonceForm,
             ]
-        let google: [any SettingRow] = [
-            Google.clientIDs, Google.authorizedParties, Google.serverClientID, Google.serverClientSecret,
-            Google.hostedDomains, Google.serviceAccountPath, Google.issuers, Google.keysURL, Google.tokenURL,
-            Google.revokeURL, Google.riscConfigurationURL, Google.authorizeURL, Google.nonceForm,
-        ]
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
@@ -385,6 +328,7 @@ enum Settings {
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,
             Log.level, Log.format, Log.personalData,
         ]
-        return server + apple + google + Web.rows(apps: apps) + Pages.rows + oauthRows + policies
+        return server + apple + Google.rows(projects: projects) + Web.rows(apps: apps) + Pages.rows + oauthRows
+            + policies
     }
 }

@@ -79,8 +79,12 @@ extension Doctor {
     }
 
     @Sendable func googleEndpoints() async -> [Finding] {
-        guard let google = configuration.reloadable.google, google.serverClient != nil else { return [] }
-        return await endpoints(.googleEndpoints, [google.tokenURL, google.revokeURL])
+        guard let google = configuration.reloadable.google, google.webClient != nil else { return [] }
+        let withoutClient = google.projects.filter { $0.serverClient == nil }.map { project in
+            Finding.ok(
+                .googleEndpoints, "the project \(project.name) has no server client: ID tokens alone, no codes")
+        }
+        return await endpoints(.googleEndpoints, [google.tokenURL, google.revokeURL]) + withoutClient
     }
 
     /// Any answer is good: nothing is sent that a provider could accept.

@@ -44,7 +44,7 @@ extension Doctor {
     }
 
     private func googleButton() -> [Finding] {
-        guard let client = configuration.reloadable.google?.serverClient else {
+        guard let client = configuration.reloadable.google?.webClient else {
             return [.ok(.webSignIn, "no Google button: google.serverClientId is not set")]
         }
         return [

@@ -69,14 +69,20 @@ extension AppleTokenEndpoint {
 }
 
 extension GoogleTokenEndpoint {
-    /// Nil without a server client.
+    /// Nil when no project has a server client.
     init?(_ configuration: GoogleConfiguration?, provider: GoogleProvider?, fetcher: any Fetcher, logger: Logger) {
-        guard let configuration, let client = configuration.serverClient, let provider else { return nil }
+        guard let configuration, let provider else { return nil }
+        let projects = configuration.projects.compactMap { project in
+            project.serverClient.map { client in
+                Configuration.Project(
+                    clientIDs: project.clientIDs, serverClientID: client.id, serverClientSecret: client.secret)
+            }
+        }
+        guard !projects.isEmpty else { return nil }
         self.init(
             provider: provider,
             configuration: Configuration(
-                clientID: client.id, clientSecret: client.secret, tokenURL: configuration.tokenURL,
-                revokeURL: configuration.revokeURL),
+                projects: projects, tokenURL: configuration.tokenURL, revokeURL: configuration.revokeURL),
             fetcher: fetcher, logger: logger)
     }
 }
@@ -139,7 +145,7 @@ extension WebSignIn.Configuration.Apple {
 extension WebSignIn.Configuration.Google {
     /// Nil without a server client.
     fileprivate init?(_ configuration: GoogleConfiguration, _ web: WebConfiguration?) {
-        guard let client = configuration.serverClient else { return nil }
+        guard let client = configuration.webClient else { return nil }
         self.init(
             clientID: client.id, authorizeURL: configuration.authorizeURL, hostedDomains: configuration.hostedDomains,
             requireIssuer: web?.requiresGoogleIssuer ?? false)

@@ -83,7 +83,11 @@ struct WalkWorld: Sendable {
             google: GoogleTokenEndpoint(
                 provider: google,
                 configuration: .init(
-                    clientID: SignInFixture.googleClient, clientSecret: "walk-secret",
+                    projects: [
+                        .init(
+                            clientIDs: [SignInFixture.googleClient], serverClientID: SignInFixture.googleClient,
+                            serverClientSecret: "walk-secret")
+                    ],
                     tokenURL: WalkProviders.tokenURL, revokeURL: WalkProviders.revokeURL),
                 fetcher: providers, logger: logger))
         // The access token outlives the walk, so that the session's row alone decides whether it is live.

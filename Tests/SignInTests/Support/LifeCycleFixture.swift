@@ -20,6 +20,8 @@ struct LifeCycleFixture: Sendable {
     static let team = "SANDBOX001"
     static let keyID = "LAMPKEY001"
     static let googleSecret = "lamp-secret"
+    static let googleProject = GoogleTokenEndpoint.Configuration.Project(
+        clientIDs: [serverClient], serverClientID: serverClient, serverClientSecret: googleSecret)
 
     let sandbox: Sandbox
     /// Of Apple's client secrets.
@@ -86,7 +88,7 @@ struct LifeCycleFixture: Sendable {
             google: GoogleTokenEndpoint(
                 provider: google,
                 configuration: .init(
-                    clientID: Self.serverClient, clientSecret: Self.googleSecret, tokenURL: sandbox.googleTokenURL,
+                    projects: [Self.googleProject], tokenURL: sandbox.googleTokenURL,
                     revokeURL: sandbox.googleRevokeURL),
                 fetcher: sandbox.fetcher, logger: Self.quiet))
         self.sandbox = sandbox

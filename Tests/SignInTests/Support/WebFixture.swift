@@ -68,8 +68,8 @@ struct WebFixture: Sendable {
         GoogleTokenEndpoint(
             provider: google,
             configuration: .init(
-                clientID: LifeCycleFixture.serverClient, clientSecret: LifeCycleFixture.googleSecret,
-                tokenURL: sandbox.googleTokenURL, revokeURL: sandbox.googleRevokeURL),
+                projects: [LifeCycleFixture.googleProject], tokenURL: sandbox.googleTokenURL,
+                revokeURL: sandbox.googleRevokeURL),
             fetcher: sandbox.fetcher, logger: LifeCycleFixture.quiet)
     }
 

@@ -1,0 +1,178 @@
+import Accounts
+import Curl
+import Foundation
+import TestSupport
+import Testing
+
+@testable import countersign
+
+/// The keys of several Google projects.
+@Suite struct GoogleConfigurationTests {
+    /// A sound configuration with the project `beta` besides `main`, which has no server client.
+    private static func setup() throws -> ConfigurationSetup {
+        let setup = try ConfigurationSetup()
+        let variables = [
+            "CLIENT_IDS": "web.main,ios.main", "PROJECTS": "beta", "PROJECT_BETA_CLIENT_IDS": "web.beta,ios.beta",
+            "PROJECT_BETA_SERVER_CLIENT_ID": "web.beta", "PROJECT_BETA_SERVER_CLIENT_SECRET": "canary",
+        ]
+        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
+        return setup
+    }
+
+    private static func google(_ setup: ConfigurationSetup) throws -> GoogleConfiguration {
+        try #require(try setup.load().reloadable.google)
+    }
+
+    @Test func `a project besides main has keys of its own`() throws {
+        let setup = try Self.setup()
+        let google = try Self.google(setup)
+        #expect(google.projects.map(\.name) == ["main", "beta"])
+        #expect(google.clientIDs == ["web.main", "ios.main", "web.beta", "ios.beta"])
+        #expect(google.projects.map { $0.serverClient?.id } == [nil, "web.beta"])
+        #expect(google.webClient?.id == "web.beta")
+        setup.environment["COUNTERSIGN_GOOGLE_SERVER_CLIENT_ID"] = "web.main"
+        setup.environment["COUNTERSIGN_GOOGLE_SERVER_CLIENT_SECRET"] = "canary"
+        #expect(try Self.google(setup).webClient?.id == "web.main")
+    }
+
+    @Test func `main may be listed, in its place, or have no key`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_GOOGLE_PROJECTS"] = "beta,main"
+        #expect(try Self.google(setup).projects.map(\.name) == ["beta", "main"])
+        setup.environment["COUNTERSIGN_GOOGLE_PROJECTS"] = "beta"
+        setup.environment["COUNTERSIGN_GOOGLE_CLIENT_IDS"] = nil
+        #expect(try Self.google(setup).projects.map(\.name) == ["beta"])
+    }
+
+    @Test func `projects have keys in the file, too`() throws {
+        let google = try ConfigurationSetup().load(
+            yaml: """
+                google:
+                  projects: [one, two]
+                  project:
+                    one: {clientIds: [web.one]}
+                    two: {clientIds: [web.two, ios.two], serverClientId: web.two, serverClientSecret: canary}
+                """
+        ).reloadable.google
+        #expect(google?.projects.map(\.clientIDs) == [["web.one"], ["web.two", "ios.two"]])
+        #expect(google?.webClient?.secret == "canary")
+    }
+
+    @Test(
+        arguments: [
+            (["PROJECTS": "Beta"], "google.projects", "expects a list of project names in lower case"),
+            (["PROJECTS": "beta,beta"], "google.projects", "none twice"),
+            (["PROJECTS": "beta,gamma"], "google.project.gamma.clientIds", "is required"),
+            (["PROJECT_BETA_CLIENT_IDS": ""], "google.project.beta.clientIds", "at least 1"),
+            (["CLIENT_IDS": nil, "PROJECTS": "main,beta"], "google.clientIds", "is required"),
+            (
+                ["CLIENT_IDS": nil, "SERVER_CLIENT_ID": "web.main", "SERVER_CLIENT_SECRET": "canary"],
+                "google.clientIds", "is required"
+            ),
+            (
+                ["PROJECT_BETA_SERVER_CLIENT_SECRET": nil], "google.project.beta.serverClientSecret",
+                "is required beside google.project.beta.serverClientId"
+            ),
+            (
+                ["PROJECT_BETA_SERVER_CLIENT_ID": nil], "google.project.beta.serverClientId",
+                "is required beside google.project.beta.serverClientSecret"
+            ),
+            (
+                ["PROJECT_BETA_CLIENT_IDS": "web.beta,ios.main"], "google.project.beta.clientIds",
+                "has a client ID of the project main: a client ID belongs to one project"
+            ),
+            (
+                ["PROJECT_BETA_SERVER_CLIENT_ID": "web.main"], "google.project.beta.serverClientId",
+                "has a client ID of the project main: a client ID belongs to one project"
+            ),
+        ] as [([String: String?], String, String)])
+    func `a fault in a project's keys names the key`(variables: [String: String?], key: String, sentence: String) throws
+    {
+        let setup = try Self.setup()
+        for (name, value) in variables { setup.environment["COUNTERSIGN_GOOGLE_\(name)"] = value }
+        let faults = setup.faults()
+        #expect(faults.count == 1 || key == "google.projects", "\(faults)")
+        #expect(faults.contains { $0.hasPrefix("\(key) (COUNTERSIGN_") && $0.contains(sentence) }, "\(faults)")
+        #expect(!faults.joined().contains("canary"))
+    }
+
+    @Test(
+        arguments: [
+            ("google.project.gamma.clientIds: [b]", "google.project.gamma.clientIds"),
+            ("google.project.main.clientIds: [b]", "google.project.main.clientIds"),
+            ("google: {project: {beta: {secret: s}}}", "google.project.beta.secret"),
+        ])
+    func `a key of no listed project is unknown`(yaml: String, key: String) throws {
+        let faults = try Self.setup().faults(yaml: yaml)
+        #expect(faults.count == 1, "\(faults)")
+        #expect(faults.first?.hasPrefix("\(key) (") == true)
+        #expect(faults.first?.contains("google.projects doesn't list the project") == true)
+    }
+
+    @Test func `the secret of a project is one, in a file and on the screen`() async throws {
+        let setup = try ConfigurationSetup()
+        let yaml = """
+            google: {projects: [beta], project: {beta: {clientIds: a, serverClientId: a, serverClientSecret: canary}}}
+            """
+        let path = try setup.file("open.yaml", yaml, mode: 0o644)
+        do {
+            _ = try ConfigurationSources(path: path, environment: setup.environment).load(ServiceConfiguration.init)
+            Issue.record("a file that others can open was taken")
+        } catch {
+            #expect(error.faults.map(\.key) == ["google.project.beta.serverClientSecret"])
+        }
+        let shown = try await CountersignProcess.run(["config", "show", "--config", path])
+        #expect(shown.output.contains("google.project.beta.serverClientSecret: \"<redacted>\"  # \(path)."))
+        #expect(shown.output.contains("google.project.beta.clientIds: \"a\"  # \(path)."))
+        #expect(!shown.output.contains("canary"))
+    }
+
+    @Test func `a variable of a project that isn't listed is reported`() throws {
+        let setup = try Self.setup()
+        setup.environment["COUNTERSIGN_GOOGLE_PROJECT_GAMMA_CLIENT_IDS"] = "c"
+        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
+        #expect(sources.unknownVariables == ["COUNTERSIGN_GOOGLE_PROJECT_GAMMA_CLIENT_IDS"])
+    }
+
+    @Test func `token verify takes the tokens of every project`() async throws {
+        let token = try #require(try Vectors.realIDTokens.first { $0.issuer.contains("google") })
+        let keySet = try #require(token.keySets.first { !$0.contains("legacy") })
+        let file = URL(filePath: #filePath).appending(path: "../../Vectors/jwks/\(keySet)").standardized
+        let arguments = [
+            "token", "verify", "--provider", "google", "--jwks", file.path, "--at",
+            Timestamp(seconds: token.issuedAt).rfc3339, token.token,
+        ]
+        var variables = [
+            "COUNTERSIGN_GOOGLE_CLIENT_IDS": "a", "COUNTERSIGN_GOOGLE_PROJECTS": "beta",
+            "COUNTERSIGN_GOOGLE_PROJECT_BETA_CLIENT_IDS": token.audience,
+        ]
+        let valid = try await CountersignProcess.run(arguments, environment: variables)
+        #expect(valid.code == 0, "\(valid.output)\(valid.errors)")
+        variables["COUNTERSIGN_GOOGLE_PROJECT_BETA_CLIENT_IDS"] = "b"
+        let refused = try await CountersignProcess.run(arguments, environment: variables)
+        #expect(refused.output.contains("audience_rejected"), "\(refused.output)\(refused.errors)")
+    }
+
+    @Test func `the doctor says which project's codes are left alone, and whose button there is`() async throws {
+        let setup = try Self.setup()
+        let server = try LoopbackServer { _ in [.respond(400)] }
+        setup.environment["COUNTERSIGN_GOOGLE_TOKEN_URL"] = "\(server.url)/token"
+        setup.environment["COUNTERSIGN_GOOGLE_REVOKE_URL"] = "\(server.url)/revoke"
+        setup.environment["COUNTERSIGN_WEB_APPS"] = "lamp"
+        setup.environment["COUNTERSIGN_WEB_APP_LAMP_REDIRECT_URIS"] = "https://a.example/in"
+        let sources = try ConfigurationSources(path: nil, environment: setup.environment)
+        let fetcher = try CurlFetcher()
+        let doctor = Doctor(
+            reading: try ConfigurationReading(of: sources, ServiceConfiguration.init), fetcher: fetcher,
+            clock: SystemClock())
+        #expect(
+            await doctor.googleEndpoints().map(\.line) == [
+                "ok googleEndpoints: \(server.url)/token and \(server.url)/revoke answer",
+                "ok googleEndpoints: the project main has no server client: ID tokens alone, no codes",
+            ])
+        let web = await doctor.webSignIn().map(\.line)
+        #expect(
+            web.contains { $0.hasSuffix("/web/callback/google as a redirect URI of the client web.beta") }, "\(web)")
+        await fetcher.shutdown()
+    }
+}

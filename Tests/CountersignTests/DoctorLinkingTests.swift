@@ -53,7 +53,9 @@ import Testing
         let server = try LoopbackServer { request in
             [AssociationFiles.File(rawValue: request.target).map(answer) ?? .respond(500)]
         }
-        return try await appFlip(at: server.url)
+        let findings = try await appFlip(at: server.url)
+        withExtendedLifetime(server) {}
+        return findings
     }
 
     private static func respond(

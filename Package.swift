@@ -254,7 +254,8 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "countersign", "countersign-sandbox", "HTTPAPI", "HTTPServer", "Curl", "JOSE", "JSON", "KeyRing",
-                "Migrator", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage", "TestSupport", log,
+                "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage", "TestSupport",
+                log,
             ],
             swiftSettings: commonSettings),
     ]

@@ -73,7 +73,7 @@ import Testing
             message += octets(content)
         }
         let key = try #require(keyRing.subkey(try text("key_id"), for: .audit))
-        return Hexadecimal.encode(try HMACSHA256.authenticationCode(for: message, key: key.bytes))
+        return Hexadecimal.encode(try HMACSHA256.authenticationCode(for: message, key: key.bytes).bytes)
     }
 
     /// Checks every seal with the rows before it.

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// What the file asks of whoever builds the image. That the build needs no network is not tried here.
+    /// What the file asks of the builder of the image. That the build needs no network is not tried here.
     @Test func `every step of the image that has our source asks for no network`() throws {
         let dockerfile = try Self.text(of: "Dockerfile").replacing("\\\n", with: " ")
         var hasSource = false

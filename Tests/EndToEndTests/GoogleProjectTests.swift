@@ -44,7 +44,7 @@ import Testing
     }
 
     private static func signIn(_ members: TokenMint.Members, _ world: World) async throws -> Answer {
-        try await retryWhileUnavailable { try await world.service.signIn(.google, members) }
+        try await world.service.signIn(.google, members)
     }
 
     /// Signs in with a code alone, which names its client.

@@ -11,7 +11,7 @@ import Testing
             let token = try await world.appleToken("kim")
             var opened: [String] = []
             for _ in 0..<300 {
-                let answer = try await retryWhileUnavailable { try await world.service.signInWithApple(token) }
+                let answer = try await world.service.signInWithApple(token)
                 #expect(answer.status == 200)
                 opened.append(try answer.text("session.accessToken"))
             }
@@ -45,13 +45,11 @@ import Testing
             let token = try await world.appleToken("kim")
             var tickets: [String] = []
             for _ in 0..<6 {
-                let answer = try await retryWhileUnavailable { try await world.service.signInWithApple(token) }
+                let answer = try await world.service.signInWithApple(token)
                 tickets.append(try answer.text("linkTicket"))
             }
             func create(_ ticket: String) async throws -> Answer {
-                try await retryWhileUnavailable {
-                    try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
-                }
+                try await world.service.post("/v1/links/create", ["linkTicket": .string(ticket)])
             }
             let gone = try await create(tickets[0])
             #expect(gone.status == 410)

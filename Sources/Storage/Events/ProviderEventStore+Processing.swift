@@ -192,7 +192,7 @@ extension ProviderEventStore {
             try await set("blocked_at = NULL, block_reason = NULL")
             try await record(.identityUnblocked)
         case .requireCredentialChange:
-            // Whoever has authenticated there since then is not shown it.
+            // A person who has authenticated there since then is not shown it.
             if try await !hasNewerConsent(identity, than: event, in: transaction) {
                 try await set(
                     """

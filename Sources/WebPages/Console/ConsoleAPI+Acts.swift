@@ -61,6 +61,7 @@ extension ConsoleAPI {
                 try question(kind, act, on: id, visitor, notice: .error("Say why: the reason can't be empty.")),
                 .badRequest, in: visitor)
         }
+        if kind == .export { return try await download(id, by: visitor.administrator) }
         do throws(AdministrationFailure) {
             try await perform(kind, on: id, fields, by: visitor.administrator)
         } catch {
@@ -71,6 +72,12 @@ extension ConsoleAPI {
             return response
         }
         return redirect(to: consolePath(act.done ?? act.back, [("done", kind.rawValue)]))
+    }
+
+    private func download(_ id: String, by administrator: Administrator) async throws -> Response {
+        let accountID: AccountID = try Self.identifier(id)
+        let document = try await administration.export(accountID, by: administrator)
+        return download(document, name: "account-\(accountID).json")
     }
 
     private struct ActFields: Sendable {
@@ -99,7 +106,7 @@ extension ConsoleAPI {
 
     private func act(_ kind: ConsoleAct.Kind, on id: String) async throws -> ConsoleAct {
         switch kind {
-        case .disable, .signOut, .delete, .enable:
+        case .disable, .signOut, .delete, .enable, .export:
             let account = try await administration.account(try Self.identifier(id)).account
             var act = ConsoleAct(subject: Self.subject(account), back: Self.path(of: account.id))
             if kind == .enable, account.identities.isEmpty, !account.hasPassword {
@@ -173,6 +180,7 @@ extension ConsoleAPI {
     ) async throws(AdministrationFailure) {
         let reason = fields.optionalReason
         switch kind {
+        case .export: break
         case .disable:
             try await administration.disable(try Self.identifier(id), reason: fields.reason, by: administrator)
         case .enable:

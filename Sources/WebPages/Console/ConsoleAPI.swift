@@ -162,6 +162,13 @@ package struct ConsoleAPI: Sendable {
             keyName: visitor.administrator.key.name, links: links, signOut: try visitor.target(Self.signOutPath))
     }
 
+    /// A JSON document that the browser saves.
+    func download(_ document: [UInt8], name: String) -> Response {
+        var response = Response(.ok, contentType: "application/json", body: document)
+        response.headers = Self.headers + [("Content-Disposition", "attachment; filename=\"\(name)\"")]
+        return response
+    }
+
     func redirect(to path: String) -> Response {
         var response = Response.redirect(to: path)
         response.headers += Self.headers

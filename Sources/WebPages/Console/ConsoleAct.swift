@@ -11,6 +11,7 @@ struct ConsoleAct: Sendable {
         case enable
         case signOut = "sign-out"
         case delete
+        case export
         case unlink
         case revoke
         case unblock
@@ -27,6 +28,7 @@ struct ConsoleAct: Sendable {
             case .enable, .enableClient: "Enable"
             case .signOut: "Sign out everywhere"
             case .delete: "Delete"
+            case .export: "Export"
             case .unlink: "Unlink"
             case .revoke, .revokeKey: "Revoke"
             case .unblock: "Unblock"
@@ -45,7 +47,7 @@ struct ConsoleAct: Sendable {
         /// The directory of what it is done to.
         private var directory: String {
             switch self {
-            case .disable, .enable, .signOut, .delete: "accounts"
+            case .disable, .enable, .signOut, .delete, .export: "accounts"
             case .unlink, .revoke, .unblock: "identities"
             case .retry: "revocations"
             case .replay: "provider-events"
@@ -61,7 +63,7 @@ struct ConsoleAct: Sendable {
 
         var isDangerous: Bool {
             switch self {
-            case .enable, .enableClient, .unblock, .retry, .replay: false
+            case .enable, .enableClient, .export, .unblock, .retry, .replay: false
             default: true
             }
         }
@@ -70,7 +72,7 @@ struct ConsoleAct: Sendable {
             switch self {
             case .disable, .enable, .signOut, .revoke, .unblock: .required
             case .delete, .unlink, .retry, .replay: .optional
-            case .disableClient, .enableClient, .revokeKey: .none
+            case .disableClient, .enableClient, .export, .revokeKey: .none
             }
         }
 
@@ -81,13 +83,18 @@ struct ConsoleAct: Sendable {
             case .enable: "The person can sign in again. Sessions that have ended stay so."
             case .signOut:
                 """
-                All sessions of the account end, on every device. Whoever can sign in may do so again, but not with what \
+                All sessions of the account end, on every device. The person can sign in again, but not with what \
                 was issued before.
                 """
             case .delete:
                 """
                 The account and all that is known of the person is deleted, and the authorizations at Apple and Google \
                 are revoked. This can't be undone.
+                """
+            case .export:
+                """
+                Everything that is stored about the person is downloaded as one JSON document, for the person who has asked \
+                for it. It holds no password, token or code.
                 """
             case .unlink:
                 """
@@ -120,6 +127,7 @@ struct ConsoleAct: Sendable {
             case .enable: "The account is enabled."
             case .signOut: "All its sessions have ended."
             case .delete: "The account is deleted."
+            case .export: "The document was downloaded."
             case .unlink: "The identity is unlinked."
             case .revoke: "The revocation is requested."
             case .unblock: "The identity is unblocked."
@@ -162,7 +170,7 @@ extension ConsoleAct {
 
     static func buttons(for account: Account, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
         buttons(
-            [account.status == .active ? .disable : .enable, .signOut, .delete], of: "\(account.id)", visitor)
+            [account.status == .active ? .disable : .enable, .signOut, .export, .delete], of: "\(account.id)", visitor)
     }
 
     static func buttons(for identity: Identity, _ visitor: ConsoleVisitor) -> [ConsoleCell] {

@@ -43,7 +43,7 @@ struct AccountCommand: AsyncParsableCommand {
             let id = try subject.id
             let isFound = try await withDatabase(options) { database in
                 try await PersonalDataExport(store: PersonalData(database: database)).export(
-                    id, at: SystemClock().now(), from: ChangeOrigin(actor: .operator, requestID: nil)
+                    id, at: SystemClock().now(), from: .commandLine
                 ) { part in
                     try FileHandle.standardOutput.write(contentsOf: Data(part))
                 }
@@ -109,10 +109,7 @@ struct AccountCommand: AsyncParsableCommand {
             let id = try subject.id
             let isFound = try await withDatabase(options) { database in
                 try await EmailReplacementStore(database: database).cancel(
-                    of: id, reason: subject.reason, at: SystemClock().now(),
-                    from: .commandLine)
-                    of: id, reason: reason.text, at: SystemClock().now(),
-                    from: ChangeOrigin(actor: .operator, requestID: nil))
+                    of: id, reason: reason.text, at: SystemClock().now(), from: .commandLine)
             }
             guard isFound else { throw subject.isMissing }
         }

@@ -87,7 +87,7 @@ import Testing
         ] {
             #expect(page.html.text.contains(text), "\(text)")
         }
-        #expect(page.buttons == ["Sign out", "Disable", "Sign out everywhere", "Delete", "Unlink", "Revoke"])
+        #expect(page.buttons == ["Sign out", "Disable", "Sign out everywhere", "Export", "Delete", "Unlink", "Revoke"])
 
         // Each asks first, names the account, and can be left.
         for label in ["Disable", "Sign out everywhere", "Delete"] {
@@ -120,6 +120,11 @@ import Testing
         let signedOut = try await visit.act("Sign out everywhere", on: enabled, typed: ["reason": "case 3"])
         #expect(signedOut.html.text.contains("Nobody is signed in."))
         #expect(try await world.service.get("/v1/account", bearer: try again.text("session.accessToken")).status == 401)
+
+        let export = try await visit.act("Export", on: signedOut)
+        #expect(export.answer["Content-Disposition"] == "attachment; filename=\"account-\(id).json\"")
+        #expect(export.answer.json?["account"] != nil && export.answer.body.contains(id), "\(export.answer.body)")
+        #expect(try await world.audited("account_exported", by: name) == 1)
 
         // The last way in stays; the reason that was typed too.
         let kept = try await visit.act("Unlink", on: signedOut, typed: ["reason": "case 4"])

@@ -124,7 +124,7 @@ def world(binaries, state):
             # The checks are about what is behind the limits.
             "LIMITS_PASSWORD_PER_ACCOUNT": 0, "LIMITS_GUESS_PER_NETWORK": 0, "LIMITS_GUESS_PER_WIDE_NETWORK": 0,
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
-            "LIMITS_JUNK_CODES_PER_NETWORK": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0,
+            "LIMITS_JUNK_CODES_PER_NETWORK": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0, "LIMITS_EXPORT_PER_ACCOUNT": 0,
             "WEB_APPS": WEB_APP, "WEB_APP_LAMP_REDIRECT_URIS": WEB_REDIRECT,
             "OAUTH_ENABLED": "true", "APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.example.lamp",
             "APP_FLIP_ANDROID_APPS": "com.example.lamp=" + ":".join(["1F"] * 32),

@@ -1,0 +1,159 @@
+import Foundation
+import HTTPServer
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// The export of a person's data: for its owner, an administrator and an operator.
+@Suite(.limitedConcurrency, .sharedWorld, .timeLimit(.minutes(5))) struct ExportTests {
+    private static let password = "correct horse battery"
+    private static let unknown = "01926a3e-0000-7000-8000-000000000000"
+
+    /// A new account with a grant of Apple's and a password.
+    private static func newAccount(_ name: String, in world: World) async throws -> Answer {
+        let created = try await world.newGrantedAccount(name)
+        let set = try await world.service.send(
+            "PUT", "/v1/account/password", ["newPassword": .string(password)],
+            bearer: try created.text("session.accessToken"))
+        #expect(set.status == 204, "\(set.body)")
+        return created
+    }
+
+    /// What is stored of the account and may not leave the database, in each form in which a text could hold it.
+    private static func secrets(of id: String, in world: World) async throws -> [String] {
+        let secrets = try await world.scratch.withPool { database in
+            try await database.query(
+                """
+                SELECT unnest(ARRAY[encode(secret, 'hex'), replace(encode(secret, 'base64'), E'\\n', '')])
+                FROM (
+                    SELECT convert_to(password_hash, 'UTF8') FROM accounts WHERE account_id = \(id)::uuid
+                    UNION ALL
+                    SELECT unnest(ARRAY[g.sealed_refresh_token, g.prefix_fingerprint, g.digest_fingerprint])
+                    FROM provider_grants g JOIN identities i ON i.identity_id = g.identity_id
+                    WHERE i.account_id = \(id)::uuid
+                ) AS secrets (secret)
+                UNION ALL SELECT password_hash FROM accounts WHERE account_id = \(id)::uuid
+                """
+            ) { row throws(PostgresError) in try row.decode(String.self) }
+        }
+        #expect(secrets.count == 9)
+        return secrets
+    }
+
+    @Test func `the owner gets all that is stored of them, and no secret`() async throws {
+        let world = try World.shared
+        let created = try await Self.newAccount("export-owner", in: world)
+        let id = try created.text("account.accountId")
+        let answer = try await world.service.get(
+            "/v1/account/export", bearer: try created.text("session.accessToken"))
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.header("Content-Type") == "application/json")
+        #expect(answer.header("Cache-Control") == "no-store")
+        let json = try #require(answer.json)
+        #expect(json["account"]?["accountId"]?.string == id)
+        #expect(json["account"]?["email"]?.string == "export-owner@example.com")
+        #expect(json["account"]?["hasPassword"]?.bool == true)
+        let identity = try #require(json["identities"]?.elements?.first)
+        #expect(identity["identityId"]?.string == (try created.text("identity.identityId")))
+        #expect(identity["subject"]?.string == (try created.text("identity.subject")))
+        #expect(identity["authorization"]?.string == "active")
+        #expect(json["providerGrants"]?.elements?.count == 1)
+        let sessions = json["sessions"]?.elements?.map { $0["sessionId"]?.string }
+        #expect(sessions == [try created.text("session.sessionId")])
+        let audited = Set((json["auditEvents"]?.elements ?? []).compactMap { $0["type"]?.string })
+        #expect(audited.isSuperset(of: ["account_created", "password_changed", "account_exported"]))
+        #expect(json["incompleteLists"]?.elements?.isEmpty == true)
+
+        let tokens = [
+            try created.text("session.accessToken"), try created.text("session.refreshToken"), Self.password,
+        ]
+        for secret in try await Self.secrets(of: id, in: world) + tokens { #expect(!answer.text.contains(secret)) }
+    }
+
+    @Test func `an old authentication is refused, and so is the sixth in an hour`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("export-often")
+        let id = try created.text("account.accountId")
+        let bearer = try created.text("session.accessToken")
+        func export() async throws -> Answer { try await world.service.get("/v1/account/export", bearer: bearer) }
+        func age(minutes: Int32) async throws {
+            try await world.scratch.execute(
+                """
+                UPDATE sessions SET auth_time = now() - make_interval(mins => \(minutes))
+                WHERE account_id = \(id)::uuid
+                """)
+        }
+        #expect(try await world.service.get("/v1/account/export").code == "invalid_session")
+        try await age(minutes: 11)
+        let stale = try await export()
+        #expect(stale.status == 403)
+        #expect(stale.code == "reauthentication_required")
+        try await age(minutes: 0)
+        for number in 1...5 { #expect(try await export().status == 200, "\(number)") }
+        let limited = try await export()
+        #expect(limited.status == 429)
+        #expect(limited.code == "rate_limited")
+        let wait = try #require(limited.retryAfter)
+        #expect(1...720 ~= wait)
+        let recorded = try await world.count(
+            "SELECT count(*) FROM audit_events WHERE type = 'account_exported' AND account_id = \(id)::uuid")
+        #expect(recorded == 5)
+    }
+
+    @Test func `an administrator and an operator get the same, and each is recorded`() async throws {
+        let world = try World.shared
+        let created = try await Self.newAccount("export-admin", in: world)
+        let id = try created.text("account.accountId")
+        let key = try await world.adminKey("manage", name: "exporter")
+        let path = "/admin/v1/accounts/\(id)/export"
+        let owners = try await world.service.get(
+            "/v1/account/export", bearer: try created.text("session.accessToken"))
+        let answer = try await world.service.administer("GET", path, bearer: key)
+        #expect(answer.status == 200, "\(answer.body)")
+        let settings = ["postgres.url": world.scratch.url]
+        let command = try await Countersign.run(["account", "export", id], settings)
+        #expect(command.status == 0, "\(command.error)")
+        #expect(command.output.hasSuffix("}\n"))
+
+        /// The document without what differs from export to export.
+        func document(_ text: String) throws -> NSDictionary {
+            let value = try JSONSerialization.jsonObject(with: Data(text.utf8))
+            var members = try #require(value as? [String: Any])
+            #expect(members.removeValue(forKey: "exportedAt") is String)
+            #expect(members.removeValue(forKey: "auditEvents") != nil)
+            #expect(members.count > 10)
+            return NSDictionary(dictionary: members)
+        }
+        #expect(try document(answer.body) == document(owners.text))
+        #expect(try document(command.output) == document(owners.text))
+
+        let exports = try #require(try JSONValue(parsing: Array(command.output.utf8))["auditEvents"]?.elements)
+            .filter { $0["type"]?.string == "account_exported" }
+        #expect(exports.map { $0["actor"]?.string } == ["operator", "administrator", "person"])
+        #expect(exports.map { $0["actorName"]?.string } == [nil, "exporter", nil])
+        for secret in try await Self.secrets(of: id, in: world) { #expect(!command.output.contains(secret)) }
+    }
+
+    @Test func `an account that is not there can't be exported, nor one without the scope`() async throws {
+        let world = try World.shared
+        let settings = ["postgres.url": world.scratch.url]
+        let id = try await world.newAccount("export-refused").text("account.accountId")
+        let (manage, read) = (try await world.adminKey("manage"), try await world.adminKey("read,revoke"))
+        let forbidden = try await world.service.administer("GET", "/admin/v1/accounts/\(id)/export", bearer: read)
+        #expect(forbidden.status == 403)
+        #expect(forbidden.code == "forbidden")
+        let missing = try await world.service.administer(
+            "GET", "/admin/v1/accounts/\(Self.unknown)/export", bearer: manage)
+        #expect(missing.status == 404)
+        #expect(missing.code == "not_found")
+
+        let ending = try await Countersign.run(["account", "export", Self.unknown], settings)
+        #expect(ending.status == 1)
+        #expect(ending.output.isEmpty)
+        #expect(ending.error == "countersign: There is no account \(Self.unknown).\n")
+        for argument in ["kim", id.uppercased()] {
+            #expect(try await Countersign.run(["account", "export", argument], settings).status == 2, "\(argument)")
+        }
+    }
+}

@@ -4,30 +4,53 @@ package import Storage
 import Synchronization
 
 /// The refusals on their way to the audit trail, counted in memory and written as sums, all at once: a flood of bad tokens
-/// or passwords costs a few rows a second, and no refusal waits for a write.
+/// or passwords costs a few rows a second, and no refusal waits for a write. So are sign-ins that repeat one of the second
+/// before (``RepeatedSignIns``).
 ///
 /// Sums that a process has not yet written are lost when it is killed; a shutdown writes them.
 package final class RefusalAggregator: Sendable {
     /// The number of sums that are kept per network between two flushes. Beyond it a sum covers all networks; there are no
-    /// more of those than there are reasons.
+    /// more of those than there are reasons, and identities that sign in again within a second.
     package static let limit = 32
+    /// Seconds by which a row's time may be before its writing, where sums could not be written: a row that is far behind
+    /// its seal would look like one that was slipped in.
+    private static let longestDelay: Int64 = 60
 
-    private struct Refusal: Hashable {
+    private struct Subject: Hashable {
         let kind: AuditEvent.Kind
         let provider: Provider?
-        let reason: String
-        let network: String?
+        let accountID: AccountID?
+        let identityID: IdentityID?
+        let reason: String?
+        var network: String?
+
+        init(_ event: AuditEvent) {
+            kind = event.kind
+            provider = event.provider
+            accountID = event.accountID
+            identityID = event.identityID
+            reason = event.reason
+            network = event.network
+        }
     }
 
     private struct Sum {
-        var occurrences: Int32
-        /// The request of a single refusal; `nil` in a sum of several.
+        var occurrences: Int32 = 1
+        /// The request and the session of a single occurrence; `nil` in a sum of several.
         var requestID: String?
+        var sessionID: SessionID?
+        /// When it last occurred. The row has this time: what somebody did before a change doesn't seem to be after it.
+        var time: Timestamp
+
+        mutating func add(_ other: Sum) {
+            let (total, overflows) = occurrences.addingReportingOverflow(other.occurrences)
+            self = Sum(occurrences: overflows ? .max : total, time: max(time, other.time))
+        }
     }
 
     private let trail: AuditTrail
     private let clock: any WallClock
-    private let sums = Mutex<[Refusal: Sum]>([:])
+    private let sums = Mutex<[Subject: Sum]>([:])
 
     package init(trail: AuditTrail, clock: any WallClock) {
         self.trail = trail
@@ -40,8 +63,15 @@ package final class RefusalAggregator: Sendable {
     package func note(
         _ kind: AuditEvent.Kind, provider: Provider? = nil, reason: String, network: String?, requestID: String
     ) {
-        let refusal = Refusal(kind: kind, provider: provider, reason: reason, network: network)
-        sums.withLock { RefusalAggregator.add(Sum(occurrences: 1, requestID: requestID), of: refusal, to: &$0) }
+        var event = AuditEvent(kind, by: .person, provider: provider, reason: reason, requestID: requestID)
+        event.network = network
+        note(event, at: clock.now())
+    }
+
+    /// Counts one occurrence of what a person did.
+    func note(_ event: AuditEvent, at now: Timestamp) {
+        let sum = Sum(requestID: event.requestID, sessionID: event.sessionID, time: now)
+        sums.withLock { RefusalAggregator.add(sum, of: Subject(event), to: &$0) }
     }
 
     /// Writes the sums and resets them. If they can't be written, they are kept.
@@ -54,36 +84,36 @@ package final class RefusalAggregator: Sendable {
             sums = [:]
             return taken
         }
+        let earliest = clock.now().advanced(bySeconds: -RefusalAggregator.longestDelay)
         do {
-            try await trail.record(taken.map { RefusalAggregator.event($0, $1) }, at: clock.now())
+            try await trail.record(taken.map { (RefusalAggregator.event($0, $1), max($1.time, earliest)) })
         } catch {
             sums.withLock { sums in
                 let newer = sums
                 sums = taken
-                for (refusal, sum) in newer { RefusalAggregator.add(sum, of: refusal, to: &sums) }
+                for (subject, sum) in newer { RefusalAggregator.add(sum, of: subject, to: &sums) }
             }
             throw error
         }
         return taken.count
     }
 
-    private static func add(_ sum: Sum, of refusal: Refusal, to sums: inout [Refusal: Sum]) {
-        var refusal = refusal
-        if sums[refusal] == nil, sums.count >= limit {
-            refusal = Refusal(kind: refusal.kind, provider: refusal.provider, reason: refusal.reason, network: nil)
+    private static func add(_ sum: Sum, of subject: Subject, to sums: inout [Subject: Sum]) {
+        var subject = subject
+        if sums[subject] == nil, sums.count >= limit { subject.network = nil }
+        if sums[subject] == nil {
+            sums[subject] = sum
+        } else {
+            sums[subject]?.add(sum)
         }
-        guard let counted = sums[refusal] else {
-            sums[refusal] = sum
-            return
-        }
-        let (total, overflows) = counted.occurrences.addingReportingOverflow(sum.occurrences)
-        sums[refusal] = Sum(occurrences: overflows ? .max : total, requestID: nil)
     }
 
-    private static func event(_ refusal: Refusal, _ sum: Sum) -> AuditEvent {
+    private static func event(_ subject: Subject, _ sum: Sum) -> AuditEvent {
         var event = AuditEvent(
-            refusal.kind, by: .person, provider: refusal.provider, reason: refusal.reason, requestID: sum.requestID)
-        event.network = refusal.network
+            subject.kind, by: .person, accountID: subject.accountID, identityID: subject.identityID,
+            provider: subject.provider, reason: subject.reason, requestID: sum.requestID)
+        event.sessionID = sum.sessionID
+        event.network = subject.network
         event.occurrences = sum.occurrences
         return event
     }

@@ -73,9 +73,10 @@ package struct SignInService: Sendable {
             accessTokens: accessTokens, refreshTokens: RefreshTokens(keyRing: keyRing),
             lifetimes: SessionLifetimes(
                 unused: configuration.refreshLifetime, absolute: configuration.sessionLifetime))
+        let repetitions = RepeatedSignIns(refusals: refusals)
         let known = KnownIdentities(
             identities: stores.identities, accounts: stores.accounts, grants: stores.grants,
-            transfers: stores.transfers, issuer: issuer, mailLanguages: mailLanguages)
+            transfers: stores.transfers, issuer: issuer, repetitions: repetitions, mailLanguages: mailLanguages)
         let tickets = LinkTickets(
             store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer,
             strayAccountPolicy: configuration.strayAccountPolicy,
@@ -94,7 +95,7 @@ package struct SignInService: Sendable {
             codes: codeExchange, refusals: refusals, audit: stores.audit, metrics: metrics, logger: logger)
 
         providers = ProviderSignIn(
-            verifier: verifier, known: known, tickets: tickets, accounts: stores.accounts,
+            verifier: verifier, known: known, tickets: tickets, accounts: stores.accounts, repetitions: repetitions,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, mailLanguages: mailLanguages, metrics: metrics,
             clock: clock)
         linking = IdentityLinking(

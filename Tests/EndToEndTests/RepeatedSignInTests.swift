@@ -9,12 +9,20 @@ import Testing
         try await World.run(["limits.sessionsPerAccount": "20"]) { world in
             let created = try await world.newAccount("kim")
             let token = try await world.appleToken("kim")
+            let start = ContinuousClock.now
             var opened: [String] = []
             for _ in 0..<300 {
                 let answer = try await world.service.signInWithApple(token)
                 #expect(answer.status == 200)
                 opened.append(try answer.text("session.accessToken"))
             }
+            // Each is in the trail, at most one row a second: a sum, or a sign-in after a pause of a second.
+            let signIns: SQL = "FROM audit_events WHERE type = 'signed_in' AND provider = 'apple'"
+            try await eventually("the sums") {
+                try await world.count("SELECT COALESCE(sum(occurrences), 0) \(signIns)") == 300
+            }
+            let seconds = (ContinuousClock.now - start).components.seconds
+            #expect(try await world.count("SELECT count(*) \(signIns)") <= 2 * seconds + 3)
             try await eventually("the end of the longest unused sessions") {
                 try await world.count("SELECT count(*) FROM sessions WHERE ended_at IS NULL") == 20
             }

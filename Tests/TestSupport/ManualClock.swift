@@ -18,4 +18,8 @@ package final class ManualClock: WallClock {
     package func advance(by seconds: Int64) {
         time.withLock { $0 = $0.advanced(bySeconds: seconds) }
     }
+
+    package func advance(byMilliseconds milliseconds: Int64) {
+        time.withLock { $0 = Timestamp(microseconds: $0.microseconds + milliseconds * 1_000) }
+    }
 }

@@ -9,6 +9,7 @@ struct KnownIdentities: Sendable {
     let grants: GrantStore
     let transfers: TransferStore
     let issuer: SessionIssuer
+    let repetitions: RepeatedSignIns
     let mailLanguages: MailLanguages
 
     /// Signs in a person whose identity is linked.
@@ -23,7 +24,14 @@ struct KnownIdentities: Sendable {
             authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
             methods: [AuthenticationMethod(identity.key.provider)],
             client: client, now: now)
-        switch try await stored({ try await identities.signIn(identity, newSession: newSession) }) {
+        let outcome = try await repetitions.recording(identity.key, isLinked: true, at: now) {
+            isRecorded throws(SignInFailure) in
+            let outcome = try await stored {
+                try await identities.signIn(identity, newSession: newSession, isRecorded: isRecorded)
+            }
+            return (outcome, outcome.event(at: identity.key.provider, newSession))
+        }
+        switch outcome {
         case .signedIn(let account, let identityID):
             let noted = try await note(identity, of: account, client: client, at: now)
             return try issuer.signedIn(noted, identityID: identityID, newSession: newSession)

@@ -8,6 +8,7 @@ package struct ProviderSignIn: Sendable {
     let known: KnownIdentities
     let tickets: LinkTickets
     let accounts: AccountStore
+    let repetitions: RepeatedSignIns
     let verifiedEmailPolicy: VerifiedEmailPolicy
     let mailLanguages: MailLanguages
     let metrics: SignInMetrics
@@ -91,7 +92,12 @@ package struct ProviderSignIn: Sendable {
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)
         let isSpentAtOnce = if case .bindAutomatically = decision { true } else { false }
-        let secret = try await tickets.insert(ticket, grant: grant, isHeld: !isSpentAtOnce, recording: event)
+        let secret = try await repetitions.recording(identity.key, isLinked: false, at: now) {
+            isRecorded throws(SignInFailure) in
+            let secret = try await tickets.insert(
+                ticket, grant: grant, isHeld: !isSpentAtOnce, recording: isRecorded ? event : nil)
+            return (secret, event)
+        }
         if isSpentAtOnce {
             if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {
                 return .signedIn(signedIn)

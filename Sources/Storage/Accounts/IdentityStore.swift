@@ -4,11 +4,35 @@ package import Postgres
 /// The outcome of a sign-in with a known or unknown identity.
 package enum IdentitySignIn: Sendable {
     case unknown
-    case disabled(AccountID)
+    case disabled(AccountID, IdentityID)
     /// What was issued before some moment counts no more for the identity, and the token was.
-    case outdated
+    case outdated(AccountID, IdentityID)
     /// The new session has been inserted.
     case signedIn(Account, IdentityID)
+
+    /// What the trail has of it; `nil` where the identity is unknown.
+    ///
+    /// - Parameter newSession: the session that was to be opened.
+    package func event(at provider: Provider, _ newSession: NewSession) -> AuditEvent? {
+        var event: AuditEvent
+        switch self {
+        case .unknown: return nil
+        case .disabled(let accountID, let identityID):
+            event = AuditEvent(.credentialRejected, by: .person, accountID: accountID, identityID: identityID)
+            event.reason = "account_disabled"
+        case .outdated(let accountID, let identityID):
+            event = AuditEvent(.credentialRejected, by: .person, accountID: accountID, identityID: identityID)
+            event.reason = "expired"
+        case .signedIn(let account, let identityID):
+            event = AuditEvent(.signedIn, by: .person, accountID: account.id, identityID: identityID)
+            event.sessionID = newSession.id
+            event.reason = newSession.amr
+        }
+        event.provider = provider
+        event.requestID = newSession.requestID
+        event.network = newSession.network
+        return event
+    }
 }
 
 /// `identities`: the account of each provider subject.
@@ -33,15 +57,20 @@ package struct IdentityStore: Sendable {
     ///
     /// `last_sign_in_at` is written when it is an hour old, and the provider's email when it changed, so that the usual
     /// sign-in writes nothing but its session and the record of it. A token without an email changes nothing.
+    ///
+    /// - Parameter isRecorded: whether the outcome's event is written with it; else the caller counts it.
     package func signIn(
-        _ identity: VerifiedIdentity, newSession: NewSession
+        _ identity: VerifiedIdentity, newSession: NewSession, isRecorded: Bool = true
     ) async throws(PostgresError) -> IdentitySignIn {
-        try await signIns.answer(SignInAttempt(identity: identity, newSession: newSession)).get()
+        try await signIns.answer(
+            SignInAttempt(identity: identity, newSession: newSession, isRecorded: isRecorded)
+        ).get()
     }
 
     private struct SignInAttempt: Sendable {
         let identity: VerifiedIdentity
         let newSession: NewSession
+        let isRecorded: Bool
     }
 
     /// One statement for all attempts; `position` assigns its rows to their attempt.
@@ -74,16 +103,17 @@ package struct IdentityStore: Sendable {
                     \(newSessions.map(\.device?.name)) AS device_names,
                     \(newSessions.map(\.device?.platform)) AS device_platforms,
                     \(newSessions.map(\.address)) AS ips, \(newSessions.map(\.expiresAt)) AS expiry_times,
-                    \(newSessions.map(\.requestID)) AS request_ids, \(newSessions.map(\.network)) AS networks
+                    \(newSessions.map(\.requestID)) AS request_ids, \(newSessions.map(\.network)) AS networks,
+                    \(attempts.map(\.isRecorded)) AS recorded_flags
             ), found AS (
                 SELECT p.*, a.*
                 FROM posted
                 CROSS JOIN LATERAL unnest(providers, realms, subjects, emails, verified_flags, private_flags,
                     session_ids, nows, auth_times, issue_times, amrs, device_names, device_platforms, ips,
-                    expiry_times, request_ids, networks
+                    expiry_times, request_ids, networks, recorded_flags
                 ) WITH ORDINALITY AS p (provider, realm, subject, stated_email, stated_email_verified,
                     stated_is_private_email, session_id, now, auth_time, issued_at, amr, device_name, device_platform,
-                    ip, expires_at, request_id, network, position)
+                    ip, expires_at, request_id, network, is_recorded, position)
                 CROSS JOIN LATERAL (
                     SELECT a.account_id, a.email, a.email_verified, a.email_proof, a.email_taken_at, a.display_name,
                         a.status, a.created_at, a.password_hash,
@@ -140,6 +170,7 @@ package struct IdentityStore: Sendable {
                     CASE f.outcome WHEN 'active' THEN f.amr WHEN 'outdated' THEN 'expired' ELSE 'account_disabled' END,
                     f.request_id, f.network, f.now
                 FROM found f
+                WHERE f.is_recorded
             )
             SELECT a.position, a.outcome, \(AccountRow.columns)
             FROM found a
@@ -198,8 +229,8 @@ package struct IdentityStore: Sendable {
         else { return .unknown }
         switch outcome {
         case .active: return .signedIn(account, linked.id)
-        case .outdated: return .outdated
-        case .disabled, .blocked: return .disabled(account.id)
+        case .outdated: return .outdated(account.id, linked.id)
+        case .disabled, .blocked: return .disabled(account.id, linked.id)
         }
     }
 }

@@ -13,31 +13,33 @@ package struct AuditTrail: Sendable {
         try await AuditTrail.record(event, at: now, in: database)
     }
 
-    /// Records all of the events in one statement, or none.
-    package func record(_ events: [AuditEvent], at now: Timestamp) async throws(PostgresError) {
-        try await AuditTrail.record(events, at: now, in: database)
+    /// Records all of the events, each with its own time, in one statement, or none.
+    package func record(_ events: [(event: AuditEvent, time: Timestamp)]) async throws(PostgresError) {
+        try await AuditTrail.record(events, in: database)
+    }
+
+    static func record(
+        _ events: [(event: AuditEvent, time: Timestamp)], in session: some PostgresSession
+    ) async throws(PostgresError) {
+        guard !events.isEmpty else { return }
+        let times = events.map(\.time)
+        let events = events.map(\.event)
+        _ = try await session.execute(
+            """
+            INSERT INTO audit_events (\(columns))
+            SELECT *
+            FROM unnest(\(times.map { Identifier<AuditEvent>(now: $0) }), \(events.map(\.kind.rawValue)),
+                \(events.map(\.actor.rawValue)), \(events.map(\.accountID)), \(events.map(\.identityID)),
+                \(events.map(\.revocationID)), \(events.map(\.sessionID)), \(events.map(\.provider?.rawValue)),
+                \(events.map(\.tokenID)), \(events.map(\.reason)), \(events.map(\.requestID)),
+                \(events.map(\.network)), \(events.map(\.occurrences)), \(events.map(\.actorName)), \(times))
+            """)
     }
 
     static func record(
         _ event: AuditEvent, at now: Timestamp, in session: some PostgresSession
     ) async throws(PostgresError) {
         _ = try await session.execute(insertion(event, at: now))
-    }
-
-    static func record(
-        _ events: [AuditEvent], at now: Timestamp, in session: some PostgresSession
-    ) async throws(PostgresError) {
-        guard !events.isEmpty else { return }
-        _ = try await session.execute(
-            """
-            INSERT INTO audit_events (\(columns))
-            SELECT e.*, \(now)
-            FROM unnest(\(events.map { _ in Identifier<AuditEvent>(now: now) }), \(events.map(\.kind.rawValue)),
-                \(events.map(\.actor.rawValue)), \(events.map(\.accountID)), \(events.map(\.identityID)),
-                \(events.map(\.revocationID)), \(events.map(\.sessionID)), \(events.map(\.provider?.rawValue)),
-                \(events.map(\.tokenID)), \(events.map(\.reason)), \(events.map(\.requestID)),
-                \(events.map(\.network)), \(events.map(\.occurrences)), \(events.map(\.actorName))) AS e
-            """)
     }
 
     /// `INSERT INTO audit_events … SELECT …`, complete, or to be followed by a `FROM` or `WHERE` that decides whether

@@ -207,7 +207,7 @@ package struct OAuthGrantStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(String.self) }
         try await AuditTrail.record(
             clients.map { client in
-                AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)")
-            }, at: now, in: transaction)
+                (AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)"), now)
+            }, in: transaction)
     }
 }

@@ -132,6 +132,7 @@ import Testing
                 "UPDATE identities SET not_before = \(fixture.clock.now().advanced(bySeconds: 60))")
             try await expectFailure("expired") { try await Self.post(token, .apple, fixture) }
             try await fixture.database.execute("UPDATE identities SET not_before = NULL")
+            fixture.clock.advance(by: 1)
             try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
             try await expectFailure("accountDisabled") { try await Self.post(token, .apple, fixture) }
             #expect(

@@ -58,6 +58,7 @@ struct RandomWalk {
 
     private func checkInvariants(since: Timestamp) async throws {
         let report = world.memory.takeReport()
+        try await world.service.refusals.flush()
         try await WalkLedger.add(report, to: world.database, since: since)
         let broken = try await WalkInvariant.broken(in: world.database, at: world.clock.now())
         var faults = report.faults + broken.map { "\($0.rawValue): \($1)" }.sorted()

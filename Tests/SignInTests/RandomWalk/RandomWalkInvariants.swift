@@ -121,20 +121,30 @@ enum WalkInvariant: String, CaseIterable, Sendable {
 
 /// The invariant between answers and rows: a change that was answered as done is in the audit trail.
 enum WalkRecord {
-    /// The changes that were answered as done and have no audit record, as sentences.
+    /// The changes that were answered as done and have no audit record, as sentences. A sign-in may be in a sum, which has
+    /// no request.
     static func missing(_ changes: [WalkChange], in database: Database, since: Timestamp) async throws -> [String] {
         let kinds = Set(changes.flatMap(\.kinds))
         guard !kinds.isEmpty else { return [] }
         let rows = try await database.query(
             """
-            SELECT type, request_id
+            SELECT type, request_id, occurrences
             FROM audit_events
-            WHERE type = ANY (\(kinds.map(\.rawValue))) AND created_at >= \(since) AND request_id IS NOT NULL
+            WHERE type = ANY (\(kinds.map(\.rawValue))) AND created_at >= \(since)
             """
-        ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
-        let recorded = Set(rows.map { "\($0.0) \($0.1)" })
+        ) { row throws(PostgresError) in try row.decode(String.self, String?.self, Int.self) }
+        let recorded = Set(rows.compactMap { type, requestID, _ in requestID.map { "\(type) \($0)" } })
+        var summed: [String: Int] = [:]
+        for (type, requestID, occurrences) in rows where requestID == nil { summed[type, default: 0] += occurrences }
         return changes.filter { change in
-            !change.kinds.contains { recorded.contains("\($0.rawValue) \(change.requestID)") }
+            if change.kinds.contains(where: { recorded.contains("\($0.rawValue) \(change.requestID)") }) {
+                return false
+            }
+            guard let sum = change.kinds.map(\.rawValue).first(where: { summed[$0, default: 0] > 0 }) else {
+                return true
+            }
+            summed[sum, default: 0] -= 1
+            return false
         }.map { "no audit record of \($0.kinds[0].rawValue) by \($0.requestID)" }
     }
 }

@@ -1,4 +1,4 @@
--- Posts the tokens of a file, at random.  wrk -t1 -s sign-in.lua URL -- TOKENS [RATE]
+-- Posts the tokens of a file in turn, from a random one on.  wrk -t1 -s sign-in.lua URL -- TOKENS [RATE]
 -- With a rate, all connections together post that many a second as a Poisson process, however long the answers take. A
 -- request that finds no free connection is late; one that is late by more than a second is dropped. Without a rate,
 -- each connection posts after each answer.
@@ -10,6 +10,7 @@ ffi.cdef([[
 ]])
 
 local requests = {}
+local position = 0
 local rate = 0
 local due
 local moment = ffi.new("moment")
@@ -25,12 +26,14 @@ function init(args)
         local body = '{"idToken":"' .. token .. '","device":{"name":"Pixel 9","platform":"android"}}'
         table.insert(requests, wrk.format("POST", "/v1/sign-in/google", { ["Content-Type"] = "application/json" }, body))
     end
+    position = math.random(#requests)
     rate = tonumber(args[2] or "0")
     if rate == 0 then delay = nil end
 end
 
 function request()
-    return requests[math.random(#requests)]
+    position = position % #requests + 1
+    return requests[position]
 end
 
 -- Milliseconds until the next one is due.

@@ -1,7 +1,7 @@
 -- The work of one sign-in in the database, as one statement for pgbench: looks the identity up, updates it when that is
 -- due, opens a session, reads the account. Sources/Storage/Accounts/IdentityStore.swift does the same for many at once.
 -- Sessions get ids that grow, as UUIDv7 do; decimal digits are hexadecimal ones too.
-\set subject random(1000000001, 1000002000)
+\set subject random(1000000001, 1000010000)
 \set count :count + 1
 \set session 100000000000 + 1000000000 * :client_id + :count
 WITH stated (email, email_verified, is_private_email) AS (

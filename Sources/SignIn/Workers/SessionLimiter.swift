@@ -21,8 +21,8 @@ package final class SessionLimiter: Sendable {
     private let store: SessionStore
     private let clock: any WallClock
     private let ended = Counter(label: "countersign_sessions_over_limit_total")
-    /// The session behind which the next round begins.
-    private let position = Mutex<SessionID?>(nil)
+    /// The session behind which the next round begins, and the time of the last one.
+    private let position = Mutex<(start: SessionID, time: Timestamp)?>(nil)
 
     package init(store: SessionStore, clock: any WallClock) {
         self.store = store
@@ -39,7 +39,7 @@ package final class SessionLimiter: Sendable {
             return false
         }
         let now = clock.now()
-        let start = position.withLock(\.self) ?? SessionLimiter.bound(SessionLimiter.firstLookSeconds, before: now)
+        let start = start(at: now)
         let found = try await store.accounts(
             withMoreThan: limit, openedAfter: start, page: SessionLimiter.page, at: now)
         var hasRest = false
@@ -57,8 +57,15 @@ package final class SessionLimiter: Sendable {
         if let failure { throw failure }
         // An account of which a batch ended is looked at once more.
         if hasRest { return true }
-        position.withLock { $0 = found.last ?? SessionLimiter.bound(SessionLimiter.commitSeconds, before: now) }
+        let next = found.last ?? SessionLimiter.bound(SessionLimiter.commitSeconds, before: now)
+        position.withLock { $0 = (next, now) }
         return found.last != nil
+    }
+
+    /// Where a round begins: as the first one, if the clock was set back.
+    private func start(at now: Timestamp) -> SessionID {
+        if let position = position.withLock(\.self), position.time <= now { return position.start }
+        return SessionLimiter.bound(SessionLimiter.firstLookSeconds, before: now)
     }
 
     /// What precedes the ids of the sessions of the last `seconds` (RFC 9562 §5.7).

@@ -14,7 +14,7 @@ extension Neighbours {
         ).standardized.path
 
         /// The settings of both processes. The drain takes longer than two health checks of HAProxy, even if both are late.
-        private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
+        static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
             try World.settings(scratch, sandbox).merging([
                 "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
                 "server.drainSeconds": "6",
@@ -22,7 +22,7 @@ extension Neighbours {
         }
 
         /// - Parameter servers: the address of each process, and its port for health checks.
-        private static func haproxy(
+        static func haproxy(
             _ port: UInt16, before servers: [(address: String, healthPort: String)],
             _ body: (SideProcess) async throws -> Void
         ) async throws {

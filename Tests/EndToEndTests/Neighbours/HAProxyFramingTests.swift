@@ -40,7 +40,7 @@ extension Neighbours {
             "POST /v1/links/cancel HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"
         }
 
-        /// A request that its sender can tell from others by its answer.
+        /// A request whose answer has its id.
         private static func named(_ id: String) -> String {
             "GET /v1/account HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(id)\r\nConnection: close\r\n\r\n"
         }

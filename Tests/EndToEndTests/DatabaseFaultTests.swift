@@ -67,7 +67,7 @@ import Testing
         #expect((1...3).contains(answer.retryAfter ?? 0), "\(name)", sourceLocation: location)
     }
 
-    @Test func `every fault of the database is answered 503, and the service is back five seconds after its end`()
+    @Test func `every fault of the database is answered 503, and the service is back within five seconds`()
         async throws
     {
         try await service { cluster, world, access, first in

@@ -256,6 +256,8 @@ let package = Package(
                 "countersign", "countersign-sandbox", "HTTPAPI", "HTTPServer", "Curl", "JOSE", "JSON", "KeyRing",
                 "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage", "TestSupport",
                 log,
+                "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage",
+                "TestSupport", log,
             ],
             swiftSettings: commonSettings),
     ]

@@ -16,6 +16,10 @@ extension Database {
         /// How long a COMMIT is waited for: it may wait for a standby without end. The transaction that it belongs to
         /// then has an unknown outcome; the COMMIT itself goes on.
         package var commitTimeout: Duration
+        /// How long a task waits for a statement, from asking for a connection to the answer; nil for as long as the
+        /// server lets it run. A lone statement goes on, and its outcome is unknown; a transaction's connection is
+        /// closed, which rolls it back. No COMMIT is meant, and nothing within ``Database/inBackground(_:)``.
+        package var answerTimeout: Duration?
         /// Whether statements are prepared. False behind a pooler in transaction mode: the server then parses every
         /// statement again and keeps nothing of it.
         package var preparedStatements: Bool
@@ -30,7 +34,7 @@ extension Database {
             url: String, poolSize: Int = 8, acquireTimeout: Duration = .seconds(2),
             connectTimeout: Duration = .seconds(3), statementTimeout: Duration? = .seconds(10),
             lockTimeout: Duration? = .seconds(5), idleInTransactionTimeout: Duration? = .seconds(10),
-            commitTimeout: Duration = .seconds(5), preparedStatements: Bool = true,
+            commitTimeout: Duration = .seconds(5), answerTimeout: Duration? = nil, preparedStatements: Bool = true,
             applicationName: String = "countersign", pipelineDepth: Int = 8, maximumWaiting: Int = 10_000
         ) {
             self.url = url
@@ -41,6 +45,7 @@ extension Database {
             self.lockTimeout = lockTimeout
             self.idleInTransactionTimeout = idleInTransactionTimeout
             self.commitTimeout = commitTimeout
+            self.answerTimeout = answerTimeout
             self.preparedStatements = preparedStatements
             self.applicationName = applicationName
             self.pipelineDepth = pipelineDepth

@@ -50,6 +50,61 @@ struct SilenceTests {
         }
     }
 
+    @Test func `a statement of a transaction that is not answered in time ends the transaction`() async throws {
+        try await withRelay { relay, url, _ in
+            var configuration = Database.Configuration.test(poolSize: 1)
+            configuration.answerTimeout = .seconds(2)
+            try await ScratchDatabase(url: url).withPool(configuration) { database in
+                try await database.execute("CREATE TABLE t (n int)")
+                let error = await failure {
+                    try await database.transaction { transaction in
+                        try await transaction.execute("INSERT INTO t VALUES (1)")
+                        relay.discard()
+                        try await transaction.execute("INSERT INTO t VALUES (2)")
+                    }
+                }
+                #expect(error?.code == .connectionLost)
+                #expect(error?.operation == .execute)
+                #expect(error?.isTemporary == true)
+                relay.recover()
+                try await expect("SELECT count(*)::int4 FROM t", is: 0, in: database)
+            }
+        }
+    }
+
+    @Test func `a caller that has waited before has had that part of its time`() async throws {
+        try await withRelay { relay, url, _ in
+            var configuration = Database.Configuration.test(poolSize: 1, acquireTimeout: .seconds(59))
+            configuration.answerTimeout = .seconds(60)
+            try await ScratchDatabase(url: url).withPool(configuration) { database in
+                try await database.execute("SELECT 1")
+                relay.discard()
+                let start = ContinuousClock.now
+                let error = await failure {
+                    try await Database.acquiring(by: .now + .seconds(1)) { try await database.execute("SELECT 1") }
+                }
+                #expect(error?.code == .outcomeUnknown)
+                #expect(start.duration(to: .now) < .seconds(30))
+                relay.recover()
+            }
+        }
+    }
+
+    @Test func `what runs in the background may take as long as the server lets it`() async throws {
+        var configuration = Database.Configuration.test(poolSize: 1)
+        configuration.answerTimeout = .milliseconds(100)
+        try await ScratchDatabase.withFreshPool(configuration) { database in
+            try await Database.inBackground {
+                try await expect("SELECT 7 FROM pg_sleep(1)", is: 7, in: database)
+                try await database.transaction { transaction in
+                    try await expect("SELECT 7 FROM pg_sleep(1)", is: 7, in: transaction)
+                }
+            }
+            let error = await failure { try await database.execute("SELECT pg_sleep(1)") }
+            #expect(error?.code == .outcomeUnknown)
+        }
+    }
+
     @Test func `a statement that runs for as long as it may is not taken for silence`() async throws {
         try await withRelay { relay, url, _ in
             let configuration = Database.Configuration.test(poolSize: 1, statementTimeout: .seconds(2))

@@ -147,6 +147,22 @@ import Testing
         }
     }
 
+    @Test func `a lone statement that is not answered in time has an unknown outcome, and goes on`() async throws {
+        var configuration = Database.Configuration.test(poolSize: 1)
+        configuration.answerTimeout = .milliseconds(200)
+        try await withPools(configuration) { database, observer in
+            let error = await failure { try await database.execute("INSERT INTO t VALUES (1)") }
+            #expect(error?.code == .outcomeUnknown)
+            #expect(error?.operation == .execute)
+            // A cancelled wait would be over.
+            try await expect("SELECT (\(Self.isWaiting))::int", is: 1, in: observer)
+            try await observer.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            try await observer.execute("SELECT pg_reload_conf()")
+            try await eventually("NOT \(Self.isWaiting)", in: observer)
+            try await expect("SELECT count(*) FROM t", is: 1, in: observer)
+        }
+    }
+
     @Test func `a lone statement whose commit waits without end has an unknown outcome, and is not cancelled`()
         async throws
     {

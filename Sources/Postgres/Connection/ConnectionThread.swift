@@ -98,7 +98,7 @@ struct ConnectionThread: Sendable {
 
     private func wait(_ pipeline: inout Pipeline) throws(PostgresError) {
         let wasHeldBack = pipeline.isHeldBack
-        pipeline.abandonStatements()
+        try pipeline.abandonStatements()
         try pipeline.advanceCancellation(signal: signal)
         // Reported at once: the pool assigns statements to other connections meanwhile.
         if pipeline.isHeldBack != wasHeldBack { return }

@@ -15,6 +15,8 @@ struct Pipeline: ~Copyable {
         }
 
         let statement: Statement
+        /// When its task has waited long enough; nil when only the server's limits count.
+        let answerEnd: ContinuousClock.Instant?
         var steps: [Step] = []
         var step = 0
         var key: PreparedKey?
@@ -32,6 +34,8 @@ struct Pipeline: ~Copyable {
     private let preparesStatements: Bool
     private let silenceLimit: Duration?
     private let commitTimeout: Duration
+    private let answerTimeout: Duration?
+    private let acquireTimeout: Duration
     /// The start of the current silence: since then the server owes an answer and has sent nothing.
     private var silentSince = ContinuousClock.now
     private var prepared = PreparedStatements()
@@ -58,6 +62,8 @@ struct Pipeline: ~Copyable {
         preparesStatements = configuration.preparedStatements
         silenceLimit = configuration.silenceLimit
         commitTimeout = configuration.commitTimeout
+        answerTimeout = configuration.answerTimeout
+        acquireTimeout = configuration.acquireTimeout
     }
 
     // MARK: - Sending
@@ -76,7 +82,7 @@ struct Pipeline: ~Copyable {
             sent += 1
             if inFlight.isEmpty { silentSince = .now }
             // From here on it counts as sent, whatever becomes of it.
-            inFlight.append(Segment(statement: statement))
+            inFlight.append(Segment(statement: statement, answerEnd: answerEnd(of: statement)))
             let isSent = statement.isScript ? sendScript(statement) : send(statement)
             guard isSent else { throw lost() }
         }
@@ -91,7 +97,7 @@ struct Pipeline: ~Copyable {
     private static let planningEachTime = "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
 
     private mutating func send(_ statement: Statement) -> Bool {
-        var segment = Segment(statement: statement)
+        var segment = inFlight[inFlight.count - 1]
         var isSent = true
         if let isolation = statement.beginIsolation {
             segment.steps.append(.begin)
@@ -226,10 +232,10 @@ struct Pipeline: ~Copyable {
 
     // MARK: - Silence
 
-    /// When to act although nothing has arrived: the end of a silence or of a commit's time, or the next step of a
-    /// cancellation.
+    /// When to act although nothing has arrived: the end of a silence, of a commit's or a task's time, or the next step
+    /// of a cancellation.
     var deadline: ContinuousClock.Instant? {
-        Self.earlier(Self.earlier(silenceEnd, commitEnd), cancellation?.deadline)
+        Self.earlier(Self.earlier(Self.earlier(silenceEnd, commitEnd), firstAnswerEnd), cancellation?.deadline)
     }
 
     private static func earlier(
@@ -253,6 +259,20 @@ struct Pipeline: ~Copyable {
         return silentSince + commitTimeout
     }
 
+    /// A caller that has waited before it came here has had that part of its time: by its own deadline for the
+    /// connection.
+    private func answerEnd(of statement: Statement) -> ContinuousClock.Instant? {
+        guard let answerTimeout, !statement.context.isInBackground, statement.operation != .commit else { return nil }
+        let end = statement.since + answerTimeout
+        guard let acquireDeadline = statement.context.acquireDeadline else { return end }
+        return min(end, acquireDeadline + (answerTimeout - acquireTimeout))
+    }
+
+    private var firstAnswerEnd: ContinuousClock.Instant? {
+        guard answerTimeout != nil else { return nil }
+        return inFlight.lazy.filter { !$0.statement.isAbandoned }.compactMap(\.answerEnd).min()
+    }
+
     /// Throws when the server has owed an answer for longer than the silence limit: it, or a device on the way to it,
     /// is gone without closing the connection.
     func checkSilenceTimeout() throws(PostgresError) {
@@ -266,17 +286,25 @@ struct Pipeline: ~Copyable {
     var isHeldBack: Bool { cancellation != nil || abandoned > 0 }
 
     /// Answers the tasks of statements that are given up, and leaves the statements in flight: their results are read
-    /// and dropped. Given up are lone statements whose task was cancelled, because a cancel request would reach whatever
-    /// the server is at by then, and a COMMIT whose time is over, because a cancel request would only end its wait for
-    /// the standby and make it look like a success.
-    mutating func abandonStatements() {
-        let isCommitLate = commitEnd.map { $0 <= .now } ?? false
+    /// and dropped. Given up are lone statements whose task was cancelled or has waited long enough, because a cancel
+    /// request would reach whatever the server is at by then, and a COMMIT whose time is over, because a cancel request
+    /// would only end its wait for the standby and make it look like a success.
+    ///
+    /// Throws when a statement within a transaction is late: the end of the connection rolls the transaction back.
+    mutating func abandonStatements() throws(PostgresError) {
+        let now = ContinuousClock.now
+        let isCommitLate = commitEnd.map { $0 <= now } ?? false
         for index in inFlight.indices {
             let statement = inFlight[index].statement
             guard !statement.isAbandoned else { continue }
+            let isLate = inFlight[index].answerEnd.map { $0 <= now } ?? false
             let reason: String
             if statement.isCancelled && statement.lease == nil {
                 reason = "given up by its task"
+            } else if isLate && statement.lease == nil {
+                reason = "not answered within the answer timeout"
+            } else if isLate {
+                throw lost(.connectionLost, "not answered within the answer timeout")
             } else if index == 0 && isCommitLate {
                 reason = "not answered within the commit timeout"
             } else {

@@ -7,6 +7,8 @@ struct RequestContext: Sendable {
     var acquireDeadline: ContinuousClock.Instant?
     /// Whether the server is to plan a statement for its values, and not once for all.
     var isPlanningEachTime = false
+    /// Whether nobody waits for the answers, so that the answer timeout doesn't count.
+    var isInBackground = false
 
     fileprivate func run<T: Sendable, Failure: Error>(
         _ work: () async throws(Failure) -> T
@@ -29,6 +31,15 @@ extension Database {
     ) async throws(Failure) -> T {
         var context = RequestContext.current
         context.acquireDeadline = min(deadline, context.acquireDeadline ?? deadline)
+        return try await context.run(work)
+    }
+
+    /// Runs `work`, for whose statements no caller waits: they may take as long as the server lets them run.
+    package static func inBackground<T: Sendable, Failure: Error>(
+        _ work: () async throws(Failure) -> T
+    ) async throws(Failure) -> T {
+        var context = RequestContext.current
+        context.isInBackground = true
         return try await context.run(work)
     }
 

@@ -41,6 +41,8 @@ package struct Problem: Error, Sendable {
     package var members: (@Sendable (inout JSONWriter) -> Void)?
     /// The value of `Allow`, which 405 carries.
     var allow: String?
+    /// Whether it is part of how the service works although its status is 5xx, and so no error in the log.
+    var isExpected = false
     /// Whether the connection can't be used for another request.
     var endsConnection = false
 

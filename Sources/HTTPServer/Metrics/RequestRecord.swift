@@ -14,12 +14,14 @@ struct RequestRecord: Sendable {
     /// `nil` if the request was rejected before the address was determined.
     let client: ClientAddress?
     let email: String?
+    /// Whether a status of 5xx is none to look into.
+    var isExpected = false
     /// Requests rejected for overload without a line, since the last one with a line.
     var unlogged = 0
 
     /// Writes the one line of the request, in its context.
     func log(to logger: Logger) {
-        let level: Logger.Level = status >= 500 ? .error : .info
+        let level: Logger.Level = status >= 500 && !isExpected ? .error : .info
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "method": .string(method), "route": .string(route), "status": .stringConvertible(status),

@@ -100,7 +100,8 @@ struct Responder: Sendable {
         let now = ContinuousClock.now
         var record = RequestRecord(
             method: method, route: outcome.route, status: outcome.response.status.rawValue, duration: now - start,
-            code: outcome.problem?.code, reason: outcome.problem?.reason, client: outcome.client, email: context.email)
+            code: outcome.problem?.code, reason: outcome.problem?.reason, client: outcome.client, email: context.email,
+            isExpected: outcome.problem?.isExpected ?? false)
         metrics.record(record)
         if let overload = outcome.overload {
             metrics.requestShed(for: overload)

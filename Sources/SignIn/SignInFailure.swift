@@ -63,6 +63,14 @@ package enum SignInFailure: Error, Equatable, Sendable {
     /// A fault of ours: nothing the caller can change. The operation is for the log.
     case fault(operation: String)
 
+    /// Whether the database failed, so that nobody knows what is stored.
+    var isOfStorage: Bool {
+        switch self {
+        case .storageUnavailable, .fault: true
+        default: false
+        }
+    }
+
     init(_ failure: StorageFailure) {
         self =
             failure.isTemporary

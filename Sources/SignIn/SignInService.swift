@@ -60,7 +60,8 @@ package struct SignInService: Sendable {
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
         passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
-        codesUnderWay: CodesUnderWay = CodesUnderWay(), clock: any WallClock, logger: Logger
+        codesUnderWay: CodesUnderWay = CodesUnderWay(), strayGrants: StrayGrants? = nil, clock: any WallClock,
+        logger: Logger
     ) {
         let refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
         let limits = RateLimiter(
@@ -89,6 +90,7 @@ package struct SignInService: Sendable {
             timeout: configuration.codeExchangeTimeout, revocations: stores.revocations,
             revocationWorker: RevocationWorker(
                 store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger),
+            strayGrants: strayGrants ?? StrayGrants(store: stores.revocations, clock: clock, logger: logger),
             underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger)
         let verifier = CredentialVerifier(
             providers: offered, nonces: nonces, relayRedirectURIs: configuration.relayRedirectURIs,

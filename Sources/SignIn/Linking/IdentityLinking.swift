@@ -25,13 +25,20 @@ package struct IdentityLinking: Sendable {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
         let evidence = try await verifier.evidence(of: credential, from: provider, client: client, at: now)
-        // An identity linked under the person's former subject moves to the new one, and so is linked already.
-        _ = try await known.adopt(evidence.identity, client: client, at: now)
         // By way of a ticket, as for *bind*: so one transaction does all linking.
         let ticket = LinkTicket(
             identity: evidence.identity, displayName: credential.fullName, createdAt: now,
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        let hash = try await tickets.insert(ticket, grant: evidence.grant).hash
+        let hash: [UInt8]
+        do throws(SignInFailure) {
+            // An identity linked under the person's former subject moves to the new one, and so is linked already.
+            _ = try await known.adopt(evidence.identity, client: client, at: now)
+            hash = try await tickets.insert(ticket, grant: evidence.grant).hash
+        } catch {
+            let unstored = CodeEvidence(identity: evidence.identity, grant: evidence.grant)
+            await verifier.codes.abandon(unstored, after: error, by: client)
+            throw error
+        }
         let identityID = try IdentityID.fresh(at: now)
         let bound: (account: Account, identityID: IdentityID)
         do throws(SignInFailure) {

@@ -43,6 +43,7 @@ struct CodeExchange: Sendable {
     /// The revocations that go before a code, and those of what a refused exchange leaves.
     let revocations: RevocationStore
     let revocationWorker: RevocationWorker
+    let strayGrants: StrayGrants
     let underWay: CodesUnderWay
     let limits: RateLimiter
     let metrics: SignInMetrics
@@ -129,18 +130,35 @@ struct CodeExchange: Sendable {
         await end(grant, of: evidence.identity.key, because: reason, by: client)
     }
 
+    /// Ends the authorization of a code after a failure behind its exchange. When the database took nothing, this request
+    /// has waited for it already: the grant is ended when the database is back.
+    func abandon(_ evidence: CodeEvidence, after failure: SignInFailure, by client: Client) async {
+        guard let grant = evidence.grant else { return }
+        switch failure {
+        case .storageUnavailable, .fault:
+            strayGrants.keep(
+                grant, of: evidence.identity.key, recording: Self.ending(because: "not_stored", by: client))
+        case .credentialRejected(let reason, _):
+            await end(grant, of: evidence.identity.key, because: reason, by: client)
+        default:
+            await end(grant, of: evidence.identity.key, because: .expired, by: client)
+        }
+    }
+
     private func end(_ grant: NewGrant, of key: IdentityKey, because reason: TokenRejection, by client: Client) async {
-        var event = AuditEvent(
-            .revocationRequested, by: .service, reason: reason.rawValue, requestID: client.requestID)
-        event.network = client.network
+        let event = Self.ending(because: reason.rawValue, by: client)
         do {
             try await revocations.end(grant, of: key, recording: event, at: clock.now())
         } catch {
             // The sign-in is refused all the same: its code is spent, so to repeat it would bring nothing.
-            logger.warning(
-                "refresh token of a refused exchange lost",
-                metadata: ["provider": "\(key.provider.rawValue)", "error": "\(String(reflecting: error))"])
+            strayGrants.keep(grant, of: key, recording: event)
         }
+    }
+
+    private static func ending(because reason: String, by client: Client) -> AuditEvent {
+        var event = AuditEvent(.revocationRequested, by: .service, reason: reason, requestID: client.requestID)
+        event.network = client.network
+        return event
     }
 }
 

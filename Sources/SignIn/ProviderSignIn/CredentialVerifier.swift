@@ -117,9 +117,7 @@ struct CredentialVerifier: Sendable {
         do throws(SignInFailure) {
             try await nonces.spend(nonce, at: now)
         } catch {
-            if case .credentialRejected(let reason, _) = error {
-                await codes.abandon(evidence, because: reason, by: client)
-            }
+            await codes.abandon(evidence, after: error, by: client)
             throw error
         }
         return evidence

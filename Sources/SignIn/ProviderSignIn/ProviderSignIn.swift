@@ -53,6 +53,20 @@ package struct ProviderSignIn: Sendable {
     private func signIn(
         _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> SignInAnswer {
+        do throws(SignInFailure) {
+            return try await decide(identity, grant: grant, fullName: fullName, client: client, at: now)
+        } catch {
+            if error.isOfStorage {
+                let evidence = CodeEvidence(identity: identity, grant: grant)
+                await verifier.codes.abandon(evidence, after: error, by: client)
+            }
+            throw error
+        }
+    }
+
+    private func decide(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> SignInAnswer {
         if let signedIn = try await known.signIn(identity, grant: grant, client: client, at: now) {
             return .signedIn(try await fillingDisplayName(signedIn, fullName))
         }

@@ -72,10 +72,10 @@ struct WebCredentials: Sendable {
         }
     }
 
-    /// Ends what the code of a person brought whose flow is over.
-    func abandon(_ person: ProvenPerson, by client: Client) async {
+    /// Ends what the code of a person brought whose flow is over, or who could not be kept.
+    func abandon(_ person: ProvenPerson, after failure: SignInFailure, by client: Client) async {
         guard case .identity(let identity, let grant, _) = person else { return }
-        await codes.abandon(CodeEvidence(identity: identity, grant: grant), because: .expired, by: client)
+        await codes.abandon(CodeEvidence(identity: identity, grant: grant), after: failure, by: client)
     }
 
     /// - Parameter clientID: the flow's own: a token for another client of ours is of another sign-in.

@@ -279,7 +279,7 @@ package struct WebSignIn: Sendable {
                 })
             else { throw .webFlowExpired }
         } catch {
-            await credentials.abandon(person, by: client)
+            await credentials.abandon(person, after: error, by: client)
             throw error
         }
         return .returned(try appReturn(.code(code.text), of: flow))

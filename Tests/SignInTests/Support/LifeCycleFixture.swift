@@ -36,6 +36,7 @@ struct LifeCycleFixture: Sendable {
     private let passwordHasher: PasswordHasher
     private let configuration: SignInService.Configuration
     let endpoints: TokenEndpoints
+    let strayGrants: StrayGrants
     let service: SignInService
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
@@ -111,10 +112,11 @@ struct LifeCycleFixture: Sendable {
         configuration.codeExchangeTimeout = timeout
         configure(&configuration)
         self.configuration = configuration
+        strayGrants = StrayGrants(store: stores.revocations, clock: clock, logger: Self.quiet)
         service = Self.service(
             configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
             accessTokens: accessTokens,
-            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+            keyRing: keyRing, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
         revocations = RevocationWorker(
             store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
@@ -125,12 +127,13 @@ struct LifeCycleFixture: Sendable {
     private static func service(
         _ configuration: SignInService.Configuration, apple: AppleProvider, google: GoogleProvider,
         endpoints: TokenEndpoints, stores: Stores,
-        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, clock: ManualClock
+        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, strayGrants: StrayGrants,
+        clock: ManualClock
     ) -> SignInService {
         SignInService(
             configuration: configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
             accessTokens: accessTokens,
-            keyRing: keyRing, passwordHasher: passwordHasher, clock: clock, logger: quiet)
+            keyRing: keyRing, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock, logger: quiet)
     }
 
     /// The same service after its operator has configured another key of Apple's.
@@ -140,7 +143,8 @@ struct LifeCycleFixture: Sendable {
         Self.service(
             configuration, apple: rules ?? apple, google: google,
             endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher,
+            strayGrants: strayGrants, clock: clock)
     }
 
     /// The same service, configured differently.
@@ -156,7 +160,8 @@ struct LifeCycleFixture: Sendable {
         configure(&configuration)
         return Self.service(
             configuration, apple: apple, google: google ?? self.google, endpoints: endpoints ?? self.endpoints,
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher, clock: clock)
+            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher,
+            strayGrants: strayGrants, clock: clock)
     }
 
     private static func keys(at url: String, of sandbox: Sandbox) async throws -> KeySet {

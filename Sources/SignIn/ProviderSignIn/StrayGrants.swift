@@ -1,0 +1,113 @@
+package import Accounts
+package import Logging
+import Metrics
+package import Storage
+import Synchronization
+
+/// The grants of codes that were exchanged while the database took nothing: no ticket and no identity holds them, and the
+/// person's authorization would stay alive at the provider. They are kept in memory, and ended when the database is back.
+///
+/// ```
+///   keep ──▶ waiting ──round──▶ ended: revoked, or left to the identity or ticket that its person has by now
+///               ▲                 │
+///               └── pause: 1, 2, 4 … 60 s while the database takes nothing
+/// ```
+///
+/// A process that is killed loses them: the person sees the app among those that they have authorized, and it ends with
+/// the next revocation for them. So does a shutdown that finds the database still away, which logs how many they were.
+package final class StrayGrants: Sendable {
+    /// More than an outage leaves: a person who is answered 503 has used up a code of theirs.
+    package static let limit = 1_000
+    private static let longestPause: Int64 = 60
+
+    private struct Stray: Sendable {
+        let grant: NewGrant
+        let key: IdentityKey
+        let event: AuditEvent
+    }
+
+    private struct State {
+        var waiting: [Stray] = []
+        var pause: Int64 = 1
+        var nextRound = ContinuousClock.now
+    }
+
+    private let store: RevocationStore
+    private let clock: any WallClock
+    private let logger: Logger
+    private let gauge = Gauge(label: "countersign_stray_grants")
+    private let state = Mutex(State())
+
+    package init(store: RevocationStore, clock: any WallClock, logger: Logger) {
+        self.store = store
+        self.clock = clock
+        self.logger = logger
+        gauge.record(0)
+    }
+
+    package var count: Int { state.withLock(\.waiting.count) }
+
+    /// Keeps a grant until it can be ended. Asks for nothing now: the database has just refused.
+    ///
+    /// - Parameter event: recorded with the revocation.
+    func keep(_ grant: NewGrant, of key: IdentityKey, recording event: AuditEvent) {
+        let stray = Stray(grant: grant, key: key, event: event)
+        let isKept = state.withLock { state in
+            guard state.waiting.count < StrayGrants.limit else { return false }
+            state.waiting.append(stray)
+            return true
+        }
+        gauge.record(count)
+        if isKept {
+            logger.warning("stray grant kept until the database is back", metadata: Self.metadata(stray))
+        } else {
+            logger.error("stray grant lost, too many wait", metadata: Self.metadata(stray))
+        }
+    }
+
+    /// Ends what waits, if the pause is over. Ends the round with the first one that the database doesn't take.
+    package func endDue() async {
+        guard state.withLock({ !$0.waiting.isEmpty && $0.nextRound <= .now }) else { return }
+        await endAsFarAsPossible()
+    }
+
+    /// The last round, at a shutdown.
+    package func endAll() async {
+        await endAsFarAsPossible()
+        let lost = count
+        guard lost > 0 else { return }
+        logger.error("stray grants lost, the database is away", metadata: ["count": "\(lost)"])
+    }
+
+    private func endAsFarAsPossible() async {
+        // One round runs at a time, and others only append: the first one is the same until it is removed here.
+        while let stray = state.withLock(\.waiting.first) {
+            do {
+                try await store.end(stray.grant, of: stray.key, recording: stray.event, at: clock.now())
+            } catch {
+                let failure = StorageFailure(error)
+                guard !failure.isTemporary else { return pause() }
+                // It would keep all behind it waiting.
+                logger.error(
+                    "stray grant lost",
+                    metadata: Self.metadata(stray).merging(["error": "\(failure.debugDescription)"]) { $1 })
+            }
+            state.withLock { state in
+                state.waiting.removeFirst()
+                state.pause = 1
+            }
+            gauge.record(count)
+        }
+    }
+
+    private func pause() {
+        state.withLock { state in
+            state.nextRound = .now + .seconds(state.pause)
+            state.pause = min(state.pause * 2, StrayGrants.longestPause)
+        }
+    }
+
+    private static func metadata(_ stray: Stray) -> Logger.Metadata {
+        ["provider": "\(stray.key.provider.rawValue)"]
+    }
+}

@@ -1,0 +1,111 @@
+import Accounts
+import Postgres
+import Providers
+import TestSupport
+import Testing
+
+@testable import SignIn
+@testable import Storage
+
+/// Grants of codes that were exchanged while the database stored nothing.
+@Suite struct UnstoredGrantTests {
+    /// Makes the database refuse every new grant and ticket as a full disk does.
+    private static func fillDisk(_ fixture: LifeCycleFixture) async throws {
+        try await fixture.database.execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$
+            """)
+        for table in ["provider_grants", "link_tickets"] as [SQL] {
+            try await fixture.database.execute(
+                "CREATE TRIGGER full_disk BEFORE INSERT ON \(table) FOR EACH ROW EXECUTE FUNCTION refuse()")
+        }
+    }
+
+    private static func emptyDisk(_ fixture: LifeCycleFixture) async throws {
+        try await fixture.database.execute("DROP FUNCTION refuse CASCADE")
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `what no ticket holds is revoked when the database takes it`(provider: Provider) async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await Self.fillDisk(fixture)
+            let consent = try await fixture.consent(provider)
+            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+            #expect(fixture.strayGrants.count == 1)
+            await fixture.strayGrants.endAll()
+            #expect(fixture.strayGrants.count == 1)
+            #expect(try await fixture.count("outbox") == 0)
+
+            try await Self.emptyDisk(fixture)
+            await fixture.strayGrants.endAll()
+            #expect(fixture.strayGrants.count == 0)
+            #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
+        }
+    }
+
+    @Test func `one that waits is tried again without a shutdown`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await Self.fillDisk(fixture)
+            let consent = try await fixture.consent(.apple)
+            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+            await fixture.strayGrants.endDue()
+            #expect(fixture.strayGrants.count == 1)
+            try await Self.emptyDisk(fixture)
+            // The pause is a second.
+            while fixture.strayGrants.count > 0 {
+                await fixture.strayGrants.endDue()
+                try await pollingPause()
+            }
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
+        }
+    }
+
+    @Test func `who has come again meanwhile keeps their authorization`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await Self.fillDisk(fixture)
+            let consent = try await fixture.consent(.apple)
+            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+            try await Self.emptyDisk(fixture)
+            let account = try await fixture.account(.apple)
+            #expect(account.identity?.authorization == .active)
+            await fixture.strayGrants.endAll()
+            #expect(fixture.strayGrants.count == 0)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.apple).map(\.isLive) == [true, true])
+        }
+    }
+
+    @Test func `an identity that could not be linked leaves no authorization`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let session = try await fixture.opened(try await fixture.account(.apple))
+            try await Self.fillDisk(fixture)
+            let consent = try await fixture.consent(.google)
+            let credential = ProviderCredential(
+                token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
+            try await expectFailure("storageUnavailable") {
+                try await fixture.service.linking.link(.google, credential, to: session, client: fixture.client)
+            }
+            try await Self.emptyDisk(fixture)
+            await fixture.strayGrants.endAll()
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.google).map(\.endedBy) == [.revoke])
+            #expect(try await fixture.grants(.apple).map(\.isLive) == [true])
+        }
+    }
+
+    @Test func `a thousand are kept, and no more`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let key = IdentityKey(provider: .apple, realm: .main, subject: try #require(ProviderSubject("001.a.1")))
+            let grant = NewGrant(
+                clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: fixture.clock.now(),
+                checkAt: nil)
+            let event = AuditEvent(.revocationRequested, by: .service)
+            for _ in 0..<StrayGrants.limit + 1 { fixture.strayGrants.keep(grant, of: key, recording: event) }
+            #expect(fixture.strayGrants.count == StrayGrants.limit)
+        }
+    }
+}

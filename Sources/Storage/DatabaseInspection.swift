@@ -33,6 +33,20 @@ package struct DatabaseInspection: Sendable {
         _ = try await database.execute("UPDATE outbox SET status = status WHERE false")
     }
 
+    /// How many commits of this role wait for a synchronous standby for longer than this. A backend whose client has gone
+    /// goes on waiting, and counts.
+    package func commitsWaiting(longerThan limit: Duration) async throws -> Int {
+        let counts = try await database.query(
+            """
+            SELECT count(*)
+            FROM pg_stat_activity
+            WHERE datname = current_database() AND usename = current_user AND wait_event = 'SyncRep'
+                AND clock_timestamp() - query_start > \(limit.components.seconds) * interval '1 second'
+            """
+        ) { row throws(PostgresError) in try row.decode(Int64.self) }
+        return Int(counts.first ?? 0)
+    }
+
     package func durability() async throws -> Durability {
         try await database.query(
             """

@@ -76,6 +76,11 @@ extension Countersign {
         Answer(try await fetch(FetchRequest(url: privateURL + path)))
     }
 
+    /// Why the process is not ready; `nil` when it is.
+    func unreadiness() async throws -> String? {
+        try await privateGet("/health/ready").json?["readiness"]?.string
+    }
+
     private func fetch(_ request: FetchRequest) async throws -> FetchResponse {
         var request = request.uncontended
         // The page of metrics has a series for each route.

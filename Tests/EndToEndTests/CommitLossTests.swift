@@ -142,11 +142,15 @@ import Testing
             expectUnavailable(late)
             let condition = Self.isCommitting("accounts", waiting: "SyncRep")
             #expect(try await Self.waits(condition, world))
-            try await eventually("readiness, which waits for no standby") {
-                try await world.service.privateGet("/health/ready").status == 200
+            // It waits for no standby, and says that they wait.
+            try await eventually("readiness to end") {
+                try await world.service.unreadiness() == "commits_waiting"
             }
             try await world.scratch.letCommitsGo()
             try await eventually("the end of the wait") { try await !Self.waits(condition, world) }
+            try await eventually("readiness to be back") {
+                try await world.service.privateGet("/health/ready").status == 200
+            }
             try await expectCreated(ticket, credential, world)
         }
     }

@@ -150,8 +150,9 @@ struct FrozenStandby: Sendable {
             try await more(20)
             try standby.cluster.freeze()
             try await waitForCommitsToWait(observer)
-            try await eventually("readiness, which waits for no standby") {
-                try await world.service.privateGet("/health/ready").status == 200
+            // It waits for no standby, and says that they wait.
+            try await eventually("readiness to end") {
+                try await world.service.unreadiness() == "commits_waiting"
             }
             try standby.cluster.thaw()
             try await more(1)

@@ -43,6 +43,10 @@ import Testing
             #expect(answeredLate["Connection"] == "close")
             let ending = await service.end()
             #expect(ending.status == 0)
+            // A restart is no error, and neither is the readiness that it takes away.
+            let lines = ending.error.split(separator: "\n")
+            #expect(lines.contains { $0.contains("/health/ready") && $0.contains(#""status":"503""#) })
+            #expect(!lines.contains { $0.contains(#""level":"error""#) })
         }
     }
 

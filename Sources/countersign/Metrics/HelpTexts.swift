@@ -68,6 +68,8 @@ enum HelpTexts {
             "Passwords that are being hashed or wait to be, by state.",
         "countersign_password_hashes_refused_total":
             "Passwords that were not checked because too many waited.",
+        "countersign_postgres_commits_waiting":
+            "Commits that have waited for a synchronous standby for longer than a request does.",
         "countersign_postgres_connections":
             "Connections to the database, by state.",
         "countersign_postgres_pool_size":
@@ -92,6 +94,8 @@ enum HelpTexts {
             "Sign-ins, by provider or other method, outcome and reason.",
         "countersign_signing_key_age_seconds":
             "Time for which the current key has signed access tokens.",
+        "countersign_stray_grants":
+            "Authorizations that the database did not take, waiting in memory to be ended.",
         "countersign_token_verify_seconds":
             "Duration of verifying a provider's token, by provider.",
         "countersign_web_steps_total":

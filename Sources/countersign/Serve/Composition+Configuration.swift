@@ -18,6 +18,15 @@ extension Database.Configuration {
             preparedStatements: configuration.preparedStatements)
     }
 
+    /// The connections of the requests. Nobody waits for a statement longer than five seconds, the wait for a connection
+    /// included, and a lock is given up before: the server's own answer says why.
+    static func service(_ configuration: DatabaseConfiguration) -> Self {
+        var service = Self(configuration)
+        service.answerTimeout = .seconds(5)
+        service.lockTimeout = .seconds(4)
+        return service
+    }
+
     /// The one connection of the readiness checks, whose answers must not depend on what the requests' connections wait
     /// for. Its limits are those of a check, `Health`'s second, or little above.
     static func health(_ configuration: DatabaseConfiguration) -> Self {
@@ -175,8 +184,8 @@ extension MailWorker {
 
 extension Health.Readiness {
     /// Reports the age of the key sets, which is no reason not to be ready: sign-in uses the keys in memory.
-    init(isReady: Bool, keySets: [KeySetCache]) {
-        self.init(isReady: isReady) { writer in
+    init(isReady: Bool, reason: String = "unavailable", keySets: [KeySetCache]) {
+        self.init(isReady: isReady, reason: reason) { writer in
             writer.name("keySets")
             writer.beginArray()
             for cache in keySets {

@@ -28,7 +28,7 @@ enum Composition {
         let metrics = PrometheusRegistry(help: HelpTexts.all)
         MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
-        let database = Database(configuration: .init(configuration.database), logger: logger)
+        let database = Database(configuration: .service(configuration.database), logger: logger)
         let healthDatabase = Database(configuration: .health(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
         do {
@@ -39,6 +39,7 @@ enum Composition {
             for gap in durability.warnings { logger.warning("\(gap)") }
             let schema = ServedSchema(migrator: Migrator(database: healthDatabase, logger: logger), logger: logger)
             let inspection = DatabaseInspection(database: healthDatabase)
+            let waitingCommits = WaitingCommits(inspection: inspection)
 
             let stores = Stores(database: database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
@@ -50,6 +51,7 @@ enum Composition {
             let resources = ServiceResources(
                 configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
                 passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: stores.audit, clock: clock),
+                strayGrants: StrayGrants(store: stores.revocations, clock: clock, logger: logger),
                 oauthClients: OAuthClients(store: stores.oauthClients), keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
@@ -63,6 +65,9 @@ enum Composition {
                 do {
                     try await schema.require()
                     try await inspection.requireWritable()
+                    guard try await waitingCommits.count() == 0 else {
+                        return Health.Readiness(isReady: false, reason: "commits_waiting", keySets: keySets)
+                    }
                     return Health.Readiness(isReady: true, keySets: keySets)
                 } catch {
                     return Health.Readiness(isReady: false, keySets: keySets)
@@ -102,7 +107,8 @@ enum Composition {
                     ConcurrentServices(
                         "upkeep",
                         RecurringWork.upkeep(
-                            stores, accessTokens: accessTokens, refusals: resources.refusals, clock: clock,
+                            stores, accessTokens: accessTokens, refusals: resources.refusals,
+                            strayGrants: resources.strayGrants, waitingCommits: waitingCommits, clock: clock,
                             logger: logger)),
                     ConcurrentServices("private listeners", listeners.privateListeners),
                     ConcurrentServices(

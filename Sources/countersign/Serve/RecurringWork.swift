@@ -33,7 +33,7 @@ struct RecurringWork: Service, CustomStringConvertible {
 
     private func rounds() async {
         while !Task.isShuttingDownGracefully, !Task.isCancelled {
-            if await attempt(round) == true { continue }
+            if await attempt({ try await Database.inBackground { try await round() } }) == true { continue }
             try? await cancelWhenGracefulShutdown { try await Task.sleep(for: pause) }
         }
         await attempt(ending)
@@ -124,7 +124,8 @@ extension RecurringWork {
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused
     /// during a drain too.
     static func upkeep(
-        _ stores: Stores, accessTokens: AccessTokens, refusals: RefusalAggregator, clock: any WallClock, logger: Logger
+        _ stores: Stores, accessTokens: AccessTokens, refusals: RefusalAggregator, strayGrants: StrayGrants,
+        waitingCommits: WaitingCommits, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         [
             RecurringWork(name: "signing keys", pause: .seconds(1), logger: logger) {
@@ -142,6 +143,18 @@ extension RecurringWork {
                     return false
                 },
                 ending: { try await refusals.flush() }),
+            RecurringWork(
+                name: "stray grants", pause: .seconds(1), logger: logger,
+                round: {
+                    await strayGrants.endDue()
+                    return false
+                },
+                ending: { await strayGrants.endAll() }),
+            RecurringWork(name: "waiting commits", pause: .seconds(1), logger: logger) {
+                // Whether the database answers is readiness' to say, and the pool's.
+                _ = try? await waitingCommits.count()
+                return false
+            },
         ]
     }
 }

@@ -19,6 +19,7 @@ struct ServiceResources: Sendable {
     let refusals: RefusalAggregator
     let metrics = SignInMetrics()
     let codesUnderWay = CodesUnderWay()
+    let strayGrants: StrayGrants
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients
     let eventBackoff = EventBackoff()
@@ -64,7 +65,8 @@ struct UseCases: Sendable {
             apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
             passwordHasher: resources.passwordHasher, refusals: resources.refusals,
-            metrics: resources.metrics, codesUnderWay: resources.codesUnderWay, clock: clock, logger: logger)
+            metrics: resources.metrics, codesUnderWay: resources.codesUnderWay,
+            strayGrants: resources.strayGrants, clock: clock, logger: logger)
         let signIn = signIn
         oauth = configuration.oauth.map { oauth in
             OAuthServer(

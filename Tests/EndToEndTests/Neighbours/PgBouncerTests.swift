@@ -95,7 +95,7 @@ extension Neighbours {
                             current_setting('client_min_messages'))
                         """
                     ) { row throws(PostgresError) in try row.decode(String.self) }
-                    #expect(found == ["10s 5s 10s force_generic_plan notice"])
+                    #expect(found == ["10s 4s 10s force_generic_plan notice"])
                 }
             }
         }

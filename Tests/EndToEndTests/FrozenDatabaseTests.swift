@@ -1,0 +1,112 @@
+import JOSE
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// Databases that hang and are not down: their connections stay, and nothing answers.
+@Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct FrozenDatabaseTests {
+    /// The five seconds that a request waits for a statement, and as much as a busy machine may add. Without that limit a
+    /// request waited for twelve.
+    private static let longest = 9_000.0
+
+    private struct Person: Sendable {
+        let token: String
+        let access: String
+        let refresh: TokenMint.Literal
+    }
+
+    /// Runs a service on clusters of this URL.
+    private func service(_ url: String, _ body: (World, Person) async throws -> Void) async throws {
+        let scratch = ScratchDatabase(url: url)
+        try await Sandbox.run { sandbox in
+            try await Countersign.serve(World.settings(scratch, sandbox), arguments: ["--migrate"]) { service in
+                let world = World(service: service, sandbox: sandbox, scratch: scratch)
+                let created = try await world.newAccount("kim")
+                try await body(
+                    world,
+                    Person(
+                        token: try await world.appleToken("kim"), access: created.text("session.accessToken"),
+                        refresh: .string(created.text("session.refreshToken"))))
+                #expect(service.isRunning)
+                #expect(!service.log.contains("request failed unexpectedly"))
+            }
+        }
+    }
+
+    /// Expects that no write succeeds, and that none is waited for longer than it may be, as the service itself reports.
+    private func expectNoWrites(_ world: World, _ person: Person) async throws {
+        let service = world.service
+        async let signIn = service.signInWithApple(person.token)
+        async let renewal = service.post("/v1/sessions/refresh", ["refreshToken": person.refresh])
+        async let signOut = service.post("/v1/sessions/revoke", ["scope": "others"], bearer: person.access)
+        for answer in try await [signIn, renewal, signOut] {
+            #expect(answer.status == 503, "\(answer.text)")
+            #expect(answer.code == "temporarily_unavailable")
+            #expect((1...3).contains(answer.retryAfter ?? 0))
+            let line = try await service.logged(try answer.text("requestId"))
+            let milliseconds = try #require(line["durationMs"]?.string.flatMap { Double($0) })
+            #expect(milliseconds < Self.longest, "\(line["route"]?.string ?? "")")
+        }
+    }
+
+    private func expectRecovery(_ world: World, _ person: Person) async throws {
+        try await eventually("readiness to be back") {
+            try await world.service.privateGet("/health/ready").status == 200
+        }
+        try await eventually("sign-ins") { try await world.service.signInWithApple(person.token).status == 200 }
+        let refreshed = try await world.service.post("/v1/sessions/refresh", ["refreshToken": person.refresh])
+        #expect(refreshed.status == 200)
+    }
+
+    /// The value of a gauge without labels.
+    private func commitsWaiting(_ world: World) async throws -> Int? {
+        let lines = try await world.service.privateGet("/metrics").text.split(separator: "\n")
+        let line = lines.first { $0.hasPrefix("countersign_postgres_commits_waiting ") }
+        return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) }
+    }
+
+    @Test func `beside a primary that freezes requests get their 503 in time, and all works when it goes on`()
+        async throws
+    {
+        try await PrivateCluster.run { cluster, url in
+            try await service(url) { world, person in
+                try cluster.freeze()
+                defer { try? cluster.thaw() }
+                try await expectNoWrites(world, person)
+                #expect(try await world.service.privateGet("/health/ready").status == 503)
+                #expect(try await world.service.privateGet("/health/live").status == 200)
+                #expect(try await world.service.get("/.well-known/jwks.json").status == 200)
+                try cluster.thaw()
+                try await expectRecovery(world, person)
+            }
+        }
+    }
+
+    @Test func `while commits wait for a standby that freezes readiness and a metric show it, until it goes on`()
+        async throws
+    {
+        try await PrivateCluster.run { primary, url in
+            try await primary.withStandby { standby, _ in
+                try await service(url) { world, person in
+                    try await world.scratch.execute(
+                        "ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()")
+                    try await eventually("the standby to confirm commits") {
+                        try await world.count("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1
+                    }
+                    #expect(try await commitsWaiting(world) == 0)
+                    try standby.freeze()
+                    defer { try? standby.thaw() }
+                    try await expectNoWrites(world, person)
+                    try await eventually("readiness to end") {
+                        try await world.service.unreadiness() == "commits_waiting"
+                    }
+                    try await eventually("the metric") { try await commitsWaiting(world) ?? 0 > 0 }
+                    try standby.thaw()
+                    try await expectRecovery(world, person)
+                    try await eventually("the metric to be 0") { try await commitsWaiting(world) == 0 }
+                }
+            }
+        }
+    }
+}

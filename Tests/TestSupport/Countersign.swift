@@ -47,11 +47,14 @@ package final class Countersign: Sendable {
 
     /// Serves with these settings for as long as the closure runs. Settings that a test does not name have values that
     /// suit one: free ports, a key ring, the client IDs above, no drain.
+    ///
+    /// - Parameter launcher: a program with its words, which becomes the service: its executable and its words follow.
     package static func serve<Result>(
-        _ settings: Settings, arguments: [String] = [], isolation: isolated (any Actor)? = #isolation,
+        _ settings: Settings, arguments: [String] = [], launcher: [String] = [],
+        isolation: isolated (any Actor)? = #isolation,
         _ body: (Countersign) async throws -> Result
     ) async throws -> Result {
-        let service = try await start(settings, arguments: arguments)
+        let service = try await start(settings, arguments: arguments, launcher: launcher)
         do {
             let result = try await body(service)
             await service.stop()
@@ -66,13 +69,14 @@ package final class Countersign: Sendable {
     ///
     /// - Parameter ports: the public and the private one, when it has to be these, as after a restart.
     package static func start(
-        _ settings: Settings, arguments: [String] = [], ports: (UInt16, UInt16)? = nil
+        _ settings: Settings, arguments: [String] = [], launcher: [String] = [], ports: (UInt16, UInt16)? = nil
     ) async throws -> Countersign {
         var refusal = ""
         // Another process may bind a port between its choice and its use, or may not have released it yet.
         for _ in 0..<5 {
             let free = try FreePort.choose(2)
-            let service = try Countersign(settings, arguments: arguments, ports: ports ?? (free[0], free[1]))
+            let service = try Countersign(
+                settings, arguments: arguments, launcher: launcher, ports: ports ?? (free[0], free[1]))
             if await service.becomesReady() { return service }
             let ending = await service.kill(SIGKILL)
             refusal = ending.error
@@ -89,10 +93,12 @@ package final class Countersign: Sendable {
         for (key, port) in zip(["server.port", "admin.port"], ports) where settings[key] == nil {
             settings[key] = String(port)
         }
-        return await (try Child(arguments, try environment(of: settings))).ended.value
+        return await (try Child(arguments, [], try environment(of: settings))).ended.value
     }
 
-    private init(_ settings: Settings, arguments: [String], ports: (UInt16, UInt16)) throws {
+    private init(
+        _ settings: Settings, arguments: [String], launcher: [String], ports: (UInt16, UInt16)
+    ) throws {
         (port, privatePort) = ports
         var settings = settings
         settings["server.port"] = String(port)
@@ -100,7 +106,7 @@ package final class Countersign: Sendable {
         url = "http://127.0.0.1:\(port)"
         privateURL = "http://127.0.0.1:\(privatePort)"
         fetcher = try CurlFetcher()
-        child = try Child(["serve"] + arguments, try Self.environment(of: settings))
+        child = try Child(["serve"] + arguments, launcher, try Self.environment(of: settings))
         processID = child.processID
     }
 
@@ -172,10 +178,12 @@ private final class Child: Sendable {
     let ended: Task<Countersign.Ending, Never>
     private let process: Mutex<Process>
 
-    init(_ arguments: [String], _ environment: [String: String]) throws {
+    init(_ arguments: [String], _ launcher: [String], _ environment: [String: String]) throws {
         let process = Process()
-        process.executableURL = try Sandbox.executable().deletingLastPathComponent().appending(path: "countersign")
-        process.arguments = arguments
+        let program = try Sandbox.executable().deletingLastPathComponent().appending(path: "countersign")
+        let words = launcher + [program.path] + arguments
+        process.executableURL = URL(filePath: words[0])
+        process.arguments = Array(words.dropFirst())
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         let (output, error) = (Pipe(), Pipe())

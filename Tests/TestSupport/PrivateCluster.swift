@@ -12,29 +12,35 @@ package struct PrivateCluster {
 
     /// Runs a closure with a running cluster and its URL, and removes the cluster afterwards.
     ///
-    /// - Parameter isDurable: whether a commit survives a crash, which costs time.
+    /// - Parameters:
+    ///   - isDurable: whether a commit survives a crash, which costs time.
+    ///   - diskMegabytes: the size of a file system of its own. Takes ``Mounts/arePermitted``.
     package static func run<T: Sendable>(
-        isDurable: Bool = false, _ body: (PrivateCluster, String) async throws -> T
+        isDurable: Bool = false, diskMegabytes: Int? = nil, _ body: (PrivateCluster, String) async throws -> T
     ) async throws -> T {
-        try await withCluster(isDurable) { cluster in try await body(cluster, try await cluster.start()) }
+        try await withCluster(isDurable, diskMegabytes) { cluster in
+            try await body(cluster, try await cluster.start())
+        }
     }
 
     /// Runs a closure with a standby of this cluster and its URL.
     package func withStandby<T: Sendable>(_ body: (PrivateCluster, String) async throws -> T) async throws -> T {
-        try await Self.withCluster(isDurable) { standby in
+        try await Self.withCluster(isDurable, nil) { standby in
             try await body(standby, try await standby.script("follow", directory.path))
         }
     }
 
     private static func withCluster<T: Sendable>(
-        _ isDurable: Bool, _ body: (PrivateCluster) async throws -> T
+        _ isDurable: Bool, _ diskMegabytes: Int?, _ body: (PrivateCluster) async throws -> T
     ) async throws -> T {
         let name = "countersign-\(UUID().uuidString.prefix(8))"
         let cluster = PrivateCluster(
             directory: FileManager.default.temporaryDirectory.appending(path: name), isDurable: isDurable)
         try FileManager.default.createDirectory(at: cluster.directory, withIntermediateDirectories: true)
+        if let diskMegabytes { try Mounts.mountDisk(of: diskMegabytes, at: cluster.directory) }
         let watchdog = try Watchdog(
-            running: #""$1" stop "$2" || "$1" crash "$2"; rm -rf "$2""#, scriptURL.path, cluster.directory.path)
+            running: #""$1" stop "$2" || "$1" crash "$2"; umount -q "$2"; rm -rf "$2""#, scriptURL.path,
+            cluster.directory.path)
         let result: Result<T, any Error>
         do {
             result = .success(try await body(cluster))
@@ -42,6 +48,7 @@ package struct PrivateCluster {
             result = .failure(error)
         }
         try await cluster.stop()
+        if diskMegabytes != nil { try Mounts.unmount(cluster.directory) }
         try FileManager.default.removeItem(at: cluster.directory)
         watchdog.dismiss()
         return try result.get()
@@ -67,6 +74,26 @@ package struct PrivateCluster {
 
     /// Promotes a standby to primary.
     package func promote() async throws { _ = try await script("promote") }
+
+    // MARK: - A disk that is full
+
+    private var filler: URL { directory.appending(path: "filler") }
+
+    /// Takes all the room that is left on the cluster's own file system.
+    package func fillDisk() throws {
+        let descriptor = open(filler.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        guard descriptor >= 0 else { throw Failed(command: "fillDisk") }
+        defer { close(descriptor) }
+        // The last pages one by one.
+        for size in [1 << 20, 1 << 12] {
+            let block = [UInt8](repeating: 0, count: size)
+            while write(descriptor, block, size) == size {}
+        }
+        guard errno == ENOSPC else { throw Failed(command: "fillDisk") }
+    }
+
+    /// Gives the room back.
+    package func freeDisk() throws { try FileManager.default.removeItem(at: filler) }
 
     // MARK: - A machine that hangs
 

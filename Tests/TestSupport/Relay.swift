@@ -13,13 +13,17 @@ package final class Relay: Sendable {
     private let discarded = Atomic(0)
     private let sockets = Mutex<[Int32]>([])
 
-    /// - Parameter socketDirectory: the directory of the server's socket.
-    package init(to socketDirectory: String) throws {
+    /// - Parameters:
+    ///   - socketDirectory: the directory of the server's socket.
+    ///   - host: the last byte of the loopback address, 127.0.0.1 by default.
+    ///   - port: a free one by default.
+    package init(to socketDirectory: String, host: UInt8 = 1, port: UInt16 = 0) throws {
         destination = socketDirectory + "/.s.PGSQL.5432"
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
+        address.sin_port = port.bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
@@ -29,7 +33,7 @@ package final class Relay: Sendable {
         }
         guard isListening else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
         self.listener = listener
-        port = UInt16(bigEndian: address.sin_port)
+        self.port = UInt16(bigEndian: address.sin_port)
         Thread { [self] in accept() }.start()
     }
 

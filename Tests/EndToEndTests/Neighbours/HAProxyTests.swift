@@ -9,10 +9,6 @@ import Testing
 extension Neighbours {
     /// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HAProxyTests {
-        private static let configuration = URL(filePath: #filePath).appending(
-            path: "../../../../docs/operations/haproxy.cfg"
-        ).standardized.path
-
         /// The settings of both processes. The drain takes longer than two health checks of HAProxy, even if both are late.
         static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
             try World.settings(scratch, sandbox).merging([
@@ -115,7 +111,7 @@ extension Neighbours {
                     }
                     var services = [try await Countersign.start(settings[0]), try await Countersign.start(settings[1])]
                     let servers = zip(services, healthPorts).map { ("127.0.0.1:\($0.port)", $1) }
-                    try await Self.haproxy(port, before: servers) { haproxy in
+                    try await Neighbours.haproxy(port, before: servers) { haproxy in
                         let world = World(service: services[0], sandbox: sandbox, scratch: scratch)
                         let load = Load(try await requests(port, world))
                         let fetcher = try CurlFetcher()
@@ -167,7 +163,7 @@ extension Neighbours {
             }
             let port = try FreePort.choose(1)[0]
             let backend = (address: "127.0.0.1:\(server.port)", healthPort: String(server.port))
-            try await Self.haproxy(port, before: [backend, backend]) { _ in
+            try await Neighbours.haproxy(port, before: [backend, backend]) { _ in
                 let fetcher = try CurlFetcher()
                 for status in [502, 503] {
                     isReady.withLock { $0 = status == 502 }

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+
+/// The proxies in front of the service.
+extension Neighbours {
+    static let operations = URL(filePath: #filePath).appending(path: "../../../../docs/operations").standardized
+
+    /// HAProxy with the configuration that docs/operations has for it.
+    ///
+    /// - Parameter servers: the address of each process, and its port for health checks.
+    static func haproxy(
+        _ port: UInt16, before servers: [(address: String, healthPort: String)],
+        _ body: (SideProcess) async throws -> Void
+    ) async throws {
+        var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
+        for (number, server) in zip(1..., servers) {
+            environment["COUNTERSIGN_\(number)"] = server.address
+            environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
+        }
+        let arguments = ["-db", "-f", operations.appending(path: "haproxy.cfg").path]
+        try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
+    }
+
+    /// nginx as its manual has it for a server that is kept connected. It passes bodies on as they come, which leaves more
+    /// to disagree about than a body that it has read to its end.
+    static func nginx(
+        _ port: UInt16, before service: UInt16, _ body: (SideProcess) async throws -> Void
+    ) async throws {
+        try await SideProcess.run(
+            "/usr/sbin/nginx",
+            prepare: { directory in
+                let place = directory.path
+                let text = """
+                    daemon off;
+                    master_process off;
+                    pid \(place)/pid;
+                    error_log stderr;
+                    events { worker_connections 64; }
+                    http {
+                        access_log off;
+                        client_body_temp_path \(place)/body;
+                        proxy_temp_path \(place)/proxy;
+                        fastcgi_temp_path \(place)/fastcgi;
+                        uwsgi_temp_path \(place)/uwsgi;
+                        scgi_temp_path \(place)/scgi;
+                        upstream service { server 127.0.0.1:\(service); keepalive 1; }
+                        server {
+                            listen 127.0.0.1:\(port);
+                            location / {
+                                proxy_pass http://service;
+                                proxy_http_version 1.1;
+                                proxy_request_buffering off;
+                                proxy_set_header Connection "";
+                                proxy_set_header Host $host;
+                                proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+                            }
+                        }
+                    }
+                    """
+                let file = directory.appending(path: "nginx.conf")
+                try Data(text.utf8).write(to: file)
+                // It opens its default log before it reads where the log is to be.
+                return ["-e", "stderr", "-c", file.path]
+            }, body)
+    }
+}

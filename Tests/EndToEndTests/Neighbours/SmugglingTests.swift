@@ -1,0 +1,134 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+extension Neighbours {
+    /// Request smuggling: the service by itself, and behind the real nginx and HAProxy, each with a connection to the service
+    /// that it uses for one client after the other.
+    @Suite(.limitedConcurrency, .timeLimit(.minutes(10))) struct SmugglingTests {
+        enum Front: CaseIterable, Sendable {
+            case none
+            case nginx
+            case haproxy
+        }
+
+        /// Runs a service and what stands in front of it.
+        private func service(
+            behind front: Front, _ body: (World, _ port: UInt16) async throws -> Void
+        ) async throws {
+            let free = try FreePort.choose(2)
+            let (port, healthPort) = (free[0], String(free[1]))
+            let settings = [
+                "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
+                "health.port": healthPort,
+            ]
+            try await World.run(settings) { world in
+                let own = (address: "127.0.0.1:\(world.service.port)", healthPort: healthPort)
+                switch front {
+                case .none:
+                    try await body(world, world.service.port)
+                case .nginx:
+                    try await Neighbours.nginx(port, before: world.service.port) { _ in
+                        try await awaitFront(port)
+                        try await body(world, port)
+                    }
+                case .haproxy:
+                    try await Neighbours.haproxy(port, before: [own, own]) { _ in
+                        try await awaitFront(port)
+                        try await body(world, port)
+                    }
+                }
+            }
+        }
+
+        private func awaitFront(_ port: UInt16) async throws {
+            try await eventually("requests to be passed on") {
+                (try? await ask(port, "first"))?.status == 200
+            }
+        }
+
+        /// A plain request, the answer to which has its id.
+        private func ask(_ port: UInt16, _ id: String) async throws -> RawAnswer {
+            try await RawConnection.exchange(
+                port,
+                "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\nX-Request-Id: \(id)\r\nConnection: close\r\n\r\n")
+        }
+
+        private static func answers(in text: String) -> Int { text.components(separatedBy: "HTTP/1.1 ").count - 1 }
+
+        @Test(arguments: Front.allCases)
+        func `no form of a request is two requests, alone or behind a proxy`(front: Front) async throws {
+            try await service(behind: front) { world, port in
+                for (number, form) in SmugglingForm.all.enumerated() {
+                    let answer = try await RawConnection.exchange(port, form.bytes(number))
+                    #expect(Self.answers(in: answer.text) == 1, "\(form.name): \(answer.text.prefix(300))")
+                    // Somebody else's request on a connection that the proxy has kept.
+                    let other = try await ask(port, "other-\(number)")
+                    #expect(other.status == 200, "\(form.name)")
+                    #expect(other["X-Request-Id"] == "other-\(number)", "\(form.name)")
+                    #expect(Self.answers(in: other.text) == 1, "\(form.name)")
+                }
+                #expect(world.service.isRunning)
+                // Its log has a line for each request that it has read.
+                let ending = await world.service.stop()
+                let read = try ending.error.split(separator: "\n").compactMap { line in
+                    line.contains(#""message":"request""#)
+                        ? try JSONValue(parsing: Array(line.utf8))["requestId"]?.string : nil
+                }
+                #expect(read.filter { $0.hasPrefix("hidden-") } == [])
+                #expect(read.filter { $0.hasPrefix("other-") }.count == SmugglingForm.all.count)
+                // Each outer request was read once at most.
+                let outer = read.filter { $0.hasPrefix("outer-") }
+                #expect(Set(outer).count == outer.count)
+            }
+        }
+
+        /// What the test above would see if a hidden request were read.
+        @Test(arguments: Front.allCases) func `two requests on one connection are two`(front: Front) async throws {
+            try await service(behind: front) { world, port in
+                let first = "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\nX-Request-Id: hidden-1\r\n\r\n"
+                let second = first.replacing("hidden-1\r\n", with: "hidden-2\r\nConnection: close\r\n")
+                let answer = try await RawConnection.exchange(port, first + second)
+                #expect(Self.answers(in: answer.text) == 2)
+                for id in ["hidden-1", "hidden-2"] {
+                    #expect(try await world.service.logged(id)["status"]?.string == "200")
+                }
+            }
+        }
+
+        private static func spellings(of path: String, privatePort: UInt16) -> [String] {
+            [
+                path, "/\(path)", "/.\(path)", "/v1/..\(path)", "/v1/%2e%2e\(path)", "/v1/..%2f\(path.dropFirst())",
+                "\(path)/", "\(path)?x", "\(path)%00", path.replacing("/", with: "%2f"), "/v1;\(path)",
+                "/v1/..;\(path)",
+                "\\\(path)", "http://127.0.0.1:\(privatePort)\(path)", "http://a\(path)",
+                "HTTP://127.0.0.1:\(privatePort)\(path)", "127.0.0.1:\(privatePort)\(path)",
+            ].map { "GET \($0) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n" } + [
+                "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(privatePort)\r\nConnection: close\r\n\r\n",
+                "HEAD \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", "GET \(path) HTTP/1.0\r\n\r\n",
+                "CONNECT 127.0.0.1:\(privatePort) HTTP/1.1\r\nHost: 127.0.0.1:\(privatePort)\r\nConnection: close\r\n\r\n",
+                """
+                GET / HTTP/1.1\r\nHost: a\r\nX-Original-URL: \(path)\r\nX-Rewrite-URL: \(path)\r
+                X-Forwarded-Host: 127.0.0.1:\(privatePort)\r\nForwarded: host=127.0.0.1:\(privatePort)\r
+                Connection: close\r\n\r\n
+                """,
+            ]
+        }
+
+        @Test(arguments: Front.allCases)
+        func `no spelling of a private path leads to it by the public listener`(front: Front) async throws {
+            try await service(behind: front) { world, port in
+                for path in ["/metrics", "/health/ready", "/admin/v1/accounts"] {
+                    // 200 or, without an admin key, 401.
+                    #expect([200, 401].contains(try await world.service.privateGet(path).status))
+                    for request in Self.spellings(of: path, privatePort: world.service.privatePort) {
+                        let answer = try await RawConnection.exchange(port, request)
+                        #expect([400, 404, 405, 501].contains(answer.status), "\(request): \(answer.text.prefix(300))")
+                        #expect(Self.answers(in: answer.text) == 1, "\(request)")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -254,8 +254,6 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "countersign", "countersign-sandbox", "HTTPAPI", "HTTPServer", "Curl", "JOSE", "JSON", "KeyRing",
-                "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage", "TestSupport",
-                log,
                 "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage",
                 "TestSupport", log,
             ],

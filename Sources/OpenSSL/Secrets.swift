@@ -30,7 +30,6 @@ package func constantTimeEquals(_ a: String, _ b: String) -> Bool {
 }
 
 /// Octets that prove who presents them, such as an authentication code or a password's hash.
-/// Octets that prove something when they are presented, such as an authentication code or a password's hash.
 ///
 /// Not `Equatable`: `==` ends at the first octet that differs, and its time shows how many were right. `Scripts/check-layers`
 /// refuses `==` between what is named as a secret and has another type.

@@ -37,9 +37,6 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Closes this side: nothing more is sent.
-    func finish() { shutdown(socket, Int32(SHUT_WR)) }
-
     /// Everything until the peer closes its side.
     func readToEnd() async -> String {
         await withCheckedContinuation { continuation in

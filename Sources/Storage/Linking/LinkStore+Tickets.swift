@@ -21,7 +21,6 @@ extension LinkStore {
         let ending = isHeld ? LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld - 1, at: ticket.createdAt) : nil
         try await database.transaction(retries: 2) { transaction in
             // The tickets are counted by a statement of its own, which sees those that were made under the lock before.
-            // The tickets are counted by a statement of its own, which sees those of the transactions that had the lock before.
             try await LinkStore.lock(key, in: transaction)
             _ = try await transaction.execute(
                 LinkStore.insertion(of: ticket, hash, after: ending, recording: event))

@@ -10,26 +10,11 @@ extension Neighbours {
     /// Two processes behind the real HAProxy, with the configuration that docs/operations has for it.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct HAProxyTests {
         /// The settings of both processes. The drain takes longer than two health checks of HAProxy, even if both are late.
-        static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
+        private static func settings(_ scratch: ScratchDatabase, _ sandbox: Sandbox) throws -> Countersign.Settings {
             try World.settings(scratch, sandbox).merging([
                 "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
                 "server.drainSeconds": "6",
             ]) { _, own in own }
-        }
-
-        /// - Parameter servers: the address of each process, and its port for health checks.
-        static func haproxy(
-            _ port: UInt16, before servers: [(address: String, healthPort: String)],
-            _ body: (SideProcess) async throws -> Void
-        ) async throws {
-            var environment = ["COUNTERSIGN_BIND": "127.0.0.1:\(port)"]
-            for (number, server) in zip(1..., servers) {
-                environment["COUNTERSIGN_\(number)"] = server.address
-                environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
-            }
-            let arguments = ["-db", "-f", configuration]
-            try await SideProcess.run(
-                "/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
         }
 
         /// A load of about 320 requests a second, from 16 clients over persistent connections.

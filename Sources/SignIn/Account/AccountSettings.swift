@@ -51,7 +51,7 @@ package struct AccountSettings: Sendable {
             ) { _ throws(SignInFailure) in
                 true
             } _: { () throws(SignInFailure) in
-                guard try await hasher.verify(current, against: old) else { throw .invalidCredentials }
+                guard try await hasher.verify(current, against: old, by: .session) else { throw .invalidCredentials }
             }
         }
         let hash = try await hasher.hash(newPassword)

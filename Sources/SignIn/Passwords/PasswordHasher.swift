@@ -8,15 +8,29 @@ import Synchronization
 /// number at a time and never on an event loop.
 ///
 /// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
-/// ``SignInFailure/overloaded(retryAfter:)`` at once.
+/// ``SignInFailure/overloaded(retryAfter:)`` at once. A quarter of the places to wait is kept for networks from which a
+/// right password has come to this process before: guesses from ever new networks can't fill the queue for the others.
 package final class PasswordHasher: Sendable {
     package static let cost = Scrypt.Cost(n: 1 << 17, r: 8, p: 1)
+
+    /// Who waits for a password to be checked.
+    package enum Asker: Sendable {
+        /// A person who is signed in.
+        case session
+        /// Somebody in a network, an IPv4 /24 or an IPv6 /64; `nil` where it isn't known.
+        case network(String?)
+    }
 
     private struct Load {
         var running = 0
         var finished = 0
         var waiting: [CheckedContinuation<Bool, Never>] = []
+        /// Networks from which a right password has come, and when by the count of all hashes.
+        var trusted: [String: Int] = [:]
     }
+
+    /// The networks that are remembered; the one that was right longest ago makes room.
+    private static let maximumTrusted = 4096
 
     private let cost: Scrypt.Cost
     private let slots: Int
@@ -47,23 +61,48 @@ package final class PasswordHasher: Sendable {
 
     /// Whether the password is the one that was hashed. `nil`, an account without a password or no account, takes the
     /// same time and is false.
-    package func verify(_ password: String, against stored: String?) async throws(SignInFailure) -> Bool {
+    ///
+    /// - Parameter asker: who waits for it.
+    package func verify(
+        _ password: String, against stored: String?, by asker: Asker
+    ) async throws(SignInFailure) -> Bool {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let matches = try await run { () throws(OpenSSLError) in
+        let isTrusted = isTrusted(asker)
+        let matches = try await run(isTrusted: isTrusted) { () throws(OpenSSLError) in
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
             return hash.matches(expected)
         }
-        return matches && parsed != nil
+        let isRight = matches && parsed != nil
+        if isRight, case .network(let network?) = asker { trust(network) }
+        return isRight
+    }
+
+    private func isTrusted(_ asker: Asker) -> Bool {
+        switch asker {
+        case .session: true
+        case .network(let network): network.map { network in load.withLock { $0.trusted[network] != nil } } ?? false
+        }
+    }
+
+    private func trust(_ network: String) {
+        load.withLock { load in
+            if load.trusted[network] == nil, load.trusted.count >= Self.maximumTrusted,
+                let oldest = load.trusted.min(by: { $0.value < $1.value })
+            {
+                load.trusted[oldest.key] = nil
+            }
+            load.trusted[network] = load.finished
+        }
     }
 
     private func run<Result: Sendable>(
-        _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        isTrusted: Bool = false, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
     ) async throws(SignInFailure) -> Result {
-        try await acquireSlot()
+        try await acquireSlot(isTrusted: isTrusted)
         defer { releaseSlot() }
         let result: Result? = await withCheckedContinuation { continuation in
             let isStarted = DedicatedThread.start("scrypt") {
@@ -77,14 +116,15 @@ package final class PasswordHasher: Sendable {
         return result
     }
 
-    private func acquireSlot() async throws(SignInFailure) {
+    private func acquireSlot(isTrusted: Bool) async throws(SignInFailure) {
         let isGranted = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
             let immediate: Bool? = load.withLock { load in
                 if load.running < slots {
                     load.running += 1
                     return true
                 }
-                guard load.waiting.count < maximumWaiting else { return false }
+                let places = isTrusted ? maximumWaiting : maximumWaiting - maximumWaiting / 4
+                guard load.waiting.count < places else { return false }
                 load.waiting.append(continuation)
                 return nil
             }

@@ -78,7 +78,7 @@ package struct PasswordSignIn: Sendable {
         ) { proven throws(SignInFailure) in
             try await isUsed(proven?.accountID, from: client)
         } _: { () throws(SignInFailure) in
-            try await check(password, of: address)
+            try await check(password, of: address, by: .network(client.network))
         }
         guard proven.isActive else { throw .accountDisabled }
         return proven
@@ -90,7 +90,9 @@ package struct PasswordSignIn: Sendable {
         return try await stored { try await limits.knownNetworks.isKnown(network, to: account, at: clock.now()) }
     }
 
-    private func check(_ password: String, of address: EmailAddress?) async throws(SignInFailure) -> ProvenPassword {
+    private func check(
+        _ password: String, of address: EmailAddress?, by asker: PasswordHasher.Asker
+    ) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
             if let address {
                 try await stored { try await accounts.passwordCredential(for: address) }
@@ -99,7 +101,7 @@ package struct PasswordSignIn: Sendable {
             }
         let isRight = try await hasher.verify(
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
-            against: credential?.passwordHash)
+            against: credential?.passwordHash, by: asker)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         return ProvenPassword(
             accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)

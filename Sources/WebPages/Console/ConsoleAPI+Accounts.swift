@@ -69,10 +69,7 @@ extension ConsoleAPI {
         _ id: AccountID, _ request: Request, _ visitor: ConsoleVisitor
     ) async throws -> Response {
         let story = try await story(of: id, after: try request.cursor(AuditCursor.self))
-        let record: AccountRecord
-        do throws(AdministrationFailure) {
-            record = try await administration.account(id)
-        } catch .notFound {
+        guard let record = try await record(id) else {
             // Its trail is what is left of it.
             let page = ConsolePage(
                 "No such account",
@@ -99,6 +96,15 @@ extension ConsoleAPI {
         ]
         page.blocks += story
         return try show(page, in: visitor)
+    }
+
+    private func record(_ id: AccountID) async throws(AdministrationFailure) -> AccountRecord? {
+        do {
+            return try await administration.account(id)
+        } catch {
+            guard error == .notFound else { throw error }
+            return nil
+        }
     }
 
     private static func facts(_ record: AccountRecord) -> [ConsoleFact] {

@@ -33,7 +33,8 @@ extension ConsoleAPI {
             var response = redirect(to: Self.isOwnPage(destination) ? destination : Self.root)
             response.setCookie(cookie(secret, for: request))
             return response
-        } catch .unknownKey {
+        } catch {
+            guard error == .unknownKey else { throw error }
             var page = signInPage(to: destination)
             page.notice = .error("This is no admin key, or one that was revoked.")
             var response = showAlone(page, .unauthorized)

@@ -122,8 +122,8 @@ import Testing
         let hasher = try PasswordHasher()
         let hash = try await hasher.hash("correct horse battery")
         #expect(hash.hasPrefix("$scrypt$ln=17,r=8,p=1$"))
-        #expect(try await hasher.verify("correct horse battery", against: hash))
-        #expect(try await !hasher.verify("correct horse batterz", against: hash))
+        #expect(try await hasher.verify("correct horse battery", against: hash, by: .session))
+        #expect(try await !hasher.verify("correct horse batterz", against: hash, by: .session))
     }
 
     @Test func `two hashes of one password differ`() async throws {
@@ -134,14 +134,14 @@ import Testing
     @Test func `nothing verifies against no hash or a broken one`() async throws {
         let hasher = try PasswordHasher(cost: SignInFixture.cheap)
         for stored in [nil, "", "$scrypt$", "$scrypt$ln=40,r=8,p=1$AAAA$AAAA", "$argon2id$v=19$x$y"] as [String?] {
-            #expect(try await !hasher.verify("", against: stored))
+            #expect(try await !hasher.verify("", against: stored, by: .session))
         }
     }
 
     @Test func `a hash made at another cost still verifies`() async throws {
         let hash = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery")
         let dearer = try PasswordHasher(cost: Scrypt.Cost(n: 32, r: 2, p: 1))
-        #expect(try await dearer.verify("correct horse battery", against: hash))
+        #expect(try await dearer.verify("correct horse battery", against: hash, by: .session))
     }
 
     @Test func `more than the slots and the queue hold is refused at once and the rest is served`() async throws {
@@ -154,5 +154,33 @@ import Testing
         #expect(won < 40)
         // The slots are free again.
         _ = try await hasher.hash("correct horse battery")
+    }
+
+    @Test func `a quarter of the queue is for networks from which a right password has come`() async throws {
+        let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 4)
+        let cheap = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery")
+        #expect(try await slow.verify("correct horse battery", against: cheap, by: .network("192.0.2.0/24")))
+        #expect(try await !slow.verify("wrong", against: cheap, by: .network("198.51.100.0/24")))
+
+        // With one that runs and three that wait, the fourth place is for that network alone. On a machine that is late
+        // one of them may end before the others ask: then once more.
+        var isRefused = false
+        for _ in 0..<20 where !isRefused {
+            let before = slow.finished
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { _ = try await slow.verify("x", against: nil, by: .network("192.0.2.0/24")) }
+                }
+                while slow.occupancy != (1, 3), slow.finished < before + 4 { await Task.yield() }
+                do throws(SignInFailure) {
+                    _ = try await slow.verify("x", against: cheap, by: .network("198.51.100.0/24"))
+                } catch {
+                    isRefused = true
+                }
+                #expect(try await slow.verify("correct horse battery", against: cheap, by: .network("192.0.2.0/24")))
+                try await group.waitForAll()
+            }
+        }
+        #expect(isRefused)
     }
 }

@@ -1,0 +1,114 @@
+"""Measures the pages of the console among many accounts, and looks for sequential scans; see docs/performance.md. Called by
+run.sh."""
+
+import argparse
+import html
+import http.client
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE.parent / "SignIn"))
+from measure import Bench as SignInBench  # noqa: E402
+
+# The tables that grow with the accounts. Partitions of the audit trail count as it.
+LARGE = ("accounts", "identities", "sessions", "audit_events")
+
+
+class Console:
+    """An administrator at the console, over one connection."""
+
+    def __init__(self, port, key):
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self._cookie = ""
+        body = urllib.parse.urlencode({"key": key})
+        self._connection.request(
+            "POST", "/console/sign-in", body, {"Content-Type": "application/x-www-form-urlencoded"})
+        answer = self._connection.getresponse()
+        answer.read()
+        if answer.status != 303:
+            raise SystemExit(f"the sign-in was answered with {answer.status}")
+        self._cookie = answer.getheader("Set-Cookie").partition(";")[0]
+
+    def open(self, path):
+        """The page, and the milliseconds until it was there."""
+        start = time.perf_counter()
+        self._connection.request("GET", path, headers={"Cookie": self._cookie})
+        answer = self._connection.getresponse()
+        page = answer.read().decode()
+        elapsed = (time.perf_counter() - start) * 1e3
+        if answer.status != 200:
+            raise SystemExit(f"{path} was answered with {answer.status}")
+        return page, elapsed
+
+
+def scans(database):
+    """Rows read by sequential scans of the large tables so far."""
+    time.sleep(1.5)  # A server process reports what it did within a second.
+    return int(database.query(
+        "SELECT COALESCE(sum(seq_tup_read), 0) FROM pg_stat_user_tables"
+        f" WHERE relname = ANY ('{{{','.join(LARGE)}}}') OR relname LIKE 'audit_events_%'"))
+
+
+def measure(bench, options):
+    number = options.accounts // 2
+    account = f"01900000-0000-7000-8000-{number:012x}"
+    key = subprocess.run(
+        [f"{options.bin}/countersign", "admin-key", "create", "--name", "bench", "--scopes", "read"],
+        env=bench.service._environment, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    console = Console(bench.service.private_port, key)
+    searches = {
+        "everybody": "", "an exact address": f"user{number}@example.com", "an account's id": account,
+        "a subject": f"google:subject-{number}", "a whole name, of a thousandth": f"Kim {number % 1000}",
+        "the beginning of every address": "user", "the beginning of some": f"user{number}"[:-2], "nobody": "zz",
+    }
+    pages = {f"search: {name}": "/console/accounts?" + urllib.parse.urlencode({"q": text}) for name, text in searches.items()}
+    pages |= {
+        "an account": f"/console/accounts/{account}", "overview": "/console/", "revocations": "/console/revocations",
+        "audit trail": "/console/audit", "audit trail of an account": f"/console/audit?account={account}",
+        "provider events": "/console/provider-events",
+    }
+    before = scans(bench.database)
+    for name, path in pages.items():
+        times = []
+        for _ in range(options.rounds):
+            page, elapsed = console.open(path)
+            times.append(elapsed)
+        # The pages after it, as far as a list goes on.
+        following = []
+        for _ in range(options.rounds):
+            target = re.search(r'rel="next" href="([^"]+)"', page)
+            if not target:
+                break
+            page, elapsed = console.open(html.unescape(target.group(1)))
+            following.append(elapsed)
+        rest = f"next pages {statistics.median(following):7.1f} ms" if following else ""
+        print(f"{name:44}{statistics.median(times):8.1f} ms  (to {max(times):.1f})  {rest}", flush=True)
+    print(f"rows read by sequential scans of the large tables: {scans(bench.database) - before}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True)
+    parser.add_argument("--cluster", required=True)
+    parser.add_argument("--rounds", type=int, required=True)
+    parser.add_argument("--accounts", type=int, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        bench = SignInBench(options.bin, options.cluster, 1, directory, "console_bench")
+        try:
+            subprocess.run(
+                ["psql", "-qX", "-v", "ON_ERROR_STOP=1", "-v", f"accounts={options.accounts}", "-f", HERE / "fill.sql",
+                 bench.database.url], check=True)
+            measure(bench, options)
+        finally:
+            bench.stop()
+
+
+main()

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The console's lists over HTTP among many accounts.  [--accounts 10000000] [--rounds 20] [--bin DIR]
+#
+# The database is a private, durable cluster in .local/bench; see docs/performance.md for what is measured and how.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+accounts=10000000 rounds=20 bin=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --accounts) accounts=$2 ;;
+    --rounds) rounds=$2 ;;
+    --bin) bin=$2 ;; # executables that have been built already
+    *) echo "usage: Scripts/bench console [--accounts N] [--rounds N] [--bin DIR]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+. Benchmarks/executables.sh
+
+cluster=.local/bench/postgres
+trap 'Scripts/postgres stop "$cluster"' EXIT
+Scripts/postgres start "$cluster" >/dev/null
+PYTHONDONTWRITEBYTECODE=1 python3 Benchmarks/Console/measure.py --bin "$bin" \
+    --cluster "$(Scripts/postgres url "$cluster")" --rounds "$rounds" --accounts "$accounts"

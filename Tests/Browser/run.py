@@ -1,4 +1,4 @@
-"""The web sign-in and account linking in Chromium. Scripts/test-browser says how to run it.
+"""The web sign-in, account linking and the console in Chromium. Scripts/test-browser says how to run it.
 
     run.py BINARIES [WORD …]      WORD: only the tests whose name has one of these
 """
@@ -6,7 +6,8 @@ import pathlib
 import sys
 import traceback
 
-import linking  # noqa: F401  registers tests
+import console  # noqa: F401  registers tests
+import linking  # noqa: F401
 import pages  # noqa: F401
 import resource_server  # noqa: F401
 import signing_in  # noqa: F401

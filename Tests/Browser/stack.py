@@ -99,8 +99,9 @@ class LinkingClient:
 
 
 class Stack:
-    def __init__(self, service, sandbox, state, countersign):
-        self.service, self.sandbox, self.state, self._mail = service, sandbox, state, state / "mail.jsonl"
+    def __init__(self, service, private, sandbox, state, database, countersign):
+        self.service, self.private, self.sandbox = service, private, sandbox
+        self.state, self._mail, self._database = state, state / "mail.jsonl", database
         self.app = DesktopApp()
         # Runs a command of the service, and returns what it prints.
         self.countersign = countersign
@@ -113,6 +114,18 @@ class Stack:
             return 200, post(self.service + path, members)
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read() or b"{}")
+
+    def sql(self, statement):
+        """The first column of the first row, as text; empty when there is none."""
+        return run("psql", "-qXAt", self._database, "-v", "ON_ERROR_STOP=1", "-c", statement).split("\n")[0]
+
+    def eventually(self, statement, wanted):
+        """Waits until the statement's value is the wanted one."""
+        end = time.monotonic() + TIMEOUT
+        while (value := self.sql(statement)) != wanted:
+            if time.monotonic() > end:
+                raise AssertionError(f"{statement}: {value!r}, and not {wanted!r}")
+            time.sleep(0.05)
 
     def control(self, path, **members):
         return post(f"{self.sandbox}/control/{path}", members)
@@ -143,8 +156,11 @@ class Stack:
 
 
 @contextlib.contextmanager
-def stack(binaries, state):
-    """All of it, in processes that end with the block. They write to the directory `state`."""
+def stack(binaries, state, **variables):
+    """All of it, in processes that end with the block. They write to the directory `state`.
+
+    - variables: further ones of the service's environment.
+    """
     state.mkdir(parents=True, exist_ok=True)
     with Processes() as processes:
         database = processes.enter_context(scratch_database())
@@ -213,10 +229,10 @@ def stack(binaries, state):
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}
         process = processes.start(
-            state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment)
+            state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment | variables)
         processes.await_answer(process, f"http://127.0.0.1:{private}/health/ready", state / "service.log")
         yield Stack(
-            service, sandbox, state,
+            service, f"http://127.0.0.1:{private}", sandbox, state, database,
             lambda *words: run(binaries / "countersign", *words, env=environment))
         if process.poll() is not None:
             sys.exit("The service has ended:\n" + (state / "service.log").read_text()[-2000:])

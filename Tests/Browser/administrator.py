@@ -1,0 +1,197 @@
+"""An administrator before the console, and the people who are shown there."""
+import functools
+import json
+
+from gallery import linking_url
+from stack import GOOGLE_CLIENT, LinkingClient
+from visitor import Visitor
+
+EVERY_SCOPE = "read", "revoke", "manage"
+# Texts that would leave their place on the page, if they could.
+MARKUP = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+REORDERED = "\u202egnp.exe\u2066 ‮"
+
+
+class Key:
+    """A key as `countersign admin-key create` makes it."""
+
+    def __init__(self, stack, name, *scopes):
+        self.name = name
+        self.secret = stack.countersign("admin-key", "create", "--name", name, "--scopes", ",".join(scopes)).strip()
+        keys = map(json.loads, stack.countersign("admin-key", "list").splitlines())
+        self.id = [key["keyId"] for key in keys if key["name"] == name][-1]
+
+
+class Administrator(Visitor):
+    """A browser at the console. A script that runs, or a rule of the pages' policy that is broken, is a complaint."""
+
+    def tab(self):
+        page = super().tab()
+        page.on("dialog", self.refuse)
+        return page
+
+    def refuse(self, dialog):
+        self.complaints.append(f"a script ran: {dialog.message}")
+        dialog.dismiss()
+
+    def open(self, path="/console/"):
+        self.response = self.page.goto(self.stack.private + path)
+        return self.page
+
+    def sign_in(self, secret):
+        """With the form that is shown."""
+        self.page.get_by_label("Admin key").fill(secret)
+        return self.click("main button")
+
+    def press(self, label, within="main"):
+        """Clicks on a button, by its words, that leads to another page."""
+        with self.page.expect_navigation(wait_until="commit") as navigation:
+            self.page.locator(within).get_by_role("button", name=label, exact=True).click()
+        self.response = navigation.value
+        return self.shown(self.page)
+
+    def act(self, label, reason=None, within="main"):
+        """From the button to the end: the page that asks, the reason, the same button there."""
+        page = self.press(label, within)
+        assert page.locator("h1").inner_text() == label, page.inner_text("main")
+        if reason is not None:
+            page.get_by_label("Reason").fill(reason)
+        self.press(label)
+        assert page.get_by_role("status").count() == 1, page.inner_text("main")
+        return page
+
+    def search(self, text):
+        """The ids of the accounts that a search shows."""
+        page = self.open("/console/accounts")
+        page.get_by_role("searchbox").fill(text)
+        self.enter("input[name=q]")
+        return self.accounts()
+
+    def accounts(self):
+        links = self.page.locator('main td a[href^="/console/accounts/"]')
+        return [link.get_attribute("href").rpartition("/")[2] for link in links.all()]
+
+
+def administrator(browser, stack, *scopes, name=None, **options):
+    """One who is signed in, with a key of these scopes, or of all."""
+    visitor = Administrator(browser, stack, **options)
+    visitor.key = Key(stack, name or next(names), *(scopes or EVERY_SCOPE))
+    visitor.open()
+    visitor.sign_in(visitor.key.secret)
+    return visitor
+
+
+def numbers(stem):
+    count = 0
+    while True:
+        count += 1
+        yield f"{stem}{count}"
+
+
+names = numbers("kim@support ")
+people = numbers("shown")
+
+
+class Person:
+    """Somebody who has made an account by a provider, and signed in once more on a device."""
+
+    def __init__(self, stack, name=None, provider="google", display_name=None, device=None, **members):
+        self.stack, self.name, self.provider = stack, name or next(people), provider
+        members.setdefault("email", f"{self.name}@example.com")
+        self.email = members["email"]
+        stack.control(f"{provider}/persons", name=self.name, **members)
+        came = self.present()
+        assert came["status"] == "linkRequired", came
+        status, came = stack.call(
+            "/v1/links/create",
+            {"linkTicket": came["linkTicket"]} | ({"displayName": display_name} if display_name else {}))
+        assert status == 200, came
+        self.id = came["account"]["accountId"]
+        self.identity, = came["account"]["identities"]
+        self.identity_id, self.subject = self.identity["identityId"], self.identity["subject"]
+        came = self.present(device or {"name": "Phone", "platform": "android"})
+        assert came["status"] == "signedIn", came
+        self.session = came["session"]
+
+    def present(self, device=None):
+        """The service's answer to the provider's token and code."""
+        client = GOOGLE_CLIENT if self.provider == "google" else "com.example.lamp"
+        came = self.stack.control(f"{self.provider}/authorize", person=self.name, clientId=client)
+        names = ("idToken", "serverAuthCode") if self.provider == "google" else ("identityToken", "authorizationCode")
+        proof = {"idToken": came.get("idToken"), "serverAuthCode": came.get("serverAuthCode"),
+                 "identityToken": came.get("identityToken"), "authorizationCode": came.get("authorizationCode")}
+        members = {name: proof[name] for name in names}
+        status, answer = self.stack.call(
+            f"/v1/sign-in/{self.provider}", members | ({"device": device} if device else {}))
+        assert status == 200, answer
+        return answer
+
+    @property
+    def path(self):
+        return f"/console/accounts/{self.id}"
+
+    def event(self, type, **members):
+        """The provider reports something about them."""
+        client = GOOGLE_CLIENT if self.provider == "google" else "com.example.lamp"
+        came = self.stack.control(
+            f"{self.provider}/events", type=type, person=self.name, clientId=client,
+            target=f"{self.stack.service}/v1/events/{self.provider}", **members)
+        assert came["deliveries"][0].get("status") in (200, 202), came
+
+    def block(self):
+        self.event("account-disabled", reason="hijacking")
+        self.stack.eventually(
+            f"SELECT count(*) FROM identities WHERE identity_id = '{self.identity_id}' AND blocked_at IS NOT NULL", "1")
+
+    def link(self, browser, client):
+        """Links the account to a service, in a browser."""
+        visitor = Visitor(browser, self.stack)
+        visitor.page.goto(linking_url(client, self.stack))
+        visitor.sign_in(self.name, self.provider)
+        visitor.click("button[name=consent][value=allow]")
+        visitor.close()
+
+
+def given_up_revocation(stack, person, by):
+    """The id of a revocation that the provider has refused until the service gave it up.
+
+    - by: an administrator.
+    """
+    stack.control("faults", path=f"/{person.provider}/revoke", effect="status", status=503)
+    by.open(f"/console/identities/{person.identity_id}/revoke")
+    by.page.get_by_label("Reason").fill("ticket 4711")
+    by.press("Revoke")
+    found = f"FROM outbox WHERE kind = 'revocation' AND identity_id = '{person.identity_id}'"
+    stack.eventually(f"SELECT failures > 0 {found}", "t")
+    # As if it had been tried for days.
+    stack.sql(f"UPDATE outbox SET failures = 107, next_attempt_at = now() WHERE message_id = (SELECT message_id {found})")
+    stack.eventually(f"SELECT status {found}", "failed")
+    stack.control("faults/clear")
+    return stack.sql(f"SELECT message_id {found}")
+
+
+@functools.cache
+def crowd(stack, browser):
+    """People in every state that the console distinguishes, with names that try to leave their place."""
+    by = administrator(browser, stack, name=f"{MARKUP[:40]}{REORDERED}")
+    hostile = Person(
+        stack, display_name=MARKUP + REORDERED, device={"name": MARKUP + REORDERED, "platform": MARKUP[:60]})
+    hostile.link(browser, LinkingClient(stack, MARKUP[:40] + REORDERED))
+    disabled = Person(stack, display_name="Disabled Example")
+    by.open(disabled.path)
+    by.act("Disable", MARKUP + REORDERED)
+    blocked = Person(stack, display_name="Blocked Example")
+    blocked.block()
+    apple = Person(stack, provider="apple", hidesEmail=True, givenName="Apple", familyName="Example")
+    apple.event("email-disabled")
+    failed = given_up_revocation(stack, Person(stack, display_name="Given Up"), by)
+    # The mail server puts off what goes to this address.
+    email = f"rcpt-450.{next(people)}@example.com"
+    mailed = stack.account(email, "correct horse battery")["account"]["accountId"]
+    stack.call("/v1/email-codes", {"email": email, "purpose": "signIn"})
+    deleted = Person(stack)
+    by.open(deleted.path)
+    by.act("Delete", "ticket 4712")
+    by.close()
+    return {"hostile": hostile, "disabled": disabled, "blocked": blocked, "apple": apple, "failed": failed,
+            "mailed": mailed, "deleted": deleted}

@@ -155,11 +155,11 @@ extension ConsoleAPI {
             if let since = identity.credentialChangeRequiredAt {
                 state.append(.row([.badge("change of credentials required", .bad), .time(since)]))
             }
+            state += grants.map { .lines([.code($0.clientID), .row([.text("granted"), .time($0.createdAt)])]) }
             return [
-                .lines([.text(identity.key.provider.brand), .code("\(identity.id)")]),
+                .lines([.text(identity.key.provider.brand), .text(identity.email?.text), .code("\(identity.id)")]),
                 .lines([.code(identity.key.subject.text), .text(identity.key.realm.text)]),
-                .text(identity.email?.text), .lines(state),
-                .lines(grants.map { .row([.code($0.clientID), .time($0.createdAt)]) }),
+                .lines(state),
                 .lines([
                     .row([.text("linked"), .time(identity.linkedAt)]),
                     .row([.text("used"), .time(identity.lastSignInAt)]),
@@ -169,7 +169,7 @@ extension ConsoleAPI {
         }
         return ConsoleTable(
             caption: "Identities",
-            columns: ["Identity", "Subject and realm", "Address", "Authorization", "Grants", "Times", "Acts"],
+            columns: ["Identity", "Subject and realm", "Authorization", "Times", "Acts"],
             rows: rows,
             whenEmpty: "No identity is linked.")
     }

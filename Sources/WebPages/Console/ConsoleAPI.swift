@@ -116,7 +116,8 @@ package struct ConsoleAPI: Sendable {
             let administrator = try await sessions.administrator(
                 of: secret, isActivity: isActivity, client: request.caller(device: nil))
         else { return nil }
-        return ConsoleVisitor(administrator: administrator, secret: secret)
+        return ConsoleVisitor(
+            administrator: administrator, secret: secret, path: String(request.target.prefix { $0 != "?" }))
     }
 
     func secret(of request: Request) -> ConsoleSecret? {
@@ -159,7 +160,8 @@ package struct ConsoleAPI: Sendable {
         if visitor.may(.manage) { links.append(("Admin keys", "/console/admin-keys")) }
         if visitor.may(.read) { links.append(("System", "/console/system")) }
         return ConsoleRenderer.Frame(
-            keyName: visitor.administrator.key.name, links: links, signOut: try visitor.target(Self.signOutPath))
+            keyName: visitor.administrator.key.name, links: links, path: visitor.path,
+            signOut: try visitor.target(Self.signOutPath))
     }
 
     /// A JSON document that the browser saves.
@@ -204,6 +206,8 @@ package struct ConsoleAPI: Sendable {
 struct ConsoleVisitor: Sendable {
     let administrator: Administrator
     let secret: ConsoleSecret
+    /// Of the page that they ask for.
+    let path: String
 
     func may(_ scope: AdminKey.Scope) -> Bool { administrator.key.scopes.contains(scope) }
 

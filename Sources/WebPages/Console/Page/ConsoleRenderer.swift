@@ -6,6 +6,8 @@ struct ConsoleRenderer: Sendable {
     struct Frame: Sendable {
         let keyName: String
         let links: [(label: String, path: String)]
+        /// That of the page, or of the act.
+        let path: String
         /// The form of *Sign out*.
         let signOut: FormTarget
     }
@@ -27,13 +29,25 @@ struct ConsoleRenderer: Sendable {
         context["frame"] = frame.map { frame in
             [
                 "keyName": HTMLText(frame.keyName).isolated, "signOut": frame.signOut.value,
-                "links": frame.links.map { ["label": HTMLText($0.label), "path": HTMLText($0.path)] },
+                "links": frame.links.map { Self.value($0, at: frame.path) },
             ] as [String: Any]
         }
         guard let text = library.render(context, withTemplate: ConsoleTemplate.layout.rawValue) else {
             fatalError("the console has a layout")
         }
         return Array(text.utf8)
+    }
+
+    /// - Parameter path: of the page on which the link stands.
+    private static func value(_ link: (label: String, path: String), at path: String) -> [String: Any] {
+        var value: [String: Any] = ["label": HTMLText(link.label), "path": HTMLText(link.path)]
+        // What is below a list belongs to it.
+        if path == link.path {
+            value["current"] = HTMLText("page")
+        } else if path.hasPrefix(link.path + "/") {
+            value["current"] = HTMLText("true")
+        }
+        return value
     }
 
     private static func value(_ block: ConsoleBlock) -> [String: Any] {

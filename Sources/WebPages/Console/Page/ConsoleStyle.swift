@@ -1,5 +1,5 @@
 /// The style sheet of the console. Every pair of colours has a contrast of 4.5:1 at least, in light and in dark; below
-/// 48 rem a table becomes a list of its rows.
+/// 64 rem a table becomes a list of its rows.
 enum ConsoleStyle {
     static let text = """
         :root{color-scheme:light dark;--page:#f6f7f9;--card:#ffffff;--text:#1a1f26;--muted:#505a67;--line:#d3d8df;--field:#7a8491;--link:#0b57a4;--accent:#0b57a4;--on-accent:#ffffff;--good:#0d5c2f;--good-card:#e2f4e8;--bad:#9b1c1c;--bad-card:#fdeaea;--bar:#2f7dc4;--bar-refused:#c2410c}
@@ -10,11 +10,13 @@ enum ConsoleStyle {
         .skip{position:absolute;inset-inline-start:-999rem}
         .skip:focus{inset-inline-start:1rem;inset-block-start:.5rem;padding:.5rem .75rem;background:var(--card);z-index:1}
         header{display:flex;flex-wrap:wrap;align-items:center;gap:.25rem 1.25rem;padding:.75rem 1.25rem;background:var(--card);border-block-end:1px solid var(--line)}
-        nav{display:flex;flex-wrap:wrap;gap:0 1rem;flex:1}
-        nav a{display:inline-flex;align-items:center;min-block-size:44px}
-        .session{display:flex;align-items:center;gap:.75rem;color:var(--muted)}
+        nav{display:flex;flex-wrap:wrap;gap:0 1rem;flex:1 1 20rem}
+        nav a{display:inline-flex;align-items:center;min-block-size:44px;text-decoration:none;border-block:3px solid transparent}
+        nav a:hover{text-decoration:underline}
+        nav a[aria-current]{border-block-end-color:currentcolor;font-weight:600}
+        .session{display:flex;align-items:center;gap:.75rem;margin-inline-start:auto;color:var(--muted)}
         main{max-inline-size:80rem;margin-inline:auto;padding:1.25rem}
-        footer{padding:0 1.25rem 1.25rem;color:var(--muted);font-size:.875rem;text-align:center}
+        footer{max-inline-size:80rem;margin-inline:auto;padding:0 1.25rem 1.25rem;color:var(--muted);font-size:.875rem}
         h1{margin:0 0 1rem;font-size:1.5rem;line-height:1.25}
         h2{margin:2rem 0 .5rem;font-size:1.125rem;line-height:1.4}
         p{margin:0 0 1rem;max-inline-size:48rem}
@@ -25,10 +27,12 @@ enum ConsoleStyle {
         dl>div+div{border-block-start:1px solid var(--line)}
         dt{color:var(--muted)}
         dd{margin:0}
-        table{inline-size:100%;margin-block-end:1rem;border-collapse:collapse;background:var(--card);border:1px solid var(--line);font-size:.9375rem}
+        time,.badge,button{white-space:nowrap}
+        table{inline-size:100%;margin-block-end:1rem;border-collapse:separate;border-spacing:0;overflow:hidden;background:var(--card);border:1px solid var(--line);border-radius:.5rem;font-size:.9375rem;font-variant-numeric:tabular-nums}
         caption{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-        th,td{padding:.5rem .75rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
-        th{color:var(--muted);font-weight:600;font-size:.875rem}
+        th,td{min-inline-size:5.5rem;padding:.5rem .75rem;text-align:start;vertical-align:top;border-block-end:1px solid var(--line)}
+        tbody tr:last-child td{border-block-end:0}
+        th{color:var(--muted);font-weight:600;font-size:.875rem;overflow-wrap:normal}
         form{margin:0}
         .form{max-inline-size:32rem;margin-block-end:1rem}
         .search{display:flex;flex-wrap:wrap;align-items:flex-end;gap:.75rem;max-inline-size:48rem}
@@ -45,7 +49,8 @@ enum ConsoleStyle {
         .primary{border-color:var(--accent);background:var(--accent);color:var(--on-accent)}
         .danger{border-color:var(--bad);color:var(--bad)}
         .buttons{display:flex;flex-wrap:wrap;gap:.75rem;margin-block-end:1rem}
-        td form{display:inline-block;margin-block:.125rem}
+        td form{display:inline-block;margin:0 .25rem .25rem 0}
+        td button{min-block-size:2.25rem;padding:.25rem .75rem;font-size:.875rem}
         .notice{padding:.75rem 1rem;border:1px solid currentcolor;border-radius:.5rem;background:var(--good-card);color:var(--good)}
         .notice.error{background:var(--bad-card);color:var(--bad)}
         .badge{display:inline-block;padding:.0625rem .5rem;border:1px solid var(--line);border-radius:1rem;font-size:.875rem}
@@ -57,7 +62,7 @@ enum ConsoleStyle {
         .refused{fill:var(--bar-refused)}
         .base{stroke:var(--muted)}
         :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-        @media (max-width:48rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:minmax(6rem,8rem) 1fr;gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted)}dl>div{grid-template-columns:1fr;gap:0}}
+        @media (max-width:64rem){thead{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}table,tbody,tr,td{display:block}tr{padding-block:.5rem;border-block-end:1px solid var(--line)}td{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.75rem;border:0;padding-block:.25rem}td::before{content:attr(data-label);color:var(--muted);font-size:.875rem}td button{min-block-size:44px}time{white-space:normal}tbody tr:last-child{border-block-end:0}dl>div{grid-template-columns:1fr;gap:0}}
         @media (prefers-contrast:more){:root{--line:var(--field);--muted:var(--text)}}
         """
 }

@@ -60,7 +60,7 @@ enum ConsoleTemplate: String, CaseIterable {
         <strong>Countersign</strong>
         <nav aria-label="Pages">
         {{#links}}
-        <a href="{{{path}}}">{{{label}}}</a>
+        <a href="{{{path}}}"{{#current}} aria-current="{{{.}}}"{{/current}}>{{{label}}}</a>
         {{/links}}
         </nav>
         <div class="session"><span>{{{keyName}}}</span>
@@ -98,7 +98,7 @@ enum ConsoleTemplate: String, CaseIterable {
         </thead>
         <tbody role="rowgroup">
         {{#rows}}
-        <tr role="row">{{#cells}}<td role="cell" data-label="{{{label}}}">{{{value}}}</td>{{/cells}}</tr>
+        <tr role="row">{{#cells}}<td role="cell" data-label="{{{label}}}"><div>{{{value}}}</div></td>{{/cells}}</tr>
         {{/rows}}
         </tbody>
         </table>

@@ -33,7 +33,7 @@ class Clock:
     def _write(self):
         # In one step, for the service reads it with each call.
         fresh = self._file.with_suffix(".next")
-        fresh.write_text(f"{-self.behind}\n")
+        fresh.write_text(f"{-self.behind:+d}\n")
         fresh.rename(self._file)
 
     @property

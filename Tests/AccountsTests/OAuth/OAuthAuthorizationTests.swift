@@ -5,7 +5,7 @@ import Testing
 @Suite struct OAuthAuthorizationTests {
     private static let uri = "https://home.example.com/linked"
     private static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-    private static let configured = OAuthScopes([.profile, .email, OAuthScope("devices.read")!])
+    private static let configured = OAuthScopes([.profile, .email] + ["devices.read"].compactMap(OAuthScope.init))
 
     private static func client(
         scopes: OAuthScopes? = nil, requiresPKCE: Bool = false, status: OAuthClient.Status = .active

@@ -115,7 +115,7 @@ import Testing
                 INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
                 SELECT gen_random_uuid(), 'signed_in', 'person', \(account.id), number::text,
                     \(fixture.clock.now()) - (number / 7) * interval '1 minute'
-                FROM generate_series(1, 1_234) number
+                FROM generate_series(1, 1234) number
                 """)
             func audited(_ json: JSONValue) -> [JSONValue] {
                 (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "signed_in" }

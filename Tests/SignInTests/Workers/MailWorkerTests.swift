@@ -8,8 +8,6 @@ import Testing
 
 /// The mail worker: which mail is sent to whom, which is not, and what becomes of its row in the outbox.
 @Suite(.timeLimit(.minutes(5))) struct MailWorkerTests {
-    // MARK: Recipients
-
     @Test func `a code is mailed where a person is to use it, and its row is deleted in any case`() async throws {
         try await MailFixture.run { fixture in
             var expected: Set<String> = []

@@ -98,8 +98,8 @@ extension Countersign {
 }
 
 /// Repeats one of many requests at once, three times at most, that a busy machine got to later than the service begins
-/// one. A 503 that comes sooner is a refusal, and is returned. For races, where each request has to be decided; what one
-/// person asks for is asked for once.
+/// one. A 503 that comes sooner is a refusal, and is returned. For races, where each request has to be decided, and for the
+/// people that a test begins with; what a test is about is asked for once.
 func retryWhenLate(_ ask: () async throws -> Answer) async throws -> Answer {
     for _ in 0..<3 {
         let start = ContinuousClock.now

@@ -122,6 +122,7 @@ struct SessionCredentialTests {
                 "/v1/account/identities/google", try await token(), bearer: try owner.bearer)
             return (try linked.text("identityId"), nil)
         case "DELETE /v1/sessions/{sessionId}": return (try owner.created.text("session.sessionId"), nil)
+        case "GET /v1/account/export": return ("", nil)
         case "POST /v1/sessions/revoke": return ("", ["scope": "all"])
         case "GET /v1/account/linked-clients": return ("", nil)
         case "DELETE /v1/account/linked-clients/{clientId}":

@@ -87,13 +87,18 @@ extension World {
     func create(
         _ credential: Credential, by members: KeyPath<Credential, TokenMint.Members> = \.both
     ) async throws -> Answer {
-        try await create(of: try await service.signIn(credential.provider, credential[keyPath: members]))
+        try await create(
+            of: try await retryWhenLate {
+                try await service.signIn(credential.provider, credential[keyPath: members])
+            })
     }
 
     /// Creates an account by the link ticket of a sign-in.
     func create(of signedIn: Answer) async throws -> Answer {
         let ticket = try signedIn.text("linkTicket")
-        let created = try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        let created = try await retryWhenLate {
+            try await service.post("/v1/links/create", ["linkTicket": .string(ticket)])
+        }
         #expect(created.status == 201)
         return created
     }

@@ -79,7 +79,7 @@ struct World: Sendable {
     func newAccount(_ name: String) async throws -> Answer {
         try await newPerson(name)
         let token = try await appleToken(name)
-        return try await create(of: try await service.signInWithApple(token))
+        return try await create(of: try await retryWhenLate { try await service.signInWithApple(token) })
     }
 
     // MARK: The database

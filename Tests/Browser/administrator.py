@@ -1,6 +1,7 @@
 """An administrator before the console, and the people who are shown there."""
 import functools
 import json
+import time
 
 from gallery import linking_url
 from stack import GOOGLE_CLIENT, LinkingClient
@@ -132,6 +133,8 @@ class Person:
 
     def event(self, type, **members):
         """The provider reports something about them."""
+        # An event's time is in whole seconds: a session of the same second would be a later one.
+        time.sleep(1 - time.time() % 1)
         client = GOOGLE_CLIENT if self.provider == "google" else "com.example.lamp"
         came = self.stack.control(
             f"{self.provider}/events", type=type, person=self.name, clientId=client,
@@ -139,7 +142,7 @@ class Person:
         assert came["deliveries"][0].get("status") in (200, 202), came
 
     def block(self):
-        self.event("account-disabled", reason="hijacking")
+        self.event("account-disabled", reason="bulk-account")
         self.stack.eventually(
             f"SELECT count(*) FROM identities WHERE identity_id = '{self.identity_id}' AND blocked_at IS NOT NULL", "1")
 

@@ -100,8 +100,7 @@ def main(binaries):
 
         shown = persons[-1]
         shown.link(browser, LinkingClient(world, "Acme Home"))
-        shown.event("account-disabled", reason="hijacking")
-        world.eventually(f"SELECT blocked_at IS NOT NULL FROM identities WHERE identity_id = '{shown.identity_id}'", "t")
+        shown.block()
         given_up_revocation(world, persons[0], staff)
         # Each row has its seal.
         world.eventually("SELECT (SELECT total_count FROM audit_head) = count(*) FROM audit_events", "t")

@@ -127,7 +127,7 @@ class Stack:
                 raise AssertionError(f"{statement}: {value!r}, and not {wanted!r}")
             time.sleep(0.05)
 
-    def control(self, path, **members):
+    def control(self, path, /, **members):
         return post(f"{self.sandbox}/control/{path}", members)
 
     def person(self, name, email=None, **more):

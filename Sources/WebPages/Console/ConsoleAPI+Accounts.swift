@@ -72,7 +72,7 @@ extension ConsoleAPI {
         guard let record = try await record(id) else {
             // Its trail is what is left of it.
             let page = ConsolePage(
-                "No such account",
+                "No such account", notice: try ConsoleAct.notice(for: request),
                 [.paragraph(.row([.text("Account"), .code("\(id)")])), .heading("Audit trail")] + story)
             return try show(page, .notFound, in: visitor)
         }

@@ -38,7 +38,8 @@ struct ConsolePageTests {
                     ], button: probe, cancel: "/\(probe)")),
         ]
         let frame = ConsoleRenderer.Frame(
-            keyName: probe, links: [(probe, "/\(probe)")], signOut: FormTarget(action: "/\(probe)", csrf: probe))
+            keyName: probe, links: [(probe, "/\(probe)")], path: "/\(probe)/x",
+            signOut: FormTarget(action: "/\(probe)", csrf: probe))
         let html = Self.html(page, in: frame)
         #expect(!html.contains("<script"))
         #expect(!html.contains("\u{202E}"))

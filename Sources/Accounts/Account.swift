@@ -43,6 +43,10 @@ package struct Account: Hashable, Sendable {
         (hasPassword && email != nil) || identities.contains { $0.id != identity && !$0.isBlocked }
     }
 
+    /// Whether its person can get in: by a code to an address that is known to be theirs, by a password, or by an identity,
+    /// also one that its provider has disabled for now.
+    package var hasSignInMethod: Bool { isEmailVerified || (hasPassword && email != nil) || !identities.isEmpty }
+
     /// The address that notices of changes go to: the account's, unless it is only claimed. Such a one may be another
     /// person's, who must not get mail of this account.
     package var mailbox: EmailAddress? { isEmailVerified ? email : nil }

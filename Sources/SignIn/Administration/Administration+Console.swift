@@ -59,7 +59,14 @@ extension Administration {
         package let sealCount: Int64
         /// Deviations; there may be more than are counted.
         package let findingCount: Int
+        /// Whether there were too many rows to compare them for a page.
+        package let isTooLong: Bool
+        /// From when on rows have no seal yet; `nil` when each has.
+        package let unsealedSince: Timestamp?
     }
+
+    /// The most rows that are compared for a page.
+    private static let verifiedRows: Int64 = 100_000
 
     /// Compares a part of the trail with its seals.
     ///
@@ -68,10 +75,13 @@ extension Administration {
         in range: ClosedRange<Timestamp>
     ) async throws(AdministrationFailure) -> TrailVerification {
         let report = try await stored {
-            try await stores.auditVerification.run(since: range.lowerBound, until: range.upperBound)
+            try await stores.auditVerification.run(
+                since: range.lowerBound, until: range.upperBound, maximumRows: Self.verifiedRows)
         }
+        let unsealedSince = try await stored { try await stores.seals.oldestUnsealed() }
         return TrailVerification(
-            rowCount: report.rowCount, sealCount: report.sealCount, findingCount: report.findings.count)
+            rowCount: report.rowCount, sealCount: report.sealCount, findingCount: report.findings.count,
+            isTooLong: report.isTooLong, unsealedSince: unsealedSince)
     }
 
     // MARK: Keys

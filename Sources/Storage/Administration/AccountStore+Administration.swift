@@ -56,12 +56,9 @@ extension AccountStore {
         do {
             return try await database.transaction(retries: 2) { transaction in
                 guard let account = try await AccountStore.lock(id, in: transaction) else { return .notFound }
-                let hasSignInMethod =
-                    account.isEmailVerified || (account.hasPassword && account.email != nil)
-                    || !account.identities.isEmpty
-                guard !hasSignInMethod || email == nil else { return .emailNotAllowed }
+                guard !account.hasSignInMethod || email == nil else { return .emailNotAllowed }
                 guard account.status == .disabled else { return .enabled }
-                guard hasSignInMethod || email != nil else { return .emailRequired }
+                guard account.hasSignInMethod || email != nil else { return .emailRequired }
                 _ = try await transaction.execute(
                     """
                     UPDATE accounts

@@ -75,6 +75,8 @@ package struct AuditReport: Sendable {
     package var unsealedCount: Int64 = 0
     /// Whether the role that checks may change or delete rows, which none but the owner should.
     package var isRewritable = false
+    /// Whether the part had more rows than were to be compared; none was.
+    package var isTooLong = false
 }
 
 /// A check of every row of the audit trail against the seals, page by page: it takes the same memory however long the
@@ -100,10 +102,12 @@ package struct AuditVerification: Sendable {
     ///     gone.
     ///   - until: the check ends with the first seal after this time; rows of a transaction that took longer are under a
     ///     later one.
+    ///   - maximumRows: a part with more of them is not compared.
     ///   - noted: a seal's number and the beginning of its code, as they were kept elsewhere.
     /// - Throws: `AuditHalt.columnsUnknown` when a later release's seals can't be checked.
     package func run(
-        since: Timestamp? = nil, until: Timestamp? = nil, noted: (number: Int64, code: [UInt8])? = nil
+        since: Timestamp? = nil, until: Timestamp? = nil, maximumRows: Int64 = .max,
+        noted: (number: Int64, code: [UInt8])? = nil
     ) async throws -> AuditReport {
         var report = AuditReport()
         let (last, head) = try await end()
@@ -117,7 +121,10 @@ package struct AuditVerification: Sendable {
         if let last {
             report.head = AuditHead(number: last.seal.number, totalCount: last.seal.totalCount, code: last.code)
             let end = try await first(after: until) ?? last
-            try await walk(to: end.seal, since: since, &report)
+            let base = try await base(before: since)
+            report.isTooLong = end.seal.totalCount - (base?.seal.totalCount ?? 0) > maximumRows
+            guard !report.isTooLong else { return report }
+            try await walk(to: end.seal, after: base, &report)
         }
         report.unsealedCount = try await count(after: last?.seal.position ?? .start)
         if let last, report.unsealedCount > 0 {
@@ -157,8 +164,8 @@ package struct AuditVerification: Sendable {
         }
     }
 
-    private func walk(to end: AuditSeal, since: Timestamp?, _ report: inout AuditReport) async throws {
-        var previous = try await base(before: since)
+    private func walk(to end: AuditSeal, after base: StoredAuditSeal?, _ report: inout AuditReport) async throws {
+        var previous = base
         var rows = AuditPages(after: previous?.seal.position ?? .start, upTo: end.position, in: database)
         var missingKeys: Set<String> = []
         while case let page = try await AuditSeals.page(

@@ -72,19 +72,23 @@ extension ConsoleAPI {
         guard let record = try await record(id) else {
             // Its trail is what is left of it.
             let page = ConsolePage(
-                "No such account", notice: try ConsoleAct.notice(for: request),
+                "No such account", notice: try ConsoleAct.notice(for: request, visitor),
                 [.paragraph(.row([.text("Account"), .code("\(id)")])), .heading("Audit trail")] + story)
             return try show(page, .notFound, in: visitor)
         }
         let account = record.account
         let details = try await administration.details(of: account)
-        let sessions = try await administration.sessions(of: id, before: nil, limit: Self.pageSize)
+        let before = try request.parameterValue("sessions").map { text throws(Problem) in
+            guard let session = SessionID(text) else { throw Problem(.invalidRequest) }
+            return session
+        }
+        let sessions = try await administration.sessions(of: id, before: before, limit: Self.pageSize)
         var page = ConsolePage(account.email?.text ?? account.displayName?.text ?? "Account")
-        page.notice = try ConsoleAct.notice(for: request)
+        page.notice = try ConsoleAct.notice(for: request, visitor)
         page.blocks = [
             .facts(Self.facts(record)), .buttons(ConsoleAct.buttons(for: account, visitor)),
             .heading("Identities"), .table(Self.identities(of: account, details, visitor)),
-            .heading("Sessions"), .table(Self.sessions(sessions)),
+            .heading("Sessions"), .table(Self.sessions(sessions, of: id)),
         ]
         if let oauth {
             page.blocks += [.heading("Linked clients"), .table(Self.clients(try await oauth.linkedClients(of: id)))]
@@ -174,7 +178,9 @@ extension ConsoleAPI {
             whenEmpty: "No identity is linked.")
     }
 
-    private static func sessions(_ sessions: Page<SessionSummary, SessionID>) -> ConsoleTable {
+    private static func sessions(
+        _ sessions: Page<SessionSummary, SessionID>, of id: AccountID
+    ) -> ConsoleTable {
         ConsoleTable(
             caption: "Sessions",
             columns: ["Session", "Device", "Opened from", "Last used from", "Opened", "Used", "By"],
@@ -185,7 +191,8 @@ extension ConsoleAPI {
                     .text(session.address), .text(session.lastUsedAddress), .time(session.createdAt),
                     .time(session.lastUsedAt), .text(session.methods.map(\.rawValue).joined(separator: ", ")),
                 ]
-            }, whenEmpty: "Nobody is signed in.")
+            }, whenEmpty: "Nobody is signed in.",
+            next: sessions.next.map { consolePath(path(of: id), [("sessions", "\($0)")]) })
     }
 
     private static func clients(_ clients: [LinkedClient]) -> ConsoleTable {

@@ -6,10 +6,13 @@ import SignIn
 
 /// The page that asks before an act, and its form.
 extension ConsoleAPI {
+    private static let maximumReasonBytes = 1024
+
     func routes(for kind: ConsoleAct.Kind) -> [Route] {
         if kind == .disableClient || kind == .enableClient, oauth == nil { return [] }
         return [
-            page(kind.template, kind.scope) { request, visitor in
+            page(kind.template, .read) { request, visitor in
+                try visitor.administrator.require(kind.scope)
                 let id = try request.parameter("id") { $0 }
                 let act = try await act(kind, on: id)
                 return try show(try question(kind, act, on: id, visitor), in: visitor)
@@ -50,20 +53,23 @@ extension ConsoleAPI {
         let id = try request.parameter("id") { $0 }
         let form = try await form(of: request, action: kind.path(of: id)) { fields in
             ActFields(
-                reason: fields.optionalString("reason") ?? "", email: fields.optionalString("email") ?? "",
+                reason: fields.optionalString("reason", maximumBytes: 8192) ?? "",
+                email: fields.optionalString("email") ?? "",
                 keepsIdentity: fields.optionalString("keep") == "true")
         }
         guard let (visitor, fields) = form else { return showAlone(signInPage(for: request), .unauthorized) }
+        try visitor.administrator.require(.read)
         try visitor.administrator.require(kind.scope)
         let act = try await act(kind, on: id)
-        if kind.reason == .required, fields.reason.isEmpty {
+        if let fault = Self.fault(in: fields.reason, of: kind) {
             return try show(
-                try question(kind, act, on: id, visitor, notice: .error("Say why: the reason can't be empty.")),
-                .badRequest, in: visitor)
+                try question(kind, act, on: id, visitor, reason: fields.reason, notice: .error(fault)), .badRequest,
+                in: visitor)
         }
         if kind == .export { return try await download(id, by: visitor.administrator) }
+        let isDone: Bool
         do throws(AdministrationFailure) {
-            try await perform(kind, on: id, fields, by: visitor.administrator)
+            isDone = try await perform(kind, on: id, fields, by: visitor.administrator)
         } catch {
             guard let sentence = Self.sentence(on: error) else { throw error }
             let page = try question(kind, act, on: id, visitor, reason: fields.reason, notice: .error(sentence))
@@ -71,7 +77,25 @@ extension ConsoleAPI {
             response.problem = error.problem
             return response
         }
-        return redirect(to: consolePath(act.done ?? act.back, [("done", kind.rawValue)]))
+        guard isDone else {
+            let notice = ConsoleNotice.error(Self.sentence(onNothingDoneBy: kind))
+            return try show(
+                try question(kind, act, on: id, visitor, reason: fields.reason, notice: notice), .conflict, in: visitor)
+        }
+        return redirect(to: consolePath(act.back, [("done", try kind.proof(for: act.back, visitor))]))
+    }
+
+    private static func fault(in reason: String, of kind: ConsoleAct.Kind) -> String? {
+        if kind.reason == .required, reason.isEmpty { return "Say why: the reason can't be empty." }
+        return reason.utf8.count > maximumReasonBytes ? "The reason is too long: it has 1,024 bytes at most." : nil
+    }
+
+    private static func sentence(onNothingDoneBy kind: ConsoleAct.Kind) -> String {
+        switch kind {
+        case .retry: "There is nothing left to try again: a newer revocation has what this one was about."
+        case .unblock: "The identity is not blocked."
+        default: "Nothing had to be done."
+        }
     }
 
     private func download(_ id: String, by administrator: Administrator) async throws -> Response {
@@ -109,7 +133,7 @@ extension ConsoleAPI {
         case .disable, .signOut, .delete, .enable, .export:
             let account = try await administration.account(try Self.identifier(id)).account
             var act = ConsoleAct(subject: Self.subject(account), back: Self.path(of: account.id))
-            if kind == .enable, account.identities.isEmpty, !account.hasPassword {
+            if kind == .enable, !account.hasSignInMethod {
                 act.fields = [
                     ConsoleForm.Field(
                         name: "email", label: "Address", kind: .text(maximumBytes: 254), isRequired: true,
@@ -175,9 +199,10 @@ extension ConsoleAPI {
         return id
     }
 
+    /// - Returns: `false` when there was nothing to do, and so nothing was recorded.
     private func perform(
         _ kind: ConsoleAct.Kind, on id: String, _ fields: ActFields, by administrator: Administrator
-    ) async throws(AdministrationFailure) {
+    ) async throws(AdministrationFailure) -> Bool {
         let reason = fields.optionalReason
         switch kind {
         case .export: break
@@ -196,9 +221,11 @@ extension ConsoleAPI {
             _ = try await administration.revoke(
                 try Self.identifier(id), unlinking: !fields.keepsIdentity, reason: fields.reason, by: administrator)
         case .unblock:
+            guard try await administration.identity(try Self.identifier(id)).identity.isBlocked else { return false }
             try await administration.unblock(try Self.identifier(id), reason: fields.reason, by: administrator)
         case .retry:
-            _ = try await administration.retry(try Self.identifier(id), reason: reason, by: administrator)
+            let retried = try await administration.retry(try Self.identifier(id), reason: reason, by: administrator)
+            return retried.status != .failed
         case .replay:
             _ = try await administration.replay(try Self.identifier(id), reason: reason, by: administrator)
         case .disableClient, .enableClient:
@@ -208,5 +235,6 @@ extension ConsoleAPI {
         case .revokeKey:
             try await administration.revokeKey(try Self.identifier(id), by: administrator)
         }
+        return true
     }
 }

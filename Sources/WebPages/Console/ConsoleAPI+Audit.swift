@@ -5,9 +5,6 @@ import SignIn
 
 /// The audit trail: a search, and the comparison of what it shows with the seals.
 extension ConsoleAPI {
-    /// Seconds: a longer range is for the command line, which reads the whole of it.
-    private static let longestVerified: Int64 = 7 * 86_400
-
     var auditRoutes: [Route] {
         [
             page("/console/audit", .read) { request, visitor in
@@ -41,17 +38,23 @@ extension ConsoleAPI {
     private func verification(of shown: [AuditRecord]) async throws -> ConsoleNotice {
         let times = shown.map(\.createdAt)
         guard let first = times.min(), let last = times.max() else { return .done("Nothing is shown.") }
-        guard last.seconds - first.seconds <= Self.longestVerified else {
-            return .error(
-                "What is shown spans more than seven days. Run countersign audit verify, which reads the whole trail.")
-        }
+        guard comparison.begin() else { return .error("Another comparison is under way. Try again when it has ended.") }
+        defer { comparison.end() }
         let report = try await administration.verifyTrail(in: first...last)
+        if report.isTooLong {
+            return .error(
+                "There are too many rows between those that are shown. Run countersign audit verify, which reads all.")
+        }
         guard report.findingCount == 0 else {
             return .error(
                 """
                 The trail deviates from its seals here in \(report.findingCount) places. Run countersign audit verify, \
                 which names them.
                 """)
+        }
+        let unsealed = report.unsealedSince.map { since in times.count { $0 >= since } } ?? 0
+        guard unsealed == 0 else {
+            return .error("\(unsealed) of the rows that are shown have no seal yet, and were not compared.")
         }
         return .done("\(report.rowCount) rows under \(report.sealCount) seals are as they were sealed.")
     }

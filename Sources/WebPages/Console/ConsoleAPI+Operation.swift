@@ -10,7 +10,8 @@ extension ConsoleAPI {
         [
             page("/console/admin-keys", .manage) { request, visitor in
                 let keys = try await administration.adminKeys()
-                return try show(Self.keys(keys, notice: try ConsoleAct.notice(for: request), visitor), in: visitor)
+                return try show(
+                    Self.keys(keys, notice: try ConsoleAct.notice(for: request, visitor), visitor), in: visitor)
             },
             page("/console/system", .read) { _, visitor in try show(try await system(), in: visitor) },
         ] + [oauth.map(clientRoute)].compactMap(\.self)
@@ -35,7 +36,7 @@ extension ConsoleAPI {
                 next: clients.next.map { consolePath("/console/oauth-clients", [("cursor", $0.text)]) })
             return try show(
                 ConsolePage(
-                    "OAuth clients", notice: try ConsoleAct.notice(for: request),
+                    "OAuth clients", notice: try ConsoleAct.notice(for: request, visitor),
                     [
                         .paragraph(.text("Clients are made on the command line: countersign oauth-client create.")),
                         .table(table),
@@ -111,7 +112,7 @@ extension ConsoleAPI {
                                 .number(process.connections), .time(process.since),
                             ]
                         })),
-                .heading("Configuration"),
+                .heading("Configuration, as it was read at the start"),
                 .table(
                     ConsoleTable(
                         caption: "Configuration", columns: ["Key", "Value"],

@@ -18,29 +18,48 @@ extension ConsoleAPI {
         ]
     }
 
-    /// Those that were given up first: there is something to do about them.
+    /// Those that were given up first: there is something to do about them. `status` and `outbox` name one list, which
+    /// then goes on.
     private func revocations(_ request: Request, _ visitor: ConsoleVisitor) async throws -> ConsolePage {
-        let cursor = try request.cursor(RevocationID.self)
-        let all = try await administration.revocations(nil, before: cursor, limit: Self.pageSize)
-        let next = all.next.map { consolePath("/console/revocations", [("cursor", $0.encoded)]) }
-        var page = ConsolePage("Revocations", notice: try ConsoleAct.notice(for: request))
-        if cursor == nil {
-            let failed = try await administration.revocations(.failed, before: nil, limit: Self.pageSize)
-            let waiting = try await administration.outbox(.pending, before: nil, limit: Self.pageSize)
-            let givenUp = try await administration.outbox(.failed, before: nil, limit: Self.pageSize)
-            page.blocks = [
-                .heading("Given up"),
-                .table(Self.table(of: failed.items, caption: "Revocations that were given up", visitor)),
-                .heading("Outbox: given up"),
-                .table(Self.table(of: givenUp.items, caption: "Effects that were given up")),
-                .heading("Outbox: waiting"),
-                .table(Self.table(of: waiting.items, caption: "Effects that wait", whenEmpty: "Nothing waits.")),
-            ]
+        var page = ConsolePage("Revocations", notice: try ConsoleAct.notice(for: request, visitor))
+        if let status = try request.choice("outbox", of: OutboxRecord.Status.self) {
+            page.blocks = try await effects(status, before: try request.cursor(OutboxID.self))
+            return page
         }
-        var table = Self.table(of: all.items, caption: "All revocations", visitor)
-        table.next = next
-        page.blocks += [.heading("All revocations"), .table(table)]
+        let cursor = try request.cursor(RevocationID.self)
+        let status = try request.choice("status", of: Revocation.Status.self)
+        if cursor == nil, status == nil {
+            page.blocks = try await revocations(.failed, before: nil, visitor)
+            page.blocks += try await effects(.failed, before: nil)
+            page.blocks += try await effects(.pending, before: nil)
+        }
+        page.blocks += try await revocations(status, before: cursor, visitor)
         return page
+    }
+
+    private func revocations(
+        _ status: Revocation.Status?, before cursor: RevocationID?, _ visitor: ConsoleVisitor
+    ) async throws -> [ConsoleBlock] {
+        let found = try await administration.revocations(status, before: cursor, limit: Self.pageSize)
+        let title =
+            status == .failed
+            ? "Given up" : status == nil ? "All revocations" : "Revocations: \(status?.rawValue ?? "")"
+        var table = Self.table(of: found.items, caption: title, visitor)
+        table.next = found.next.map {
+            consolePath("/console/revocations", [("status", status?.rawValue), ("cursor", $0.encoded)])
+        }
+        return [.heading(title), .table(table)]
+    }
+
+    private func effects(_ status: OutboxRecord.Status, before cursor: OutboxID?) async throws -> [ConsoleBlock] {
+        let found = try await administration.outbox(status, before: cursor, limit: Self.pageSize)
+        let title = "Outbox: \(status == .failed ? "given up" : status == .pending ? "waiting" : status.rawValue)"
+        var table = Self.table(
+            of: found.items, caption: title, whenEmpty: status == .pending ? "Nothing waits." : "There are none.")
+        table.next = found.next.map {
+            consolePath("/console/revocations", [("outbox", status.rawValue), ("cursor", $0.encoded)])
+        }
+        return [.heading(title), .table(table)]
     }
 
     private static func table(
@@ -83,7 +102,7 @@ extension ConsoleAPI {
         _ events: Page<StoredProviderEvent, ProviderEventID>, _ request: Request, _ visitor: ConsoleVisitor
     ) throws -> ConsolePage {
         ConsolePage(
-            "Provider events", notice: try ConsoleAct.notice(for: request),
+            "Provider events", notice: try ConsoleAct.notice(for: request, visitor),
             [
                 .table(
                     ConsoleTable(

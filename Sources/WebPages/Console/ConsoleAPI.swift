@@ -4,6 +4,7 @@ package import HTTPServer
 package import OAuthServer
 import Primitives
 package import SignIn
+import Synchronization
 
 /// The console, `/console`: pages for support and operations, on the private listener. Each calls the use cases of the
 /// admin API and nothing else.
@@ -24,6 +25,7 @@ package struct ConsoleAPI: Sendable {
     let environment: ConsoleEnvironment
     private let host: ConsoleHost
     private let renderer = ConsoleRenderer()
+    let comparison = OneAtATime()
     /// The header fields of every page and redirect. No form of a page ends outside of it.
     private static let headers = [
         (
@@ -224,6 +226,15 @@ extension Request {
         try queryValues(plusIsSpace: true).only(name)
     }
 
+    /// One of some words.
+    func choice<Choice: RawRepresentable<String>>(
+        _ name: String, of choice: Choice.Type
+    ) throws(Problem) -> Choice? {
+        guard let text = try parameterValue(name) else { return nil }
+        guard let value = Choice(rawValue: text) else { throw Problem(.invalidRequest) }
+        return value
+    }
+
     /// The position at which a list continues.
     func cursor<Cursor: ListCursor>(_: Cursor.Type) throws(Problem) -> Cursor? {
         guard let text = try parameterValue("cursor") else { return nil }
@@ -250,4 +261,16 @@ private func percentEncoded(_ text: String) -> String {
         }
     }
     return encoded
+}
+
+/// Work of which a process does one at a time.
+final class OneAtATime: Sendable {
+    private let isUnderWay = Atomic<Bool>(false)
+
+    /// - Returns: whether it may begin.
+    func begin() -> Bool {
+        isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    }
+
+    func end() { isUnderWay.store(false, ordering: .releasing) }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import HTTPServer
+import OpenSSL
 import SignIn
 
 /// An act of an administrator: a button on a page, which leads to a page that says what it will do, whose form carries it
@@ -148,18 +149,29 @@ struct ConsoleAct: Sendable {
 
     /// What it is done to, on the page that asks.
     let subject: [ConsoleFact]
-    /// The page to which *Cancel* and, unless ``done`` says otherwise, the act lead.
+    /// The page to which *Cancel* and the act lead.
     let back: String
-    /// Where it leads when it is done; nil for ``back``.
-    var done: String?
     /// Further fields of the form.
     var fields: [ConsoleForm.Field] = []
 }
 
+extension ConsoleAct.Kind {
+    /// That it was done, for the page to which it leads: good in this session alone, so that no link of somebody else's
+    /// says so.
+    func proof(for path: String, _ visitor: ConsoleVisitor) throws -> String {
+        let token = try FormToken.text(secret: visitor.secret.text, flow: "console done \(rawValue)", action: path)
+        return "\(rawValue).\(token)"
+    }
+}
+
 extension ConsoleAct {
-    /// What the page before has done.
-    static func notice(for request: Request) throws(Problem) -> ConsoleNotice? {
-        try request.parameterValue("done").flatMap(Kind.init).map { .done($0.result) }
+    /// What the form before has done, as the parameter `done` says.
+    static func notice(for request: Request, _ visitor: ConsoleVisitor) throws -> ConsoleNotice? {
+        guard let done = try request.parameterValue("done"),
+            let kind = done.split(separator: ".").first.flatMap({ Kind(rawValue: String($0)) }),
+            try constantTimeEquals(done, kind.proof(for: String(request.target.prefix { $0 != "?" }), visitor))
+        else { return nil }
+        return .done(kind.result)
     }
 
     private static func buttons(_ kinds: [Kind], of id: String, _ visitor: ConsoleVisitor) -> [ConsoleCell] {

@@ -1,5 +1,4 @@
 import HTTPServer
-import Primitives
 
 /// Whether a request is for the console's own address. A page of another site whose name leads to this address (DNS
 /// rebinding) sends its own name.
@@ -18,14 +17,14 @@ package struct ConsoleHost: Sendable {
         let address = address.lowercased()
         isWildcard = ["0.0.0.0", "::"].contains(address)
         names = ["127.0.0.1", "::1", "localhost"].contains(address) ? ["127.0.0.1", "::1", "localhost"] : [address]
-        self.publicHost = publicHost?.lowercased()
+        self.publicHost = publicHost
     }
 
     /// - Parameter host: the field `Host`.
     func accepts(_ host: String?) -> Bool {
-        guard let host = host?.lowercased(), !host.isEmpty else { return false }
+        guard let host, !host.isEmpty else { return false }
         if isPublic(host) { return true }
-        let name = Self.name(of: host)
+        let name = Self.parts(of: host).name
         // A name can be made to lead here, an address can't.
         return names.contains(name) || (isWildcard && (name == "localhost" || ClientAddress(name) != nil))
     }
@@ -33,17 +32,16 @@ package struct ConsoleHost: Sendable {
     /// Whether it came by the proxy.
     func isPublic(_ host: String) -> Bool {
         guard let publicHost else { return false }
-        let host = host.lowercased()
-        return host == publicHost || (Self.name(of: publicHost) == publicHost && Self.name(of: host) == publicHost)
+        let (own, other) = (Self.parts(of: publicHost), Self.parts(of: host))
+        // Without a port it is good for any: browsers leave out the scheme's own.
+        return own.name == other.name && (own.port == nil || own.port == other.port)
     }
 
-    private static func name(of host: String) -> String {
-        if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
-            return String(host[host.index(after: host.startIndex)..<end])
-        }
-        guard let colon = host.lastIndex(of: ":"), host.firstIndex(of: ":") == colon,
-            host[colon...].dropFirst().utf8.allSatisfy(\.isASCIIDigit)
-        else { return host }
-        return String(host[..<colon])
+    /// The name in lower case, an IPv6 address without brackets, and the port; none for those that browsers leave out.
+    private static func parts(of host: String) -> (name: String, port: String?) {
+        let host = host.lowercased()
+        guard let match = host.wholeMatch(of: /(\[([^\]]*)\]|[^:]*)(?::([0-9]+))?/) else { return (host, nil) }
+        let port = match.3.map(String.init)
+        return (String(match.2 ?? match.1), port == "443" || port == "80" ? nil : port)
     }
 }

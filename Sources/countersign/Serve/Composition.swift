@@ -89,7 +89,7 @@ enum Composition {
                 administration: administration, oauth: oauthAdministration,
                 environment: ConsoleEnvironment(
                     startedAt: clock.now(), history: resources.metrics.history, health: health,
-                    migrator: Migrator(database: healthDatabase, logger: logger), keySets: keySets, shown: shown),
+                    migrator: migrator, keySets: keySets, shown: shown),
                 host: ConsoleHost(
                     address: configuration.admin.host, publicHost: configuration.admin.publicHost))
             let listeners = Listeners(

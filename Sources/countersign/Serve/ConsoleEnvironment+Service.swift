@@ -6,7 +6,6 @@ import SignIn
 import WebPages
 
 extension ConsoleEnvironment {
-    /// - Parameter migrator: over the connection of the readiness checks, so that the page opens when the pool is busy.
     init(
         startedAt: Timestamp, history: OutcomeHistory, health: Health, migrator: Migrator, keySets: [KeySetCache],
         shown: ConfigurationListing

@@ -163,6 +163,91 @@ import Testing
         #expect(done.html.text.contains("console-back@example.com"))
     }
 
+    @Test func `an account whose address is its way in is enabled without another`() async throws {
+        let world = try World.shared
+        let id = "01900000-0000-7000-8000-00000000c502"
+        try await world.scratch.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_verified, email_proof, email_proof_source, status,
+                disabled_reason, created_at)
+            VALUES (\(id)::uuid, 'console-mailed@example.com', true, 'proven', 'mailed_code', 'disabled', 'administrator',
+                now())
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let page = try await visit.account(id)
+        let question = try await visit.ask("Enable", on: page)
+        #expect(question.html.elements("label").map(\.content) == ["Reason"])
+        let done = try await visit.act("Enable", on: page, typed: ["reason": "back"])
+        #expect(done.notice == "The account is enabled.")
+    }
+
+    @Test func `a reason that is too long comes back with its form`() async throws {
+        let world = try World.shared
+        let id = try await world.newAccount("console-long").text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let reason = String(repeating: "あ", count: 342)
+        let refused = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": reason])
+        #expect(refused.status == 400 && refused.notice?.contains("too long") == true)
+        #expect(refused.answer.body.contains(reason))
+    }
+
+    @Test func `what a form has done is said in its session alone`() async throws {
+        let world = try World.shared
+        let id = try await world.newAccount("console-said").text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        let done = try await visit.act("Disable", on: try await visit.account(id), typed: ["reason": "x"])
+        #expect(done.notice == "The account is disabled.")
+        let other = try await ConsoleVisit.signedIn(to: world)
+        let path = String(done.url.dropFirst(visit.origin.count))
+        #expect(try await other.open(path).notice == nil)
+        for forged in ["disable", "enable", "delete.x", path.replacing("done=disable", with: "done=enable")] {
+            let target = forged.hasPrefix("/") ? forged : "/console/accounts/\(id)?done=\(forged)"
+            #expect(try await visit.open(target).notice == nil, "\(forged)")
+        }
+    }
+
+    @Test func `what is not blocked or given up any more is said to be so, and recorded by nobody`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("console-nothing")
+        let identity = try created.text("identity.identityId")
+        let visit = try await ConsoleVisit.signedIn(to: world, name: "idle")
+        let path = "/console/identities/\(identity)/unblock"
+        let question = try await visit.open(path)
+        let form = try #require(question.html.forms.first { $0.method == "POST" && $0.path == path })
+        let answer = try await visit.browser.submit(form, on: question, typed: ["reason": "x"])
+        #expect(answer.status == 409 && answer.notice == "The identity is not blocked.")
+        #expect(try await world.audited("identity_unblocked", by: "idle") == 0)
+    }
+
+    @Test func `long lists of revocations, of the outbox and of sessions go on`() async throws {
+        let world = try World.shared
+        let id = try await world.newAccount("console-lists").text("account.accountId")
+        try await world.scratch.execute(
+            """
+            INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error, next_attempt_at,
+                created_at, finished_at)
+            SELECT gen_random_uuid(), 'revocation', 'failed', 'google', 'main', 'listed-' || n, 3, 'x', now(), now(), now()
+            FROM generate_series(1, 70) AS n
+            """,
+            """
+            INSERT INTO sessions (session_id, account_id, rotated_at, auth_time, amr, created_at, last_used_at, expires_at)
+            SELECT gen_random_uuid(), \(id)::uuid, now(), now(), ARRAY['pwd'], now(), now(), now() + interval '1 hour'
+            FROM generate_series(1, 70) AS n
+            """)
+        let visit = try await ConsoleVisit.signedIn(to: world)
+        for (path, fragment) in [
+            ("/console/revocations", "status=failed"), ("/console/revocations", "outbox=failed"),
+            ("/console/accounts/\(id)", "sessions="),
+        ] {
+            let page = try await visit.open(path)
+            let next = try #require(
+                page.html.elements("a").first {
+                    $0.attributes["rel"] == "next" && $0.attributes["href"]?.contains(fragment) == true
+                }?.attributes["href"], "\(fragment)")
+            #expect(try await visit.browser.click(next, on: page).status == 200)
+        }
+    }
+
     @Test func `what people call themselves is text, wherever it is shown`() async throws {
         let world = try World.shared
         let probe = #""'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}"#

@@ -186,8 +186,11 @@ import Testing
         #expect(try await reader.open("/console/admin-keys").status == 403)
         #expect(try await reader.open("/console/accounts/\(id)/disable").status == 403)
 
+        let identityPath = "/console/identities/\(try created.text("identity.identityId"))/revoke"
         let revoker = try await ConsoleVisit.signedIn(to: world, "revoke", name: "revoker")
         for path in Self.pages.dropFirst() { #expect(try await revoker.open(path).status == 403, "\(path)") }
+        #expect(try await revoker.open(identityPath).status == 403)
+        #expect(try await !revoker.open("/console/").html.text.contains("Last failures"))
         #expect(try await revoker.open("/console/").html.links.map(\.label).contains("Accounts") == false)
 
         // The form of another administrator, sent by this one.

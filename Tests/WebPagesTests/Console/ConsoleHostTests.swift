@@ -13,6 +13,8 @@ struct ConsoleHostTests {
                 ["support.example.com", "Support.Example.COM", "support.example.com:443"]
             ),
             ("127.0.0.1", "support.example.com:8443", ["support.example.com:8443"]),
+            ("127.0.0.1", "support.example.com:443", ["support.example.com", "support.example.com:443"]),
+            ("127.0.0.1", "[2001:db8::1]", ["[2001:db8::1]", "[2001:DB8::1]:8443"]),
         ] as [(String, String?, [String])])
     func `the listener's own address and the public host are the console's`(
         address: String, publicHost: String?, hosts: [String]

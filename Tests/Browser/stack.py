@@ -156,12 +156,8 @@ class Stack:
 
 
 @contextlib.contextmanager
-def stack(binaries, state, words=(), **variables):
-    """All of it, in processes that end with the block. They write to the directory `state`.
-
-    - words: a program that starts the service, and its arguments.
-    - variables: further ones of the service's environment.
-    """
+def stack(binaries, state):
+    """All of it, in processes that end with the block. They write to the directory `state`."""
     state.mkdir(parents=True, exist_ok=True)
     with Processes() as processes:
         database = processes.enter_context(scratch_database())
@@ -230,7 +226,7 @@ def stack(binaries, state, words=(), **variables):
         environment = {"PATH": os.environ["PATH"]}
         environment |= {f"COUNTERSIGN_{name}": str(value) for name, value in settings.items()}
         process = processes.start(
-            state / "service.log", *words, binaries / "countersign", "serve", "--migrate", env=environment | variables)
+            state / "service.log", binaries / "countersign", "serve", "--migrate", env=environment)
         processes.await_answer(process, f"http://127.0.0.1:{private}/health/ready", state / "service.log")
         yield Stack(
             service, f"http://127.0.0.1:{private}", sandbox, state, database,

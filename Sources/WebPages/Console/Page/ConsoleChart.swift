@@ -33,7 +33,7 @@ struct ConsoleChart: Sendable {
         let width = minutes.count * Self.step
         return HTMLText(
             markup: """
-                <svg class="chart" viewBox="0 0 \(width) \(Self.height)" role="img" \
+                <svg class="chart" viewBox="0 0 \(width) \(Self.height)" preserveAspectRatio="none" role="img" \
                 aria-label="\(accepted) accepted and \(refused) refused sign-ins in the last hour; at most \(highest) a \
                 minute">\(bars)<line class="base" x1="0" x2="\(width)" y1="\(Self.height)" y2="\(Self.height)"/></svg>
                 """)

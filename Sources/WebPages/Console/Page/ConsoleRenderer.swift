@@ -80,11 +80,10 @@ struct ConsoleRenderer: Sendable {
     }
 
     private static func value(_ form: ConsoleForm) -> [String: Any] {
-        let isSearch = form.fields.contains { if case .search = $0.kind { true } else { false } }
         var value: [String: Any] = [
             "block": ConsoleTemplate.form.rawValue, "action": HTMLText(form.action),
             "method": HTMLText(form.isPost ? "post" : "get"), "button": HTMLText(form.button),
-            "isDangerous": form.isDangerous, "isSearch": isSearch, "fields": form.fields.map(Self.value),
+            "isDangerous": form.isDangerous, "isSearch": !form.isPost, "fields": form.fields.map(Self.value),
         ]
         value["csrf"] = form.csrf.map { HTMLText($0) }
         value["cancel"] = form.cancel.map { HTMLText($0) }

@@ -35,8 +35,9 @@ enum ConsoleStyle {
         th{color:var(--muted);font-weight:600;font-size:.875rem;overflow-wrap:normal}
         form{margin:0}
         .form{max-inline-size:32rem;margin-block-end:1rem}
-        .search{display:flex;flex-wrap:wrap;align-items:flex-end;gap:.75rem;max-inline-size:48rem}
-        .search .field{flex:1 1 12rem;margin:0}
+        .search{display:flex;flex-wrap:wrap;align-items:flex-start;gap:.75rem;max-inline-size:60rem}
+        .search .field{flex:1 1 14rem;margin:0}
+        .search button{margin-block-start:1.75rem}
         .field{margin-block-end:1rem}
         .check{display:flex;align-items:center;gap:.5rem;min-block-size:44px}
         .check label{margin:0}
@@ -57,7 +58,9 @@ enum ConsoleStyle {
         .badge.good{border-color:currentcolor;background:var(--good-card);color:var(--good)}
         .badge.bad{border-color:currentcolor;background:var(--bad-card);color:var(--bad)}
         .empty{color:var(--muted)}
-        .chart{display:block;inline-size:100%;block-size:auto;max-block-size:12rem;margin-block-end:.5rem;background:var(--card);border:1px solid var(--line)}
+        .chart{display:block;inline-size:100%;block-size:10rem;margin-block-end:.5rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem}
+        .chart+dl dt::before{content:"";display:inline-block;inline-size:.75rem;block-size:.75rem;margin-inline-end:.5rem;background:var(--bar)}
+        .chart+dl div:nth-child(2) dt::before{background:var(--bar-refused)}
         .accepted{fill:var(--bar)}
         .refused{fill:var(--bar-refused)}
         .base{stroke:var(--muted)}

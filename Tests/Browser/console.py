@@ -1,5 +1,6 @@
 """An administrator at the console: every page and every act, by mouse and by keyboard, wide and narrow, light and dark."""
 import json
+import pathlib
 import re
 
 from administrator import MARKUP, Administrator, Key, Person, administrator, crowd, given_up_revocation
@@ -286,8 +287,27 @@ def console_disables_enables_signs_out_and_deletes(browser, stack):
 
 
 @test
+def console_exports(browser, stack):
+    visitor, person = administrator(browser, stack), Person(stack, display_name="Exported Example")
+    page = visitor.open(person.path)
+    visitor.press("Export")
+    assert person.email in page.inner_text("main")
+    with page.expect_download() as download:
+        page.locator("main").get_by_role("button", name="Export", exact=True).click()
+    text = pathlib.Path(download.value.path()).read_text()
+    assert json.loads(text) and person.email in text and "Exported Example" in text, text
+    audited(visitor, "account_exported", account_id=person.id)
+    expect_nothing_refused(visitor)
+    visitor.close()
+
+
+@test
 def console_unlinks_revokes_and_unblocks(browser, stack):
     visitor = administrator(browser, stack)
+
+    def expect_revoked(person):
+        stack.eventually(
+            f"SELECT status FROM outbox WHERE kind = 'revocation' AND identity_id = '{person.identity_id}'", "done")
 
     def linked(person):
         return stack.sql(f"SELECT count(*) FROM identities WHERE identity_id = '{person.identity_id}'")
@@ -318,8 +338,7 @@ def console_unlinks_revokes_and_unblocks(browser, stack):
         visitor.act(label, "ticket 6")
         assert linked(person) == "0", label
         audited(visitor, type, "ticket 6", identity_id=person.identity_id)
-    stack.eventually(
-        f"SELECT status FROM outbox WHERE kind = 'revocation' AND identity_id = '{person.identity_id}'", "done")
+    expect_revoked(person)
 
     kept = Person(stack)
     page = visitor.open(kept.path)
@@ -327,7 +346,10 @@ def console_unlinks_revokes_and_unblocks(browser, stack):
     page.get_by_label("Keep the identity linked").check()
     page.get_by_label("Reason").fill("ticket 7")
     visitor.press("Revoke")
-    assert linked(kept) == "1" and "revoked" in page.locator("table").first.inner_text()
+    assert linked(kept) == "1", page.inner_text("main")
+    expect_revoked(kept)
+    page.reload()
+    assert "revoked" in page.locator("table").first.inner_text(), page.inner_text("main")
     expect_nothing_refused(visitor)
     visitor.close()
 
@@ -491,7 +513,8 @@ def walk(visitor, there, see):
         "audit": "/console/audit", "audit-compared": f"/console/audit?account={hostile.id}&type=&since=&verify=1",
         "oauth-clients": "/console/oauth-clients", "admin-keys": "/console/admin-keys", "system": "/console/system",
         "act-disable": f"{hostile.path}/disable", "act-enable": f"{there['disabled'].path}/enable",
-        "act-sign-out": f"{hostile.path}/sign-out", "act-delete": f"{hostile.path}/delete",
+        "act-sign-out": f"{hostile.path}/sign-out", "act-export": f"{hostile.path}/export",
+        "act-delete": f"{hostile.path}/delete",
         "act-unlink": f"/console/identities/{hostile.identity_id}/unlink",
         "act-revoke": f"/console/identities/{hostile.identity_id}/revoke",
         "act-unblock": f"/console/identities/{blocked.identity_id}/unblock",

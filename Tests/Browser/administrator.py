@@ -4,7 +4,7 @@ import json
 import time
 
 from gallery import linking_url
-from stack import GOOGLE_CLIENT, LinkingClient
+from stack import APPLE_CLIENT, GOOGLE_CLIENT, LinkingClient
 from visitor import Visitor
 
 EVERY_SCOPE = "read", "revoke", "manage"
@@ -98,8 +98,8 @@ class Person:
 
     def __init__(self, stack, name=None, provider="google", display_name=None, device=None, **members):
         self.stack, self.name, self.provider = stack, name or next(people), provider
-        members.setdefault("email", f"{self.name}@example.com")
-        self.email = members["email"]
+        self.client = GOOGLE_CLIENT if provider == "google" else APPLE_CLIENT
+        self.email = members.setdefault("email", f"{self.name}@example.com")
         stack.control(f"{provider}/persons", name=self.name, **members)
         came = self.present()
         assert came["status"] == "linkRequired", came
@@ -108,20 +108,17 @@ class Person:
             {"linkTicket": came["linkTicket"]} | ({"displayName": display_name} if display_name else {}))
         assert status == 200, came
         self.id = came["account"]["accountId"]
-        self.identity, = came["account"]["identities"]
-        self.identity_id, self.subject = self.identity["identityId"], self.identity["subject"]
+        identity, = came["account"]["identities"]
+        self.identity_id, self.subject = identity["identityId"], identity["subject"]
         came = self.present(device or {"name": "Phone", "platform": "android"})
         assert came["status"] == "signedIn", came
         self.session = came["session"]
 
     def present(self, device=None):
         """The service's answer to the provider's token and code."""
-        client = GOOGLE_CLIENT if self.provider == "google" else "com.example.lamp"
-        came = self.stack.control(f"{self.provider}/authorize", person=self.name, clientId=client)
+        came = self.stack.control(f"{self.provider}/authorize", person=self.name, clientId=self.client)
         names = ("idToken", "serverAuthCode") if self.provider == "google" else ("identityToken", "authorizationCode")
-        proof = {"idToken": came.get("idToken"), "serverAuthCode": came.get("serverAuthCode"),
-                 "identityToken": came.get("identityToken"), "authorizationCode": came.get("authorizationCode")}
-        members = {name: proof[name] for name in names}
+        members = {name: came[name] for name in names}
         status, answer = self.stack.call(
             f"/v1/sign-in/{self.provider}", members | ({"device": device} if device else {}))
         assert status == 200, answer
@@ -135,9 +132,8 @@ class Person:
         """The provider reports something about them."""
         # An event's time is in whole seconds: a session of the same second would be a later one.
         time.sleep(1 - time.time() % 1)
-        client = GOOGLE_CLIENT if self.provider == "google" else "com.example.lamp"
         came = self.stack.control(
-            f"{self.provider}/events", type=type, person=self.name, clientId=client,
+            f"{self.provider}/events", type=type, person=self.name, clientId=self.client,
             target=f"{self.stack.service}/v1/events/{self.provider}", **members)
         assert came["deliveries"][0].get("status") in (200, 202), came
 

@@ -21,7 +21,8 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "Tests" / "OpenAPI"))
-from world import GOOGLE_CLIENT, TIMEOUT, Processes, free_ports, post, run, scratch_database  # noqa: E402
+from world import (  # noqa: E402
+    APPLE_CLIENT, GOOGLE_CLIENT, TIMEOUT, Processes, free_ports, post, run, scratch_database)
 
 SERVICES_ID = "com.example.lamp.web"
 APP = "Lamp & Co"
@@ -204,7 +205,7 @@ def stack(binaries, state):
             "WEB_APP_LAMP_REDIRECT_URIS": f"http://127.0.0.1/signed-in,{PRIVATE_SCHEME}",
             "PAGES_NAME": "Lamp Accounts", "PAGES_PRIVACY_URL": "https://example.com/privacy",
             "PAGES_HELP_URL": "https://example.com/help",
-            "APPLE_CLIENT_IDS": "com.example.lamp", "APPLE_SERVICES_ID": SERVICES_ID, "APPLE_TEAM_ID": "SANDBOX001",
+            "APPLE_CLIENT_IDS": APPLE_CLIENT, "APPLE_SERVICES_ID": SERVICES_ID, "APPLE_TEAM_ID": "SANDBOX001",
             "APPLE_KEY_ID": "CHECK00001", "APPLE_PRIVATE_KEY_PATH": apple_key,
             "APPLE_AUTHORIZE_URL": f"{sandbox}/apple/auth/authorize",
             "GOOGLE_AUTHORIZE_URL": f"{sandbox}/google/o/oauth2/v2/auth",

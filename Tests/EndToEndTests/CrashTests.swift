@@ -54,10 +54,13 @@ private actor Acknowledged {
     @Test func `a process that dies ends no other, and its sessions go on there and in the one that follows it`()
         async throws
     {
-        // The load opens more sessions than an account may have.
-        let unlimited = ["limits.sessionsPerAccount": "0"]
-        try await World.run(unlimited) { world in
-            let settings = try World.settings(world.scratch, world.sandbox).merging(unlimited) { $1 }
+        // The load opens more sessions than an account may have; the processes take each other's tokens.
+        let shared = [
+            "limits.sessionsPerAccount": "0", "tokens.issuer": "https://auth.example.com",
+            "tokens.audience": "https://auth.example.com",
+        ]
+        try await World.run(shared) { world in
+            let settings = try World.settings(world.scratch, world.sandbox).merging(shared) { $1 }
             let created = try await world.newAccount("kim")
             let access = try created.text("session.accessToken")
             let token = try await world.appleToken("kim")

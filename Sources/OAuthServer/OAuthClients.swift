@@ -7,7 +7,6 @@ import Synchronization
 /// The clients, as they are in the database, or were at most half a second ago: a change is in force on every process
 /// within a second, and a client that asks often is not read each time.
 package final class OAuthClients: Sendable {
-    /// Seconds.
     private static let lifetime = Duration.milliseconds(500)
     private static let maximum = 256
 
@@ -18,6 +17,8 @@ package final class OAuthClients: Sendable {
 
     private let store: OAuthClientStore
     private let cached = Mutex<[OAuthClientID: Entry]>([:])
+    /// Google's until the first answer: a client that is promised an `iss` refuses a redirect without one (RFC 9207 §2.4).
+    private let googles = Mutex<(areThere: Bool, until: ContinuousClock.Instant)>((true, .now))
 
     package init(store: OAuthClientStore) {
         self.store = store
@@ -33,6 +34,19 @@ package final class OAuthClients: Sendable {
             cached[id] = Entry(client: client, until: read + Self.lifetime)
         }
         return client
+    }
+
+    /// Whether any client is Google. While the database doesn't answer, what it answered last.
+    func mayHaveGoogles() async -> Bool {
+        // One request reads; the others don't wait for it.
+        let (known, isRead) = googles.withLock { googles in
+            let isRead = googles.until > .now
+            if !isRead { googles.until = .now + Self.lifetime }
+            return (googles.areThere, isRead)
+        }
+        guard !isRead, let areThere = try? await store.hasGoogles() else { return known }
+        googles.withLock { $0.areThere = areThere }
+        return areThere
     }
 
     /// The active client that has this secret.

@@ -42,7 +42,6 @@ package struct OAuthServer: Sendable {
     package let configuration: Configuration
     let signIn: SignInService
     let clients: OAuthClients
-    let clientStore: OAuthClientStore
     let grants: OAuthGrantStore
     let accounts: AccountStore
     let sessions: SessionStore
@@ -62,7 +61,6 @@ package struct OAuthServer: Sendable {
         self.configuration = configuration
         self.signIn = signIn
         self.clients = clients
-        clientStore = stores.oauthClients
         grants = stores.oauthGrants
         accounts = stores.accounts
         sessions = stores.sessions
@@ -72,21 +70,8 @@ package struct OAuthServer: Sendable {
         self.logger = logger
     }
 
-    /// What is announced to clients (RFC 8414).
-    package struct Metadata: Sendable {
-        package let issuer: String
-        package let publicURL: String
-        package let scopes: [String]
-        /// Whether every redirect names the issuer (RFC 9207 §3). Google's don't.
-        package let namesIssuer: Bool
-    }
-
-    package func metadata() async throws(OAuthFailure) -> Metadata {
-        let hasGoogles = try await stored { try await clientStore.hasGoogles() }
-        return Metadata(
-            issuer: configuration.issuer, publicURL: configuration.publicURL, scopes: configuration.scopes.texts,
-            namesIssuer: !hasGoogles)
-    }
+    /// Whether every redirect names the issuer (RFC 9207 §3). Google's don't.
+    package func namesIssuer() async -> Bool { await !clients.mayHaveGoogles() }
 
     /// The client of an id, if it is known, whatever its status.
     func client(_ id: String?) async throws(SignInFailure) -> OAuthClient? {

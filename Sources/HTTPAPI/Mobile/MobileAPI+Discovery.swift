@@ -15,13 +15,12 @@ extension MobileAPI {
                     caching: .shared(seconds: MobileAPI.cachedSeconds))
             },
             Route(.get, "/.well-known/openid-configuration", priority: .observing) { _ in
-                let oauth = try await oauth?.metadata()
-                return .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
+                .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
                     document.member("issuer", accessTokens.configuration.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.strings("id_token_signing_alg_values_supported", ["ES256"])
                     document.strings("subject_types_supported", ["public"])
-                    if let oauth { document.oauthMembers(of: oauth) }
+                    if let oauth { document.oauthMembers(of: oauth.configuration) }
                 }
             },
         ]

@@ -22,9 +22,13 @@ package struct OAuthAPI: Sendable {
         return forClients.map { $0.refused(by: OAuthAnswers.refusal) } + [
             Route(.get, "/oauth/userinfo") { request in try await userInfo(request) },
             Route(.post, "/oauth/userinfo") { request in try await userInfo(request) },
-            Route(.get, "/.well-known/oauth-authorization-server", priority: .observing) { _ in
-                let metadata = try await server.metadata()
-                return .json(caching: .shared(seconds: 60)) { $0.members(of: metadata) }
+            Route(.get, "/.well-known/oauth-authorization-server", priority: .reading) { _ in
+                let namesIssuer = await server.namesIssuer()
+                return .json(caching: .shared(seconds: 60)) { document in
+                    document.member("issuer", server.configuration.issuer)
+                    document.oauthMembers(of: server.configuration)
+                    document.member("authorization_response_iss_parameter_supported", namesIssuer)
+                }
             }.refused(by: OAuthAnswers.refusal),
             flipRoute,
         ]
@@ -132,21 +136,15 @@ struct OAuthForm {
 }
 
 extension JSONWriter {
-    fileprivate mutating func members(of metadata: OAuthServer.Metadata) {
-        member("issuer", metadata.issuer)
-        oauthMembers(of: metadata)
-        member("authorization_response_iss_parameter_supported", metadata.namesIssuer)
-    }
-
     /// What `openid-configuration` has too.
-    mutating func oauthMembers(of metadata: OAuthServer.Metadata) {
-        let url = metadata.publicURL
+    mutating func oauthMembers(of configuration: OAuthServer.Configuration) {
+        let url = configuration.publicURL
         member("authorization_endpoint", url + "/oauth/authorize")
         member("token_endpoint", url + "/oauth/token")
         member("revocation_endpoint", url + "/oauth/revoke")
         member("introspection_endpoint", url + "/oauth/introspect")
         member("userinfo_endpoint", url + "/oauth/userinfo")
-        strings("scopes_supported", metadata.scopes)
+        strings("scopes_supported", configuration.scopes.texts)
         strings("response_types_supported", ["code"])
         strings(
             "grant_types_supported",

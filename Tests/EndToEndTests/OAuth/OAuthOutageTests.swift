@@ -53,4 +53,43 @@ import Testing
             }
         }
     }
+
+    @Test func `a database that is away hides no document`() async throws {
+        let metadata = "/.well-known/oauth-authorization-server"
+        let flag = "authorization_response_iss_parameter_supported"
+        try await Sandbox.run { sandbox in
+            try await PrivateCluster.run { cluster, url in
+                let settings = try World.settings(ScratchDatabase(url: url), sandbox)
+                    .merging(OAuthWorld.settings) { _, own in own }
+                    .merging(["server.publicUrl": WebWorld.publicURL]) { _, own in own }
+                try await Countersign.serve(settings, arguments: ["--migrate"]) { service in
+                    try await cluster.stop()
+                    let openid = try await service.get("/.well-known/openid-configuration")
+                    #expect(openid.status == 200, "\(openid.text)")
+                    #expect(openid.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
+                    // Nobody knows of Google's clients yet: `true` would be a promise.
+                    let first = try await service.get(metadata)
+                    #expect(first.status == 200, "\(first.text)")
+                    #expect(first.json?["token_endpoint"]?.string == WebWorld.publicURL + "/oauth/token")
+                    #expect(first.json?[flag]?.bool == false)
+
+                    _ = try await cluster.start()
+                    try await eventually("an announcement by the database") {
+                        try await service.get(metadata).json?[flag]?.bool == true
+                    }
+                    try await cluster.stop()
+                    // A call that does read finds the database away.
+                    let token = try await service.get("/oauth/userinfo", bearer: "at_unknown")
+                    #expect(token.status == 503, "\(token.text)")
+                    let last = try await service.get(metadata)
+                    #expect(last.status == 200, "\(last.text)")
+                    #expect(last.json?[flag]?.bool == true)
+                    _ = try await cluster.start()
+                    try await eventually("the database to be back") {
+                        try await service.get("/oauth/userinfo", bearer: "at_unknown").status == 401
+                    }
+                }
+            }
+        }
+    }
 }

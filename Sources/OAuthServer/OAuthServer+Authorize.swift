@@ -77,17 +77,23 @@ extension OAuthServer {
                     ?? "'none'", privacyURL: client.isGoogles ? Self.googlesPrivacyURL : nil))
     }
 
+    package enum Decision: Sendable {
+        /// For the account that the page named.
+        case allow(AccountID?)
+        case deny
+    }
+
     /// What comes of a decision.
     package enum Decided: Sendable {
         /// The browser goes to the client.
         case redirect(to: String)
-        /// The person can't decide yet.
+        /// The person can't decide yet, or has decided for an account that is no longer the signed-in one.
         case step(ConsentStep)
     }
 
     /// Takes the person's decision, of which a flow has one.
     package func decide(
-        _ id: WebFlowID, isAllowed: Bool, browser: BrowserSecret?, session: Session?, client caller: Client
+        _ id: WebFlowID, _ decision: Decision, browser: BrowserSecret?, session: Session?, client caller: Client
     ) async throws(SignInFailure) -> Decided {
         guard let web = signIn.web else { throw .webFlowExpired }
         let (_, client, authorization) = try await request(of: id, browser: browser)
@@ -97,22 +103,21 @@ extension OAuthServer {
                     error: error, to: authorization.redirectURI, state: authorization.state, issuer: issuer(for: client)
                 ))
         }
-        guard isAllowed else {
+        guard case .allow(let shown) = decision else {
             try await web.decide(id, browser: browser)
             metrics.count(.consent, .refused)
             return redirect(.accessDenied)
         }
-        guard case .ask = try await consent(id, browser: browser, session: session), let session else {
-            return .step(try await consent(id, browser: browser, session: session))
-        }
-        try await web.decide(id, browser: browser)
-        let now = clock.now()
+        let step = try await consent(id, browser: browser, session: session)
+        guard case .ask(let asked) = step, let session, asked.account.id == shown else { return .step(step) }
         let code: OAuthSecret
         do throws(OAuthFailure) {
             code = try OAuthSecret(.code)
         } catch {
             throw .fault(operation: "random")
         }
+        try await web.decide(id, browser: browser)
+        let now = clock.now()
         let new = NewOAuthCode(
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
             scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,

@@ -1,22 +1,36 @@
+import Accounts
 import OpenSSL
 import Primitives
 
-/// The hidden field `csrf` of a form: an HMAC over the flow and the action, under a secret of the browser's cookie. Only
+/// The hidden field `csrf` of a form: an HMAC over the flow, the action and the account that the page names, under a secret of the browser's cookie. Only
 /// a page that we made for this browser has it; another site can neither read nor compute it.
 enum FormToken {
     /// - Parameters:
     ///   - secret: the value of the cookie to which the form belongs.
     ///   - flow: the id of the flow; empty where there is none.
     ///   - action: the path to which the form is posted.
-    static func text(secret: String, flow: String, action: String) throws(OpenSSLError) -> String {
-        Base64URL.encode(
-            try HMACSHA256.authenticationCode(for: Array("web|\(flow)|\(action)".utf8), key: Array(secret.utf8)).bytes)
+    ///   - account: the one that the page names to whom decides by the form, which then begins with its id; nil for none.
+    static func text(
+        secret: String, flow: String, action: String, account: AccountID? = nil
+    ) throws(OpenSSLError) -> String {
+        let covered = "web|\(flow)|\(action)" + (account.map { "|\($0)" } ?? "")
+        let code = try HMACSHA256.authenticationCode(for: Array(covered.utf8), key: Array(secret.utf8))
+        return (account.map { "\($0)." } ?? "") + Base64URL.encode(code.bytes)
     }
 
+    /// Whether a form is one of our own, whichever account its page names.
     static func accepts(
         _ presented: String?, secret: String, flow: String, action: String
     ) throws(OpenSSLError) -> Bool {
         guard let presented else { return false }
-        return constantTimeEquals(presented, try text(secret: secret, flow: flow, action: action))
+        return constantTimeEquals(
+            presented, try text(secret: secret, flow: flow, action: action, account: account(of: presented)))
+    }
+
+    /// The account that the page of a form names.
+    ///
+    /// - Parameter presented: accepted.
+    static func account(of presented: String) -> AccountID? {
+        presented.firstIndex(of: ".").flatMap { AccountID(String(presented[..<$0])) }
     }
 }

@@ -80,7 +80,8 @@ extension WebAPI {
                 scopes: consent.scopes.all.map { scope in
                     ConsentPage.Scope(scope, texts: oauth.configuration.scopeTexts[scope] ?? [:], in: language)
                 },
-                clientPrivacyURL: consent.privacyURL, form: try flow.target(Self.authorizePath))
+                clientPrivacyURL: consent.privacyURL,
+                form: try flow.target(Self.authorizePath, account: consent.account.id))
             return response(.consent(page), to: request, flow: consent.flow)
         }
     }
@@ -91,9 +92,10 @@ extension WebAPI {
             case allow
             case deny
         }
-        let (flow, (decision, email, code)) = try flowForm(of: request, Self.authorizePath) { form in
+        let (flow, (decision, account, email, code)) = try flowForm(of: request, Self.authorizePath) { form in
             (
-                form.optionalChoice("consent", of: Decision.self), form.optionalString("email"),
+                form.optionalChoice("consent", of: Decision.self),
+                form.optionalString("csrf").flatMap(FormToken.account(of:)), form.optionalString("email"),
                 form.optionalString("code", maximumBytes: 64)
             )
         }
@@ -101,14 +103,14 @@ extension WebAPI {
         guard let decision else {
             throw Problem(.invalidRequest, errors: [FieldError(field: "consent", reason: .required)])
         }
-        return try await decide(decision == .allow, flow, oauth, request)
+        return try await decide(decision == .allow ? .allow(account) : .deny, flow, oauth, request)
     }
 
     private func decide(
-        _ isAllowed: Bool, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
+        _ decision: OAuthServer.Decision, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
     ) async throws -> Response {
         let decided = try await oauth.decide(
-            flow.id, isAllowed: isAllowed, browser: flow.browser, session: try await session(of: request),
+            flow.id, decision, browser: flow.browser, session: try await session(of: request),
             client: request.caller(device: nil))
         switch decided {
         case .redirect(let uri): return redirect(to: uri)
@@ -121,7 +123,7 @@ extension WebAPI {
     /// - Returns: `nil` for a flow that ends elsewhere.
     func refuseConsent(in flow: FlowReference, _ request: Request) async throws -> Response? {
         guard let oauth, case .oauth = try await signIn.flow(flow.id, browser: flow.browser).kind else { return nil }
-        return try await decide(false, flow, oauth, request)
+        return try await decide(.deny, flow, oauth, request)
     }
 
     // MARK: The address that a client wants

@@ -122,10 +122,12 @@ struct FlowReference: Sendable {
     let browser: BrowserSecret
 
     /// Where a form of the flow goes.
-    func target(_ action: String) throws -> FormTarget {
+    ///
+    /// - Parameter account: the one that the form's page names, if a decision by the form is for no other.
+    func target(_ action: String, account: AccountID? = nil) throws -> FormTarget {
         FormTarget(
             action: "\(action)?flow=\(id)",
-            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action))
+            csrf: try FormToken.text(secret: browser.text, flow: id.description, action: action, account: account))
     }
 
     /// The page of the flow, or one of its further screens.

@@ -240,6 +240,48 @@ import Testing
         #expect(try await world.decision("allow", on: consent, browser)["code"] != nil)
     }
 
+    @Test func `a consent that named another account links nothing, and is asked for again`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("first-named")
+        _ = try await world.signedInBrowser("second-named")
+        let page = try await world.consentPage(client, browser)
+        // In another tab.
+        let tab = try await world.consentPage(try await world.linkingClient(), browser)
+        let chooser = try await browser.submit(try tab.form("/oauth/other-account"), on: tab)
+        _ = try await world.signIn("second-named", with: .google, on: chooser, browser)
+
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let again = try await browser.submit(form, on: page, button: "allow")
+        #expect(again.status == 200, "\(again.answer.text)")
+        #expect(again.handedOver == nil)
+        #expect(again.answer.body.contains("second-named@gmail.com"))
+        #expect(!again.answer.body.contains("first-named@gmail.com"))
+        #expect(try await world.grants(of: client) == 0)
+
+        let code = try #require(try await world.decision("allow", on: again, browser)["code"])
+        let tokens = try LinkedTokens(try await world.redeem(code, client))
+        #expect(try await world.userinfo(tokens.access).json?["email"]?.string == "second-named@gmail.com")
+    }
+
+    @Test func `a consent whose token names an account that it was not made for is refused`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("forged")
+        let page = try await world.consentPage(client, browser)
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let token = try #require(form.input("csrf")?.value)
+        let parts = token.split(separator: ".")
+        try #require(parts.count == 2)
+        // Without the account, and with another one.
+        for forged in [String(parts[1]), "00000000-0000-7000-8000-000000000000.\(parts[1])"] {
+            let answer = try await browser.send(
+                [("csrf", forged), ("consent", "allow")], to: form.action, on: page, following: false)
+            #expect(answer.status == 403)
+        }
+        #expect(try await world.grants(of: client) == 0)
+    }
+
     @Test func `an account without an address is asked for one before a client gets it`() async throws {
         let world = try World.shared
         let client = try await world.linkingClient()

@@ -137,14 +137,16 @@ extension OAuthServer {
         )
     }
 
-    /// The request of a flow, and its client as it is now.
+    /// The request of a flow, and its client as it is now. Where the client may no longer ask for this, the flow is over.
     private func request(
         of id: WebFlowID, browser: BrowserSecret?
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
         guard let web = signIn.web else { throw .webFlowExpired }
         let (flow, text) = try await web.oauthRequest(of: id, browser: browser)
         guard let authorization = OAuthAuthorization(text), let client = try await client(authorization.clientID.text),
-            client.status == .active, client.registers(authorization.redirectURI)
+            client.status == .active, client.registers(authorization.redirectURI),
+            authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),
+            authorization.challenge != nil || !client.requiresPKCE
         else { throw .webFlowExpired }
         return (flow, client, authorization)
     }

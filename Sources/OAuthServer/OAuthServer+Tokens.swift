@@ -72,7 +72,8 @@ extension OAuthServer {
         let tokens = try IssuedOAuthTokens()
         let now = clock.now()
         let proof = OAuthCodeProof(
-            client: client, redirectURI: request["redirect_uri"],
+            client: client, allowedScopes: client.allowedScopes(of: configuration.scopes),
+            redirectURI: request["redirect_uri"],
             challenge: request["code_verifier"].map(Self.challenge(of:)))
         let new = tokens.stored(accessExpiresAt: now.advanced(bySeconds: configuration.accessLifetime))
         let outcome = try await stored {
@@ -110,17 +111,18 @@ extension OAuthServer {
     ) async throws(OAuthFailure) -> TokenAnswer {
         let hash = OAuthSecret.hash(ofPresented: try request.required("refresh_token"))
         let scopes = try Self.scopes(request)
+        let allowed = client.allowedScopes(of: configuration.scopes)
         let now = clock.now()
         let expiresAt = now.advanced(bySeconds: configuration.accessLifetime)
         let tokens = try IssuedOAuthTokens()
         let outcome = try await stored {
             client.rotatesRefresh
                 ? try await grants.rotate(
-                    hash, of: client.id, scopes: scopes, to: tokens.stored(accessExpiresAt: expiresAt), at: now,
-                    from: origin(of: client, caller))
+                    hash, of: client.id, scopes: scopes, within: allowed, to: tokens.stored(accessExpiresAt: expiresAt),
+                    at: now, from: origin(of: client, caller))
                 : try await grants.refresh(
-                    hash, of: client.id, scopes: scopes, accessHash: tokens.access.hash, accessExpiresAt: expiresAt,
-                    at: now)
+                    hash, of: client.id, scopes: scopes, within: allowed, accessHash: tokens.access.hash,
+                    accessExpiresAt: expiresAt, at: now)
         }
         switch outcome {
         case .issued(let granted):

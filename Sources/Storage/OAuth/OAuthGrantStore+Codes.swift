@@ -29,12 +29,15 @@ package struct NewOAuthTokens: Sendable {
 /// What a client shows with a code.
 package struct OAuthCodeProof: Sendable {
     package let client: OAuthClient
+    /// What may be granted to the client now.
+    package let allowedScopes: OAuthScopes
     package let redirectURI: String?
     /// S256 of the verifier that came; nil for none.
     package let challenge: String?
 
-    package init(client: OAuthClient, redirectURI: String?, challenge: String?) {
+    package init(client: OAuthClient, allowedScopes: OAuthScopes, redirectURI: String?, challenge: String?) {
         self.client = client
+        self.allowedScopes = allowedScopes
         self.redirectURI = redirectURI
         self.challenge = challenge
     }
@@ -69,11 +72,13 @@ extension OAuthGrantStore {
             }
             _ = try await transaction.execute("UPDATE oauth_codes SET used_at = \(now) WHERE code_hash = \(hash)")
             if let reason = code.reasonToReject(proof, at: now) { return .rejected(reason) }
+            let scopes = code.scopes.intersection(proof.allowedScopes)
+            guard !scopes.isEmpty else { return .rejected("scope") }
             try await OAuthGrantStore.insert(
-                tokens, scopes: code.scopes, into: code.chainID, at: now, in: transaction)
+                tokens, scopes: scopes, into: code.chainID, at: now, in: transaction)
             _ = try await transaction.execute(
                 "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(code.grantID)")
-            return .issued(code.scopes, code.origin, redirectURI: code.redirectURI)
+            return .issued(scopes, code.origin, redirectURI: code.redirectURI)
         }
     }
 
@@ -208,7 +213,9 @@ private struct StoredOAuthCode: Sendable {
         if expiresAt <= now { return "expired" }
         if accountStatus != .active { return "account_disabled" }
         switch (challenge, proof.challenge) {
-        case (nil, nil): break
+        case (nil, nil):
+            // The client must use PKCE since then; a flip's code has none.
+            if origin == .web, proof.client.requiresPKCE { return "verifier" }
         case (let asked?, let shown?) where constantTimeEquals(asked, shown): break
         default: return "verifier"
         }

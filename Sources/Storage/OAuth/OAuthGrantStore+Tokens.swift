@@ -18,7 +18,7 @@ package struct LiveOAuthToken: Sendable {
 /// The outcome of a refresh.
 package enum OAuthRefresh: Sendable {
     case issued(OAuthScopes)
-    /// More was asked for than was granted. Nothing is issued.
+    /// More was asked for than was granted and may still be, or nothing is left of that. Nothing is issued.
     case scopeExceeded
     /// The token is unknown, ended, or another client's.
     case rejected
@@ -32,10 +32,12 @@ extension OAuthGrantStore {
 
     /// Issues an access token for a refresh token, which stays as it is: one statement.
     ///
-    /// - Parameter scopes: fewer than were granted; nil for all.
+    /// - Parameters:
+    ///   - scopes: fewer than were granted; nil for all.
+    ///   - allowed: what may be granted to the client now.
     package func refresh(
-        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, accessHash: [UInt8],
-        accessExpiresAt: Timestamp, at now: Timestamp
+        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
+        accessHash: [UInt8], accessExpiresAt: Timestamp, at now: Timestamp
     ) async throws(PostgresError) -> OAuthRefresh {
         let noted = now.advanced(bySeconds: -OAuthGrantStore.noteInterval)
         let rows: [(granted: [String], isAllowed: Bool)]
@@ -43,26 +45,31 @@ extension OAuthGrantStore {
             rows = try await database.query(
                 """
                 WITH found AS (
-                    SELECT h.chain_id, h.scopes, g.grant_id, g.last_used_at,
-                        COALESCE(\(scopes?.texts), h.scopes) AS requested
+                    SELECT h.chain_id, k.scopes, g.grant_id, g.last_used_at,
+                        COALESCE(\(scopes?.texts), k.scopes) AS requested
                     FROM oauth_refresh_tokens r
                     JOIN oauth_chains h ON h.chain_id = r.chain_id
                     JOIN oauth_grants g ON g.grant_id = h.grant_id
                     JOIN accounts a ON a.account_id = g.account_id
+                    CROSS JOIN LATERAL (
+                        SELECT ARRAY(
+                            SELECT s FROM unnest(h.scopes) WITH ORDINALITY AS u (s, n)
+                            WHERE s = ANY (\(allowed.texts)) ORDER BY n) AS scopes
+                    ) k
                     WHERE r.token_hash = \(hash) AND r.superseded_at IS NULL AND g.client_id = \(clientID.text)
                         AND a.status = 'active'
                 ), issued AS (
                     INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
                     SELECT \(accessHash), f.chain_id, f.requested, \(now), \(accessExpiresAt)
                     FROM found f
-                    WHERE f.requested <@ f.scopes
+                    WHERE f.requested <@ f.scopes AND cardinality(f.requested) > 0
                 ), noted AS (
                     UPDATE oauth_grants g
                     SET last_used_at = \(now)
                     FROM found f
                     WHERE g.grant_id = f.grant_id AND (f.last_used_at IS NULL OR f.last_used_at <= \(noted))
                 )
-                SELECT f.requested, f.requested <@ f.scopes
+                SELECT f.requested, f.requested <@ f.scopes AND cardinality(f.requested) > 0
                 FROM found f
                 """
             ) { row throws(PostgresError) in try row.decode([String].self, Bool.self) }
@@ -77,8 +84,8 @@ extension OAuthGrantStore {
     /// Issues an access token and a new refresh token. The one that came stays good until the new one is used; an unused
     /// successor of it is replaced. One whose successor was used ends the chain (RFC 9700 §4.14.2).
     package func rotate(
-        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, to tokens: NewOAuthTokens, at now: Timestamp,
-        from origin: ChangeOrigin
+        _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
+        to tokens: NewOAuthTokens, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> OAuthRefresh {
         try await database.transaction(retries: 2) { transaction in
             _ = try await transaction.execute(
@@ -109,9 +116,9 @@ extension OAuthGrantStore {
                     chain, because: .tokenReused, at: now, from: origin, in: transaction)
                 return .reused
             }
-            let granted = try OAuthScopes(stored: texts)
+            let granted = try OAuthScopes(stored: texts).intersection(allowed)
             let requested = scopes ?? granted
-            guard requested.isSubset(of: granted) else { return .scopeExceeded }
+            guard !requested.isEmpty, requested.isSubset(of: granted) else { return .scopeExceeded }
             if let predecessor {
                 _ = try await transaction.execute(
                     """

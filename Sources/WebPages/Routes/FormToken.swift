@@ -2,14 +2,15 @@ import Accounts
 import OpenSSL
 import Primitives
 
-/// The hidden field `csrf` of a form: an HMAC over the flow, the action and the account that the page names, under a secret of the browser's cookie. Only
-/// a page that we made for this browser has it; another site can neither read nor compute it.
+/// The hidden field `csrf` of a form: an HMAC over the flow, the action and the account for which the form decides, under a
+/// secret of the browser's cookie. Only a page that we made for this browser has it; another site can neither read nor
+/// compute it.
 enum FormToken {
     /// - Parameters:
     ///   - secret: the value of the cookie to which the form belongs.
     ///   - flow: the id of the flow; empty where there is none.
     ///   - action: the path to which the form is posted.
-    ///   - account: the one that the page names to whom decides by the form, which then begins with its id; nil for none.
+    ///   - account: the one for which the form decides, as its page says. The token then begins with its id.
     static func text(
         secret: String, flow: String, action: String, account: AccountID? = nil
     ) throws(OpenSSLError) -> String {
@@ -18,7 +19,7 @@ enum FormToken {
         return (account.map { "\($0)." } ?? "") + Base64URL.encode(code.bytes)
     }
 
-    /// Whether a form is one of our own, whichever account its page names.
+    /// Whether a form is one of our own, whichever account it decides for.
     static func accepts(
         _ presented: String?, secret: String, flow: String, action: String
     ) throws(OpenSSLError) -> Bool {
@@ -27,7 +28,7 @@ enum FormToken {
             presented, try text(secret: secret, flow: flow, action: action, account: account(of: presented)))
     }
 
-    /// The account that the page of a form names.
+    /// The account for which a form decides.
     ///
     /// - Parameter presented: accepted.
     static func account(of presented: String) -> AccountID? {

@@ -123,7 +123,7 @@ struct FlowReference: Sendable {
 
     /// Where a form of the flow goes.
     ///
-    /// - Parameter account: the one that the form's page names, if a decision by the form is for no other.
+    /// - Parameter account: the one for which the form decides, if it decides for one.
     func target(_ action: String, account: AccountID? = nil) throws -> FormTarget {
         FormTarget(
             action: "\(action)?flow=\(id)",

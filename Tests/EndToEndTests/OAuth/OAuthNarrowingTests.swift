@@ -1,0 +1,104 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// A client that may have less than when something of it began.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthNarrowingTests {
+    private static let profileOnly = #"{"scopes":["profile"]}"#
+    private static let withPKCE = #"{"requirePkce":true}"#
+
+    private func change(_ client: LinkingClient, _ body: String) async throws {
+        let world = try World.shared
+        let answer = try await world.service.administer(
+            "PATCH", "/admin/v1/oauth-clients/\(client.id)", bearer: try await world.adminKey("read,manage"),
+            body: body)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    /// Changes a client, and waits until a request of it is refused for that.
+    private func narrow(
+        _ client: LinkingClient, _ body: String, refusing request: [String: String?] = ["scope": "email"],
+        as error: String = "invalid_scope"
+    ) async throws {
+        let world = try World.shared
+        try await change(client, body)
+        try await eventually("the change of a client") {
+            let page = try await world.browser().open(client.url(request))
+            return page.handedOver?.contains("error=\(error)") == true
+        }
+    }
+
+    @Test(
+        arguments: [
+            (profileOnly, ["scope": "email"], "invalid_scope"), (withPKCE, [:], "invalid_request"),
+        ] as [(String, [String: String?], String)])
+    func `a consent to more than the client may still ask for grants nothing`(
+        body: String, request: [String: String?], error: String
+    ) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("narrowed-\(error.suffix(5))")
+        let page = try await world.consentPage(client, browser)
+        try await narrow(client, body, refusing: request, as: error)
+        let form = try #require(page.html.forms.first { $0.buttons.contains { $0.name == "consent" } })
+        let answer = try await browser.submit(form, on: page, button: "allow", following: false)
+        #expect(answer.status == 400)
+        #expect(answer.answer["Location"] == nil)
+        #expect(try await world.grants(of: client) == 0)
+    }
+
+    @Test func `a code becomes no more than its client may still have`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("code-narrowed")
+        let all = try await world.oauthCode(client, browser)
+        let email = try await world.oauthCode(client, browser, ["scope": "email"])
+        try await narrow(client, Self.profileOnly)
+
+        let answer = try await world.redeem(all, client)
+        #expect(answer.json?["scope"]?.string == "profile", "\(answer.text)")
+        let info = try await world.userinfo(try LinkedTokens(answer).access)
+        #expect(info.status == 200)
+        #expect(info.json?["email"] == nil)
+        let nothing = try await world.redeem(email, client)
+        #expect(nothing.status == 400)
+        #expect(nothing.text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test func `a code without a challenge is worth nothing to a client that must use PKCE since`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let code = try await world.oauthCode(client, try await world.signedInBrowser("code-unchallenged"))
+        try await narrow(client, Self.withPKCE, refusing: [:], as: "invalid_request")
+        #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
+    }
+
+    @Test(arguments: [[], ["--rotate-refresh"]])
+    func `a refresh gives no more than the client may still have, and ends nothing`(options: [String]) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient(["--google-project", OAuthWorld.project] + options)
+        let browser = try await world.signedInBrowser("refresh-narrowed-\(options.count)")
+        let all = try await world.linked(client, browser)
+        let email = try await world.linked(client, browser, ["scope": "email"])
+        try await narrow(client, Self.profileOnly)
+
+        let answer = try await world.refreshed(all.refresh, client)
+        #expect(answer.json?["scope"]?.string == "profile", "\(answer.text)")
+        let info = try await world.userinfo(try answer.text("access_token"))
+        #expect(info.status == 200)
+        #expect(info.json?["email"] == nil)
+        for refused in [
+            try await world.refreshed(all.refresh, client, scope: "profile email"),
+            try await world.refreshed(email.refresh, client),
+        ] {
+            #expect(refused.status == 400)
+            #expect(refused.text == #"{"error":"invalid_scope"}"#)
+        }
+
+        try await change(client, #"{"scopes":[]}"#)
+        try await eventually("the change of a client") {
+            try await world.refreshed(email.refresh, client).json?["scope"]?.string == "email"
+        }
+    }
+}

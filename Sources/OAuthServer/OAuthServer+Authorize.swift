@@ -1,5 +1,6 @@
 package import Accounts
 import JSON
+import Logging
 package import SignIn
 import Storage
 
@@ -122,11 +123,22 @@ extension OAuthServer {
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
             scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,
             expiresAt: now.advanced(bySeconds: configuration.codeLifetime))
-        guard
-            try await storedForPerson({
+        // The flow is spent: from here on the client hears of everything, and may ask again.
+        let isIssued: Bool
+        do throws(SignInFailure) {
+            isIssued = try await storedForPerson {
                 try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
-            })
-        else {
+            }
+        } catch {
+            metrics.count(.consent, .unavailable)
+            var isFault = true
+            if case .storageUnavailable = error { isFault = false }
+            logger.log(
+                level: isFault ? .error : .warning, "oauth code not stored",
+                metadata: ["clientId": "\(client.id)", "error": "\(String(reflecting: error))"])
+            return redirect(isFault ? .serverError : .temporarilyUnavailable)
+        }
+        guard isIssued else {
             metrics.count(.consent, .unavailable)
             return redirect(.temporarilyUnavailable)
         }

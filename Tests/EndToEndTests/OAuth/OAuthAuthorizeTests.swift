@@ -103,6 +103,36 @@ import Testing
         #expect(try await browser.submit(form, on: consent, button: "deny", following: false).status == 303)
     }
 
+    @Test(arguments: [("55P03", "temporarily_unavailable"), ("P0001", "server_error")])
+    func `a code that can't be stored is the client's to hear of, which may ask again`(
+        state: String, error: String
+    ) async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let browser = try await world.signedInBrowser("unstored-\(state.lowercased())")
+        let page = try await world.consentPage(client, browser)
+        let name = "refuse_\(state.lowercased())"
+        try await world.scratch.execute(
+            """
+            CREATE FUNCTION \(unsafeSQL: name)() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = '\(unsafeSQL: state)'; END $$
+            """,
+            """
+            CREATE TRIGGER \(unsafeSQL: name) BEFORE INSERT ON oauth_grants
+            FOR EACH ROW WHEN (NEW.client_id = '\(unsafeSQL: client.id)') EXECUTE FUNCTION \(unsafeSQL: name)()
+            """)
+        let answer = try await world.decision("allow", on: page, browser)
+        #expect(answer.address == client.redirectURI)
+        #expect(answer["error"] == error)
+        #expect(answer["state"] == "AB+cd/EF==")
+        #expect(answer["code"] == nil)
+        #expect(try await world.grants(of: client) == 0)
+
+        try await world.scratch.execute("DROP TRIGGER \(unsafeSQL: name) ON oauth_grants")
+        let again = try await world.consentPage(client, browser)
+        #expect(try await world.decision("allow", on: again, browser)["code"] != nil)
+    }
+
     // MARK: What the client, or the person, hears
 
     @Test(

@@ -86,16 +86,13 @@ package struct OAuthAdministration: Sendable {
 
     /// - Parameter change: what becomes of the client.
     package func change(
-        _ id: OAuthClientID, from origin: ChangeOrigin, _ change: (inout OAuthClient) -> Void
+        _ id: OAuthClientID, from origin: ChangeOrigin, _ change: @Sendable (inout OAuthClient) -> Void
     ) async throws(AdministrationFailure) -> OAuthClient {
-        var client = try await client(id)
-        change(&client)
-        let changed = client
-        let isChanged = try await storedForAdministrator {
-            try await clients.change(changed, at: clock.now(), from: origin)
+        let changed = try await storedForAdministrator {
+            try await clients.change(id, at: clock.now(), from: origin, change)
         }
-        guard isChanged else { throw .notFound }
-        return client
+        guard let changed else { throw .notFound }
+        return changed
     }
 
     /// - Parameter keepOldSeconds: for which the secret before counts beside the new one.

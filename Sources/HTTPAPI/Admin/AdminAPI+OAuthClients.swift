@@ -50,7 +50,7 @@ extension AdminAPI {
                     let (pkce, rotates) = (fields.optionalBool("requirePkce"), fields.optionalBool("rotateRefresh"))
                     let creates = fields.optionalBool("streamlinedCreate")
                     let introspects = fields.optionalBool("introspect")
-                    return { (client: inout OAuthClient) in
+                    return { @Sendable (client: inout OAuthClient) in
                         if let name { client.name = name }
                         if let uris { client.redirectURIs = uris }
                         if let scopes { client.scopes = scopes.isEmpty ? nil : scopes }

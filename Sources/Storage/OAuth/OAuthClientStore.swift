@@ -71,20 +71,35 @@ package struct OAuthClientStore: Sendable {
         ) { row throws(PostgresError) in try row.decode(Bool.self) }.first ?? false
     }
 
-    /// Replaces everything of a client but its secrets and its status.
+    /// Changes a client, except for its secrets and its status, while nobody else does.
     ///
-    /// - Returns: whether there is such a client.
+    /// - Parameter change: what becomes of the client as it is stored.
+    /// - Returns: the client as it is now; `nil` when there is none.
     package func change(
-        _ client: OAuthClient, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await update(
-            client.id,
-            """
-            name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)), scopes = \(client.scopes?.texts),
-            assertion_audiences = \(client.assertionAudiences), require_pkce = \(client.requiresPKCE),
-            rotate_refresh = \(client.rotatesRefresh), streamlined_create = \(client.createsAccounts),
-            introspect = \(client.introspects)
-            """, "changed", at: now, from: origin)
+        _ id: OAuthClientID, at now: Timestamp, from origin: ChangeOrigin,
+        _ change: @Sendable (inout OAuthClient) -> Void
+    ) async throws -> OAuthClient? {
+        try await database.transaction { transaction in
+            // What refers to a client need not wait.
+            let locked = try await transaction.query(
+                """
+                SELECT \(OAuthClientStore.columns)
+                FROM oauth_clients
+                WHERE client_id = \(id.text)
+                FOR NO KEY UPDATE
+                """, as: OAuthClientStore.client)
+            guard var client = locked.first?.client else { return nil }
+            change(&client)
+            _ = try await OAuthClientStore.update(
+                id,
+                """
+                name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)),
+                scopes = \(client.scopes?.texts), assertion_audiences = \(client.assertionAudiences),
+                require_pkce = \(client.requiresPKCE), rotate_refresh = \(client.rotatesRefresh),
+                streamlined_create = \(client.createsAccounts), introspect = \(client.introspects)
+                """, "changed", at: now, from: origin, in: transaction)
+            return client
+        }
     }
 
     /// - Parameter keptUntil: until when the secret before counts beside the new one; nil for not at all.
@@ -93,33 +108,37 @@ package struct OAuthClientStore: Sendable {
         of id: OAuthClientID, to hash: [UInt8], keepingOldUntil keptUntil: Timestamp?, at now: Timestamp,
         from origin: ChangeOrigin
     ) async throws -> Bool {
-        try await update(
-            id,
-            """
-            previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
-            previous_secret_expires_at = \(keptUntil), secret_hash = \(hash)
-            """, "secret_rotated", at: now, from: origin)
+        try await database.transaction { transaction in
+            try await OAuthClientStore.update(
+                id,
+                """
+                previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
+                previous_secret_expires_at = \(keptUntil), secret_hash = \(hash)
+                """, "secret_rotated", at: now, from: origin, in: transaction)
+        }
     }
 
     /// - Returns: whether there is such a client.
     package func setStatus(
         of id: OAuthClientID, to status: OAuthClient.Status, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> Bool {
-        try await update(
-            id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled", at: now, from: origin)
+        try await database.transaction { transaction in
+            try await OAuthClientStore.update(
+                id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled", at: now, from: origin,
+                in: transaction)
+        }
     }
 
-    private func update(
-        _ id: OAuthClientID, _ assignments: SQL, _ what: String, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction { transaction in
-            let updated = try await transaction.execute(
-                "UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
-            guard updated == 1 else { return false }
-            try await AuditTrail.record(
-                AuditEvent(.oauthClientChanged, from: origin, reason: "\(id.text) \(what)"), at: now, in: transaction)
-            return true
-        }
+    private static func update(
+        _ id: OAuthClientID, _ assignments: SQL, _ what: String, at now: Timestamp, from origin: ChangeOrigin,
+        in transaction: Transaction
+    ) async throws(PostgresError) -> Bool {
+        let updated = try await transaction.execute(
+            "UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
+        guard updated == 1 else { return false }
+        try await AuditTrail.record(
+            AuditEvent(.oauthClientChanged, from: origin, reason: "\(id.text) \(what)"), at: now, in: transaction)
+        return true
     }
 
     private static let googlesPatterns =

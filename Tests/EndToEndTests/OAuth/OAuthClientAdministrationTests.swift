@@ -63,6 +63,32 @@ import Testing
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
     }
 
+    @Test func `of two administrators who change a client at once neither undoes the other's change`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let id = client.id
+        try await world.scratch.withPool { database in
+            let changing = try await database.transaction { transaction in
+                _ = try await transaction.execute("UPDATE oauth_clients SET name = 'First' WHERE client_id = \(id)")
+                let changing = Task { try await administer("PATCH", "/\(id)", #"{"requirePkce":true}"#) }
+                try await eventually("a change that waits for the other") {
+                    try await transaction.query(
+                        """
+                        SELECT EXISTS (
+                            SELECT FROM pg_locks
+                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                        """
+                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                }
+                return changing
+            }
+            #expect(try await changing.value.status == 200)
+        }
+        let shown = try await administer("GET", "/\(id)")
+        #expect(shown.json?["name"]?.string == "First")
+        #expect(shown.json?["requirePkce"]?.bool == true)
+    }
+
     @Test(arguments: [
         #"{"redirectUris":["https://acme.example/linked"]}"#, #"{"name":"","redirectUris":[]}"#,
         #"{"name":"A","redirectUris":["http://acme.example/linked"]}"#,

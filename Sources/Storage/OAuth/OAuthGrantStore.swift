@@ -44,7 +44,8 @@ package struct OAuthGrantStore: Sendable {
 
     // MARK: Linking
 
-    /// Links a client to the account of a session and issues its code. The owner is mailed when the client was not linked.
+    /// Links a client to the account of a session and issues its code, in place of one of the same origin that was not
+    /// redeemed. The owner is mailed when the client was not linked.
     ///
     /// - Returns: `false` when the session has ended.
     package func issue(
@@ -83,6 +84,11 @@ package struct OAuthGrantStore: Sendable {
         }
     }
 
+    /// How many chains a grant has: a client that is linked once more than that loses the oldest.
+    private static let chainsPerGrant = 10
+
+    /// Begins a chain. It is recorded unless it takes the place of a live code, of which the trail knows.
+    ///
     /// - Parameter account: locked.
     /// - Returns: the chain.
     private static func link(
@@ -100,16 +106,37 @@ package struct OAuthGrantStore: Sendable {
             """
         ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, Bool.self) }
         guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
+        let replaced = try await transaction.query(
+            """
+            DELETE FROM oauth_chains h
+            USING oauth_codes k
+            WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.chain_id = h.chain_id
+                AND k.used_at IS NULL
+            RETURNING k.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
         let chain = OAuthChainID(now: now)
         _ = try await transaction.execute(
             """
             INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
             VALUES (\(chain), \(grant), \(source.rawValue), \(scopes.texts), \(now))
             """)
-        try await AuditTrail.record(
-            AuditEvent(
-                .clientLinked, from: origin, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)"),
-            at: now, in: transaction)
+        _ = try await transaction.execute(
+            """
+            DELETE FROM oauth_chains
+            WHERE chain_id IN (
+                SELECT chain_id
+                FROM oauth_chains
+                WHERE grant_id = \(grant)
+                ORDER BY created_at DESC, chain_id DESC
+                OFFSET \(chainsPerGrant))
+            """)
+        if !replaced.contains(true) {
+            try await AuditTrail.record(
+                AuditEvent(
+                    .clientLinked, from: origin, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)"),
+                at: now, in: transaction)
+        }
         if isNew {
             try await MailStore.notify(
                 [account.mailbox], of: .clientLinked, clientName: name, from: origin, at: now, in: transaction)

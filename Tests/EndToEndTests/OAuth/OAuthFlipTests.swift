@@ -76,7 +76,54 @@ import Testing
             #expect(answer.status == 400, "\(uri)")
             #expect(answer.json?["flip_error"]?.string == "invalid_request")
         }
-        #expect(try await world.codes(of: client) == 12)
+        // Each took the place of the one before.
+        #expect(try await world.codes(of: client) == 1)
+    }
+
+    @Test func `a code that nobody redeemed gives way to the next, which is recorded only when that was over`()
+        async throws
+    {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let device = try await device("looping")
+        func recorded() async throws -> Int64 {
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'client_linked' AND reason = \(client.id + " flip")")
+        }
+        func chains() async throws -> Int64 {
+            try await world.count(
+                "SELECT count(*) FROM oauth_chains JOIN oauth_grants USING (grant_id) WHERE client_id = \(client.id)")
+        }
+        var codes: [String] = []
+        for _ in 1...5 { codes.append(try await flip(client, device.bearer).text("code")) }
+        #expect(try await chains() == 1)
+        #expect(try await recorded() == 1)
+        for code in codes.dropLast() {
+            #expect(try await world.redeem(code, client).text == #"{"error":"invalid_grant"}"#)
+        }
+        let tokens = try LinkedTokens(try await world.redeem(try #require(codes.last), client))
+        // A link that is made stays beside the next one.
+        _ = try await flip(client, device.bearer)
+        #expect(try await recorded() == 2)
+        #expect(try await chains() == 2)
+        try await world.expireCodesAndTokens(of: client)
+        _ = try await flip(client, device.bearer)
+        #expect(try await recorded() == 3)
+        #expect(try await chains() == 2)
+        #expect(try await world.refreshed(tokens.refresh, client).status == 200)
+    }
+
+    @Test func `a client that is linked an eleventh time loses its oldest tokens, and keeps the others`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let device = try await device("relinking")
+        var links: [LinkedTokens] = []
+        for _ in 1...11 {
+            let code = try await flip(client, device.bearer).text("code")
+            links.append(try LinkedTokens(try await world.redeem(code, client)))
+        }
+        #expect(try await !world.isAlive(links[0], client))
+        for tokens in links.dropFirst() { #expect(try await world.isAlive(tokens, client)) }
     }
 
     @Test func `each refusal has its word and its status`() async throws {

@@ -22,13 +22,17 @@ package enum OAuthRefresh: Sendable {
     case scopeExceeded
     /// The token is unknown, ended, or another client's.
     case rejected
-    /// The token's successor has been used before: all that belongs to it is ended.
+    /// The token's successor has been used before, or another token was issued in its place long ago: all that belongs to
+    /// it is ended.
     case reused
 }
 
 extension OAuthGrantStore {
     /// The interval, in seconds, at which the use of a grant is noted.
     private static let noteInterval: Int64 = 60
+
+    /// For how long, in seconds, a refresh token that was replaced is refused without an end of its chain.
+    private static let retrySeconds: Int64 = 60
 
     /// Issues an access token for a refresh token, which stays as it is: one statement.
     ///
@@ -82,7 +86,9 @@ extension OAuthGrantStore {
     }
 
     /// Issues an access token and a new refresh token. The one that came stays good until the new one is used; an unused
-    /// successor of it is replaced. One whose successor was used ends the chain (RFC 9700 §4.14.2).
+    /// successor of it is replaced. One whose successor was used ends the chain (RFC 9700 §4.14.2), and so does one that was
+    /// replaced: its holder is not who replaced it. For a minute it is only refused, because a client that refreshes twice
+    /// at once, or again after a lost answer, has both.
     package func rotate(
         _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
         to tokens: NewOAuthTokens, at now: Timestamp, from origin: ChangeOrigin
@@ -100,7 +106,9 @@ extension OAuthGrantStore {
                 """)
             let rows = try await transaction.query(
                 """
-                SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at IS NOT NULL
+                SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at, EXISTS (
+                    SELECT FROM oauth_refresh_tokens s
+                    WHERE s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash)
                 FROM oauth_refresh_tokens r
                 JOIN oauth_chains h ON h.chain_id = r.chain_id
                 JOIN oauth_grants g ON g.grant_id = h.grant_id
@@ -108,10 +116,17 @@ extension OAuthGrantStore {
                 WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
                 """
             ) { row throws(PostgresError) in
-                try row.decode(OAuthChainID.self, [String].self, OAuthGrantID.self, [UInt8]?.self, Bool.self)
+                try row.decode(
+                    OAuthChainID.self, [String].self, OAuthGrantID.self, [UInt8]?.self, Timestamp?.self, Bool.self)
             }
-            guard let (chain, texts, grant, predecessor, isSuperseded) = rows.first else { return .rejected }
-            guard !isSuperseded else {
+            guard let (chain, texts, grant, predecessor, supersededAt, hasSuccessor) = rows.first else {
+                return .rejected
+            }
+            if let supersededAt {
+                // Without a successor it was never used, but replaced.
+                if !hasSuccessor, now < supersededAt.advanced(bySeconds: OAuthGrantStore.retrySeconds) {
+                    return .rejected
+                }
                 try await OAuthGrantStore.end(
                     chain, because: .tokenReused, at: now, from: origin, in: transaction)
                 return .reused
@@ -128,7 +143,11 @@ extension OAuthGrantStore {
                     """)
             }
             _ = try await transaction.execute(
-                "DELETE FROM oauth_refresh_tokens WHERE chain_id = \(chain) AND predecessor_hash = \(hash)")
+                """
+                UPDATE oauth_refresh_tokens
+                SET superseded_at = \(now)
+                WHERE chain_id = \(chain) AND predecessor_hash = \(hash) AND superseded_at IS NULL
+                """)
             try await OAuthGrantStore.insert(tokens, scopes: requested, into: chain, at: now, in: transaction)
             _ = try await transaction.execute(
                 """

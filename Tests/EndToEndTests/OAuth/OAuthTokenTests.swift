@@ -188,8 +188,7 @@ import Testing
 
     @Test func `a rotating client keeps the old token until it has used the new one`() async throws {
         let world = try World.shared
-        let client = try await world.linkingClient(
-            ["--redirect-uri", OAuthWorld.otherURI, "--rotate-refresh"], redirectURI: OAuthWorld.otherURI)
+        let client = try await rotatingClient()
         let tokens = try await world.linked(client, try await world.signedInBrowser("rotating"))
         let lost = try await world.refreshed(tokens.refresh, client)
         // The answer was lost: the same token gets another one, and the first is dead.
@@ -203,7 +202,49 @@ import Testing
         for dead in [token, try third.text("refresh_token")] {
             #expect(try await world.refreshed(dead, client).text == #"{"error":"invalid_grant"}"#)
         }
-        #expect(try await world.count("SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused'") == 1)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
+    }
+
+    private func rotatingClient() async throws -> LinkingClient {
+        try await World.shared.linkingClient(
+            ["--redirect-uri", OAuthWorld.otherURI, "--rotate-refresh"], redirectURI: OAuthWorld.otherURI)
+    }
+
+    @Test func `a token that somebody else had replaced ends the link when its holder uses it`() async throws {
+        let world = try World.shared
+        let client = try await rotatingClient()
+        let tokens = try await world.linked(client, try await world.signedInBrowser("robbed-while-rotating"))
+        let own = try await world.refreshed(tokens.refresh, client).text("refresh_token")
+        // By a thief who has the token before.
+        let stolen = try await world.refreshed(tokens.refresh, client).text("refresh_token")
+        try await world.scratch.execute(
+            """
+            UPDATE oauth_refresh_tokens
+            SET superseded_at = superseded_at - interval '1 minute'
+            WHERE superseded_at IS NOT NULL AND chain_id IN (
+                SELECT chain_id FROM oauth_chains JOIN oauth_grants USING (grant_id) WHERE client_id = \(client.id))
+            """)
+        #expect(try await world.refreshed(own, client).text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.refreshed(stolen, client).text == #"{"error":"invalid_grant"}"#)
+        #expect(try await world.grants(of: client) == 0)
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'oauth_token_reused' AND reason = \(client.id)") == 1)
+    }
+
+    @Test func `a rotating client that refreshes twice at once keeps its link`() async throws {
+        let world = try World.shared
+        let client = try await rotatingClient()
+        let tokens = try await world.linked(client, try await world.signedInBrowser("twice-at-once"))
+        async let first = world.refreshed(tokens.refresh, client).text("refresh_token")
+        async let second = world.refreshed(tokens.refresh, client).text("refresh_token")
+        var answers: [Answer] = []
+        for token in [try await first, try await second] { answers.append(try await world.refreshed(token, client)) }
+        #expect(answers.map(\.status).sorted() == [200, 400])
+        let good = try #require(answers.first { $0.status == 200 })
+        #expect(try await world.refreshed(try good.text("refresh_token"), client).status == 200)
     }
 
     @Test func `two secrets count during a rotation, and then one`() async throws {

@@ -241,7 +241,7 @@ extension OAuthGrantStore {
     /// that have nothing left.
     ///
     /// - Returns: the number of deleted rows of the kind with the most.
-    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws(PostgresError) -> Int {
+    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         let superseded = now.advanced(bySeconds: -Lifetimes.supersededTokenSeconds)
         let access = try await database.execute(
             """
@@ -250,33 +250,7 @@ extension OAuthGrantStore {
                 SELECT token_hash FROM oauth_access_tokens WHERE expires_at < \(now) LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED))
             """)
-        // A code that nobody has redeemed takes its chain with it, and the grant that has no other.
-        let chains = try await database.execute(
-            """
-            WITH over AS (
-                SELECT k.code_hash, k.chain_id, k.used_at
-                FROM oauth_codes k
-                WHERE k.expires_at < \(ended)
-                LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
-            ), chains AS (
-                DELETE FROM oauth_chains h
-                USING over
-                WHERE h.chain_id = over.chain_id
-                    AND NOT EXISTS (SELECT FROM oauth_refresh_tokens r WHERE r.chain_id = h.chain_id)
-                RETURNING h.chain_id, h.grant_id
-            ), codes AS (
-                DELETE FROM oauth_codes k
-                USING over
-                WHERE k.code_hash = over.code_hash AND NOT EXISTS (
-                    SELECT FROM chains WHERE chains.chain_id = over.chain_id)
-            )
-            DELETE FROM oauth_grants g
-            USING chains
-            WHERE g.grant_id = chains.grant_id AND NOT EXISTS (
-                SELECT FROM oauth_chains h
-                WHERE h.grant_id = g.grant_id AND h.chain_id <> ALL (ARRAY(SELECT chain_id FROM chains)))
-            """)
+        let codes = try await sweepCodes(endedBefore: ended, limit: limit)
         let old = try await database.execute(
             """
             DELETE FROM oauth_refresh_tokens
@@ -284,6 +258,51 @@ extension OAuthGrantStore {
                 SELECT token_hash FROM oauth_refresh_tokens WHERE superseded_at < \(superseded) LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED))
             """)
-        return max(access, chains, old)
+        return max(access, codes, old)
+    }
+
+    /// A code that nobody has redeemed takes its chain with it, and the grant that has no other.
+    ///
+    /// - Returns: the number of deleted codes.
+    private func sweepCodes(endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+        try await database.transaction(retries: 2) { transaction in
+            // Whatever ends a grant locks that first. Each statement after this one sees what was linked until the locks
+            // were there.
+            let grants = try await transaction.query(
+                """
+                SELECT g.grant_id
+                FROM oauth_grants g
+                WHERE g.grant_id IN (
+                    SELECT h.grant_id
+                    FROM oauth_codes k
+                    JOIN oauth_chains h ON h.chain_id = k.chain_id
+                    WHERE k.expires_at < \(ended)
+                    LIMIT \(limit))
+                FOR UPDATE SKIP LOCKED
+                """
+            ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self) }
+            let codes = try await transaction.execute(
+                """
+                WITH over AS (
+                    DELETE FROM oauth_codes k
+                    USING oauth_chains h
+                    WHERE h.chain_id = k.chain_id AND h.grant_id = ANY (\(grants)) AND k.expires_at < \(ended)
+                    RETURNING k.chain_id
+                ), chains AS (
+                    DELETE FROM oauth_chains h
+                    USING over
+                    WHERE h.chain_id = over.chain_id
+                        AND NOT EXISTS (SELECT FROM oauth_refresh_tokens r WHERE r.chain_id = h.chain_id)
+                )
+                SELECT FROM over
+                """)
+            _ = try await transaction.execute(
+                """
+                DELETE FROM oauth_grants g
+                WHERE g.grant_id = ANY (\(grants))
+                    AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
+                """)
+            return codes
+        }
     }
 }

@@ -1,0 +1,119 @@
+import Accounts
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Storage
+
+/// The sweep of links that came to nothing, beside what is linked meanwhile.
+@Suite struct OAuthGrantSweepTests {
+    private static let start = Timestamp(seconds: 1_767_225_600)
+
+    private struct World: Sendable {
+        let database: Database
+        let account = AccountID(now: start)
+        let grant = OAuthGrantID(now: start)
+
+        static func run(_ body: (World) async throws -> Void) async throws {
+            try await ScratchDatabase.withMigratedPool { database in
+                let world = World(database: database)
+                try await database.execute(
+                    "INSERT INTO accounts (account_id, created_at) VALUES (\(world.account), \(start))")
+                try await database.execute(
+                    """
+                    INSERT INTO oauth_clients (client_id, name, redirect_uris, assertion_audiences, require_pkce,
+                        rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
+                    VALUES ('csc_test', 'Test', '{}', '{}', false, false, false, false, 'active', \(hash(0)), \(start))
+                    """)
+                try await database.execute(
+                    """
+                    INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
+                    VALUES (\(world.grant), \(world.account), 'csc_test', '{profile}', \(start))
+                    """)
+                try await body(world)
+            }
+        }
+
+        static func hash(_ octet: UInt8) -> [UInt8] { [UInt8](repeating: octet, count: 32) }
+
+        /// A chain with a code that is good for ten minutes.
+        func link(_ octet: UInt8, at seconds: Int64, in session: some PostgresSession) async throws {
+            let now = start.advanced(bySeconds: seconds)
+            let chain = OAuthChainID(now: now)
+            _ = try await session.execute("SELECT FROM oauth_grants WHERE grant_id = \(grant) FOR UPDATE")
+            _ = try await session.execute(
+                """
+                INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
+                VALUES (\(chain), \(grant), 'web', '{profile}', \(now))
+                """)
+            _ = try await session.execute(
+                """
+                INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, expires_at)
+                VALUES (\(Self.hash(octet)), \(chain), 'https://a.example/', \(now.advanced(bySeconds: 600)))
+                """)
+        }
+
+        func sweep(at seconds: Int64) async throws -> Int {
+            let now = start.advanced(bySeconds: seconds)
+            return try await OAuthGrantStore(database: database).sweep(at: now, endedBefore: now, limit: 100)
+        }
+
+        func count(_ table: SQL) async throws -> Int64 {
+            try await database.query("SELECT count(*) FROM \(table)") { row throws(PostgresError) in
+                try row.decode(Int64.self)
+            }[0]
+        }
+    }
+
+    private final class Ending: Sendable {
+        let hasCome = Atomic(false)
+    }
+
+    @Test func `a code that nobody redeemed takes its chain along, and the grant that has no other`() async throws {
+        try await World.run { world in
+            try await world.link(1, at: 0, in: world.database)
+            try await world.link(2, at: 1_000, in: world.database)
+            #expect(try await world.sweep(at: 599) == 0)
+            #expect(try await world.sweep(at: 601) == 1)
+            #expect(try await world.count("oauth_chains") == 1)
+            #expect(try await world.count("oauth_grants") == 1)
+            #expect(try await world.sweep(at: 1_601) == 1)
+            #expect(try await world.count("oauth_grants") == 0)
+        }
+    }
+
+    @Test func `a link that is made while the sweep runs stays`() async throws {
+        try await World.run { world in
+            try await world.link(1, at: 0, in: world.database)
+            let ending = Ending()
+            let sweep = try await world.database.transaction { transaction in
+                try await world.link(2, at: 1_000, in: transaction)
+                let sweep = Task {
+                    defer { ending.hasCome.store(true, ordering: .releasing) }
+                    return try await world.sweep(at: 1_000)
+                }
+                // It leaves out what is being linked, or waits for it.
+                var isWaiting = false
+                while !isWaiting, !ending.hasCome.load(ordering: .acquiring) {
+                    try await pollingPause()
+                    isWaiting = try await transaction.query(
+                        """
+                        SELECT EXISTS (
+                            SELECT FROM pg_locks
+                            WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid)))
+                        """
+                    ) { row throws(PostgresError) in try row.decode(Bool.self) }[0]
+                }
+                return sweep
+            }
+            _ = try await sweep.value
+            #expect(try await world.count("oauth_codes WHERE code_hash = \(World.hash(2))") == 1)
+            #expect(try await world.count("oauth_grants") == 1)
+            // The next one takes what is over.
+            _ = try await world.sweep(at: 1_000)
+            #expect(try await world.count("oauth_chains") == 1)
+            #expect(try await world.count("oauth_grants") == 1)
+        }
+    }
+}

@@ -58,11 +58,12 @@ extension OAuthServer {
             guard let linked else { throw .linkingError(loginHint: hint) }
             return try await issue(to: client, scopes, for: linked, caller, hint: hint)
         case (.create, .unknown(isFree: true)) where client.createsAccounts:
-            let created = try await clientCall { () throws(SignInFailure) in
-                try await signIn.assertions.create(identity, displayName: name, client: caller)
+            let (tokens, link) = try newLink(to: client, scopes, caller, at: clock.now())
+            let isCreated = try await clientCall { () throws(SignInFailure) in
+                try await signIn.assertions.create(identity, displayName: name, linked: link, client: caller)
             }
-            guard let created else { throw .linkingError(loginHint: hint) }
-            return try await issue(to: client, scopes, for: created, caller, hint: hint)
+            guard isCreated else { throw .linkingError(loginHint: hint) }
+            return answer(tokens.access, tokens.refresh, scopes)
         default: throw .linkingError(loginHint: hint)
         }
     }
@@ -71,14 +72,20 @@ extension OAuthServer {
         to client: OAuthClient, _ scopes: OAuthScopes, for account: AccountID, _ caller: Client, hint: String?
     ) async throws(OAuthFailure) -> TokenAnswer {
         let now = clock.now()
-        let tokens = try IssuedOAuthTokens()
-        let new = tokens.stored(accessExpiresAt: now.advanced(bySeconds: configuration.accessLifetime))
-        let isIssued = try await stored {
-            try await grants.issue(
-                new, to: client, scopes: scopes, for: account, at: now, from: origin(of: client, caller))
-        }
+        let (tokens, link) = try newLink(to: client, scopes, caller, at: now)
+        let isIssued = try await stored { try await grants.issue(link, for: account, at: now) }
         guard isIssued else { throw .linkingError(loginHint: hint) }
         return answer(tokens.access, tokens.refresh, scopes)
+    }
+
+    private func newLink(
+        to client: OAuthClient, _ scopes: OAuthScopes, _ caller: Client, at now: Timestamp
+    ) throws(OAuthFailure) -> (IssuedOAuthTokens, NewOAuthLink) {
+        let tokens = try IssuedOAuthTokens()
+        let new = tokens.stored(accessExpiresAt: now.advanced(bySeconds: configuration.accessLifetime))
+        return (
+            tokens, NewOAuthLink(client: client, scopes: scopes, tokens: new, origin: origin(of: client, caller))
+        )
     }
 
     /// The person of an assertion, by Google's rules for ID tokens; addressed to Google's own client.

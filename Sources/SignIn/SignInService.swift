@@ -110,7 +110,7 @@ package struct SignInService: Sendable {
             hasher: passwordHasher, limits: limits, refusals: refusals, mailLanguages: mailLanguages, metrics: metrics,
             clock: clock)
         assertions = AssertionLinking(
-            accounts: stores.accounts, sessions: stores.sessions, tickets: tickets,
+            accounts: stores.accounts, tickets: tickets,
             verifiedEmailPolicy: configuration.verifiedEmailPolicy, mailLanguages: mailLanguages, metrics: metrics,
             clock: clock)
         secretGuesses = SecretGuesses(limits: limits)

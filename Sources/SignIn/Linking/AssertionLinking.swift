@@ -1,11 +1,10 @@
 package import Accounts
-import Storage
+package import Storage
 
 /// The account of a person whom a client of the OAuth server asserts, by a token of their provider (sheet account-linking
 /// §6). No session comes of it.
 package struct AssertionLinking: Sendable {
     let accounts: AccountStore
-    let sessions: SessionStore
     let tickets: LinkTickets
     let verifiedEmailPolicy: VerifiedEmailPolicy
     let mailLanguages: MailLanguages
@@ -54,35 +53,26 @@ package struct AssertionLinking: Sendable {
         }
     }
 
-    /// Makes an account, as *create* does.
+    /// Makes an account, as *create* does, and links it to the client that asserts its person, in one transaction.
     ///
-    /// - Returns: `nil` when somebody has the identity or the address by now.
+    /// - Returns: `false` when somebody has the identity or the address by now: nothing is made.
     package func create(
-        _ identity: VerifiedIdentity, displayName: DisplayName?, client: Client
-    ) async throws(SignInFailure) -> AccountID? {
+        _ identity: VerifiedIdentity, displayName: DisplayName?, linked link: NewOAuthLink, client: Client
+    ) async throws(SignInFailure) -> Bool {
         let now = clock.now()
         let (hash, _) = try await ticket(for: identity, displayName: displayName, at: now)
         let (accountID, identityID) = (try AccountID.fresh(at: now), try IdentityID.fresh(at: now))
-        let newSession = try tickets.issuer.newSession(
-            authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
-            methods: [AuthenticationMethod(identity.key.provider)], client: client, now: now)
-        let origin = mailLanguages.origin(of: client)
         let outcome = try await stored {
             try await tickets.store.create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
-                from: origin)
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, for: .client(link),
+                at: now, from: mailLanguages.origin(of: client))
         }
-        guard case .created(let account) = outcome else {
+        guard case .created = outcome else {
             try await tickets.cancel(hash, at: now)
-            return nil
+            return false
         }
         metrics.links.count(.create, OutcomeLabel(.linked))
-        // Nobody has its tokens.
-        let event = AuditEvent(.signedOut, from: origin, accountID: account.id, sessionID: newSession.id)
-        _ = try await stored {
-            try await sessions.end(newSession.id, of: account.id, by: event, at: now)
-        }
-        return account.id
+        return true
     }
 
     private func decide(_ identity: VerifiedIdentity, _ holder: Account?) -> UnknownIdentityDecision {

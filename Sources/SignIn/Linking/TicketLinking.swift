@@ -55,8 +55,8 @@ package struct TicketLinking: Sendable {
         let identityID = try IdentityID.fresh(at: now)
         let outcome = try await stored {
             try await store.create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
-                from: mailLanguages.origin(of: client))
+                hash, accountID: accountID, identityID: identityID, displayName: displayName,
+                for: .session(newSession), at: now, from: mailLanguages.origin(of: client))
         }
         switch outcome {
         case .created(let account):

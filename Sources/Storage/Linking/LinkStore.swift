@@ -10,6 +10,14 @@ package enum CreateOutcome: Sendable {
     case identityAlreadyLinked
 }
 
+/// What a new account is made for.
+package enum FirstAccess: Sendable {
+    /// Its person is signed in.
+    case session(NewSession)
+    /// A client of the OAuth server has asked for it, and gets the tokens; nobody is signed in.
+    case client(NewOAuthLink)
+}
+
 /// `link_tickets`, and the two transactions that spend one.
 ///
 /// The transaction that spends a ticket consumes it first; a later refusal rolls that back, so a refused *create* or
@@ -23,26 +31,25 @@ package struct LinkStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Creates an account for the ticket's identity and signs it in.
+    /// Creates an account for the ticket's identity, with what it is made for.
     package func create(
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
-        newSession: NewSession, from origin: ChangeOrigin
+        for access: FirstAccess, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> CreateOutcome {
         for _ in 0..<AccountStore.triesForAddress {
             let outcome = try await createOnce(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, newSession: newSession,
+                hash, accountID: accountID, identityID: identityID, displayName: displayName, for: access, at: now,
                 from: origin)
             if let outcome { return outcome }
         }
-        return try await conflict(over: hash, at: newSession.now)
+        return try await conflict(over: hash, at: now)
     }
 
     /// - Returns: `nil` when the address was taken after it was looked up; the next attempt finds its holder.
     private func createOnce(
         _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
-        newSession: NewSession, from origin: ChangeOrigin
+        for access: FirstAccess, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> CreateOutcome? {
-        let now = newSession.now
         do {
             return try await database.transaction(retries: 2) { transaction in
                 guard let ticket = try await consume(hash, at: now, in: transaction) else {
@@ -73,13 +80,18 @@ package struct LinkStore: Sendable {
                     [email?.address], of: .accountCreated, provider: identity.key.provider, from: origin, at: now,
                     in: transaction)
                 try await link(ticket, hash, as: identityID, to: accountID, at: now, in: transaction)
-                try await open(newSession, by: identityID, in: transaction)
+                if case .session(let newSession) = access {
+                    try await open(newSession, by: identityID, in: transaction)
+                }
                 try await AuditTrail.record(
                     AuditEvent(
                         .accountCreated, from: origin, accountID: accountID, identityID: identityID,
                         provider: identity.key.provider), at: now, in: transaction)
                 guard let account = try await AccountStore.account(accountID, in: transaction) else {
                     throw Refusal.identityAlreadyLinked
+                }
+                if case .client(let link) = access {
+                    try await OAuthGrantStore.issue(link, for: account, at: now, in: transaction)
                 }
                 return .created(account)
             }

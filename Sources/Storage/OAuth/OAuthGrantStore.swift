@@ -27,6 +27,21 @@ package struct NewOAuthCode: Sendable {
     }
 }
 
+/// A link that a client has asked for by an assertion, and its tokens.
+package struct NewOAuthLink: Sendable {
+    package let client: OAuthClient
+    package let scopes: OAuthScopes
+    package let tokens: NewOAuthTokens
+    package let origin: ChangeOrigin
+
+    package init(client: OAuthClient, scopes: OAuthScopes, tokens: NewOAuthTokens, origin: ChangeOrigin) {
+        self.client = client
+        self.scopes = scopes
+        self.tokens = tokens
+        self.origin = origin
+    }
+}
+
 /// `oauth_grants` and what hangs on them: chains, codes and tokens.
 ///
 /// ```
@@ -68,20 +83,24 @@ package struct OAuthGrantStore: Sendable {
     /// Links a client to an account by an assertion, and issues its tokens.
     ///
     /// - Returns: `false` when the account is not active.
-    package func issue(
-        _ tokens: NewOAuthTokens, to client: OAuthClient, scopes: OAuthScopes, for id: AccountID, at now: Timestamp,
-        from origin: ChangeOrigin
-    ) async throws -> Bool {
+    package func issue(_ link: NewOAuthLink, for id: AccountID, at now: Timestamp) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
             guard let account = try await AccountStore.lock(id, in: transaction), account.status == .active else {
                 return false
             }
-            let chain = try await OAuthGrantStore.link(
-                account, to: client.id, named: client.name, scopes: scopes, from: .assertion, at: now, by: origin,
-                in: transaction)
-            try await OAuthGrantStore.insert(tokens, scopes: scopes, into: chain, at: now, in: transaction)
+            try await OAuthGrantStore.issue(link, for: account, at: now, in: transaction)
             return true
         }
+    }
+
+    /// - Parameter account: locked, or made in this transaction.
+    static func issue(
+        _ link: NewOAuthLink, for account: Account, at now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) {
+        let chain = try await OAuthGrantStore.link(
+            account, to: link.client.id, named: link.client.name, scopes: link.scopes, from: .assertion, at: now,
+            by: link.origin, in: transaction)
+        try await insert(link.tokens, scopes: link.scopes, into: chain, at: now, in: transaction)
     }
 
     /// How many chains a grant has: a client that is linked once more than that loses the oldest.

@@ -137,7 +137,8 @@ struct CodeExchange: Sendable {
         switch failure {
         case .storageUnavailable, .fault:
             strayGrants.keep(
-                grant, of: evidence.identity.key, recording: Self.ending(because: "not_stored", by: client))
+                grant, of: evidence.identity.key, isAttachable: true,
+                recording: Self.ending(because: "not_stored", by: client))
         case .credentialRejected(let reason, _):
             await end(grant, of: evidence.identity.key, because: reason, by: client)
         default:
@@ -148,10 +149,10 @@ struct CodeExchange: Sendable {
     private func end(_ grant: NewGrant, of key: IdentityKey, because reason: TokenRejection, by client: Client) async {
         let event = Self.ending(because: reason.rawValue, by: client)
         do {
-            try await revocations.end(grant, of: key, recording: event, at: clock.now())
+            try await revocations.end(grant, of: key, isAttachable: false, recording: event, at: clock.now())
         } catch {
             // The sign-in is refused all the same: its code is spent, so to repeat it would bring nothing.
-            strayGrants.keep(grant, of: key, recording: event)
+            strayGrants.keep(grant, of: key, isAttachable: false, recording: event)
         }
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// person's authorization would stay alive at the provider. They are kept in memory, and ended when the database is back.
 ///
 /// ```
-///   keep ──▶ waiting ──round──▶ ended: revoked, or left to the identity or ticket that its person has by now
+///   keep ──▶ waiting ──round──▶ ended: revoked; attached to the person's identity; or erased, where they have another
 ///               ▲                 │
 ///               └── pause: 1, 2, 4 … 60 s while the database takes nothing
 /// ```
@@ -23,6 +23,7 @@ package final class StrayGrants: Sendable {
     private struct Stray: Sendable {
         let grant: NewGrant
         let key: IdentityKey
+        let isAttachable: Bool
         let event: AuditEvent
     }
 
@@ -49,9 +50,11 @@ package final class StrayGrants: Sendable {
 
     /// Keeps a grant until it can be ended. Asks for nothing now: the database has just refused.
     ///
-    /// - Parameter event: recorded with the revocation.
-    func keep(_ grant: NewGrant, of key: IdentityKey, recording event: AuditEvent) {
-        let stray = Stray(grant: grant, key: key, event: event)
+    /// - Parameters:
+    ///   - isAttachable: whether an identity that its person has by then may get it: nothing was wrong with the sign-in.
+    ///   - event: recorded with the revocation.
+    func keep(_ grant: NewGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent) {
+        let stray = Stray(grant: grant, key: key, isAttachable: isAttachable, event: event)
         let isKept = state.withLock { state in
             guard state.waiting.count < StrayGrants.limit else { return false }
             state.waiting.append(stray)
@@ -79,11 +82,15 @@ package final class StrayGrants: Sendable {
         logger.error("stray grants lost, the database is away", metadata: ["count": "\(lost)"])
     }
 
+    /// Where it is unknown whether the database took one, it is ended again in the next round. A second revocation of the
+    /// same grant is harmless: the provider no longer knows the token, and a person who has come again keeps theirs.
     private func endAsFarAsPossible() async {
         // One round runs at a time, and others only append: the first one is the same until it is removed here.
         while let stray = state.withLock(\.waiting.first) {
             do {
-                try await store.end(stray.grant, of: stray.key, recording: stray.event, at: clock.now())
+                try await store.end(
+                    stray.grant, of: stray.key, isAttachable: stray.isAttachable, recording: stray.event,
+                    at: clock.now())
             } catch {
                 let failure = StorageFailure(error)
                 guard !failure.isTemporary else { return pause() }

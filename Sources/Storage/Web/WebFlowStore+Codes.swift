@@ -130,8 +130,8 @@ extension WebFlowStore {
             "UPDATE web_flows f SET status = 'failed', sealed_person = NULL WHERE f.flow_id = \(id)")
         guard case .identity(let identity, let grant?, _) = person else { return }
         try await revocations.end(
-            grant, of: identity.key, recording: AuditEvent(.revocationRequested, by: .service, reason: reason),
-            at: now, in: transaction)
+            grant, of: identity.key, isAttachable: false,
+            recording: AuditEvent(.revocationRequested, by: .service, reason: reason), at: now, in: transaction)
     }
 
     // MARK: - Sweeping

@@ -76,6 +76,49 @@ import Testing
             #expect(fixture.strayGrants.count == 0)
             try await fixture.revokeDue()
             #expect(try await fixture.grants(.apple).map(\.isLive) == [true, true])
+            // The grant of their sign-in, and not the one that waited.
+            #expect(try await fixture.count("provider_grants") == 1)
+        }
+    }
+
+    /// Signs in a person whose identity has no grant, by a code while the disk is full; then there is room again.
+    private static func keepGrantOfKnownPerson(
+        _ provider: Provider, in fixture: LifeCycleFixture
+    ) async throws -> SignedIn {
+        let signedIn = try await fixture.create(
+            try await fixture.ticket(try await fixture.consent(provider), .token))
+        #expect(try await fixture.authorization(signedIn.identity) == "none")
+        try await fillDisk(fixture)
+        let consent = try await fixture.consent(provider)
+        try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+        try await emptyDisk(fixture)
+        return signedIn
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `an identity without a grant gets what could not be stored, and its end revokes it`(
+        provider: Provider
+    ) async throws {
+        try await LifeCycleFixture.run { fixture in
+            let signedIn = try await Self.keepGrantOfKnownPerson(provider, in: fixture)
+            await fixture.strayGrants.endAll()
+            #expect(fixture.strayGrants.count == 0)
+            #expect(try await fixture.authorization(signedIn.identity) == "active")
+            #expect(try await fixture.audited(.revocationRequested) == [])
+            #expect(try await fixture.grants(provider).map(\.isLive) == [true])
+            try await fixture.deleteAccount(signedIn)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
+        }
+    }
+
+    @Test func `what its person withdrew while it could not be stored is found by a check`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            let signedIn = try await Self.keepGrantOfKnownPerson(.google, in: fixture)
+            try await fixture.withdraw(.google)
+            await fixture.strayGrants.endAll()
+            #expect(try await fixture.checks.checkDue() == 1)
+            #expect(try await fixture.authorization(signedIn.identity) == "revoked")
         }
     }
 
@@ -104,7 +147,9 @@ import Testing
                 clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: fixture.clock.now(),
                 checkAt: nil)
             let event = AuditEvent(.revocationRequested, by: .service)
-            for _ in 0..<StrayGrants.limit + 1 { fixture.strayGrants.keep(grant, of: key, recording: event) }
+            for _ in 0..<StrayGrants.limit + 1 {
+                fixture.strayGrants.keep(grant, of: key, isAttachable: true, recording: event)
+            }
             #expect(fixture.strayGrants.count == StrayGrants.limit)
         }
     }

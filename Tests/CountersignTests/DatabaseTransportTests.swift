@@ -25,6 +25,9 @@ import Testing
             ("postgresql://db/app?sslmode=verify-ca", .chosen("verify-ca")),
             ("postgresql://db/app?sslmode=prefer", .chosen("prefer")),
             ("postgresql://db/app?sslmode=disable", .chosen("disable")),
+            ("service=prod", .unstated), ("postgresql:///app?service=prod", .unstated),
+            ("service=prod sslmode=verify-full", .verified), ("service=prod sslmode=require", .chosen("require")),
+            ("service=prod host=/run/postgresql", .local), ("service=prod host=db", .unstated),
             ("postgresql://%zz", nil),
         ] as [(String, TransportSecurity?)])
     func `a connection string says who can stand in between`(url: String, expected: TransportSecurity?) {

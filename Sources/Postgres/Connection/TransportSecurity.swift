@@ -11,7 +11,7 @@ package enum TransportSecurity: Equatable, Sendable {
     case verified
     /// Another `sslmode` that was chosen for a host across a network.
     case chosen(String)
-    /// A host across a network, and no `sslmode`.
+    /// A host across a network, or one that only a service file names, and no `sslmode`.
     case unstated
 
     /// - Returns: `nil` when libpq can't read the connection string.
@@ -22,9 +22,11 @@ package enum TransportSecurity: Equatable, Sendable {
             if let value = given[keyword] { return value }
             return unsafe getenv(variable).map { unsafe String(cString: $0) }
         }
-        let hosts = parameter("hostaddr", "PGHOSTADDR") ?? parameter("host", "PGHOST") ?? ""
-        let isLocal = hosts.split(separator: ",").allSatisfy { Self.isLocal($0) }
-        guard !isLocal else {
+        // Of a service we see the name alone, and not what is set in its file.
+        let hosts = parameter("hostaddr", "PGHOSTADDR") ?? parameter("host", "PGHOST")
+        let isService = parameter("service", "PGSERVICE") != nil
+        let isLocal = (hosts ?? "").split(separator: ",").allSatisfy { Self.isLocal($0) }
+        guard !isLocal || (hosts == nil && isService) else {
             self = .local
             return
         }

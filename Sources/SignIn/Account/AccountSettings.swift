@@ -54,7 +54,7 @@ package struct AccountSettings: Sendable {
                 guard try await hasher.verify(current, against: old, by: .session) else { throw .invalidCredentials }
             }
         }
-        let hash = try await hasher.hash(newPassword)
+        let hash = try await hasher.hash(newPassword, by: .session)
         let now = clock.now()
         let change = try await stored {
             try await store.changePassword(

@@ -96,7 +96,7 @@ package struct EmailCodeSignIn: Sendable {
         // First: a password that the policy refuses doesn't cost a try.
         guard PasswordPolicy.accepts(newPassword, for: address) else { throw .weakPassword }
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: client)
-        let hash = try await hasher.hash(newPassword)
+        let hash = try await hasher.hash(newPassword, by: .network(client.network))
         let now = clock.now()
         let outcome = try await stored {
             try await accounts.resetPassword(

@@ -73,7 +73,7 @@ package struct TicketLinking: Sendable {
         var passwordHash: String?
         if let password {
             guard PasswordPolicy.accepts(password, for: ticket.email) else { throw .weakPassword }
-            passwordHash = try await passwords.hasher.hash(password)
+            passwordHash = try await passwords.hasher.hash(password, by: .network(client.network))
         }
         let newSession = try newSession(for: ticket, client: client)
         let accountID = try AccountID.fresh(at: newSession.now)

@@ -9,11 +9,12 @@ import Synchronization
 ///
 /// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
 /// ``SignInFailure/overloaded(retryAfter:)`` at once. A quarter of the places to wait is kept for networks from which a
-/// right password has come to this process before: guesses from ever new networks can't fill the queue for the others.
+/// right password has come to this process before, and for sessions: guesses and registrations from ever new networks can't
+/// fill the queue for the others.
 package final class PasswordHasher: Sendable {
     package static let cost = Scrypt.Cost(n: 1 << 17, r: 8, p: 1)
 
-    /// Who waits for a password to be checked.
+    /// Who waits for a password to be hashed or checked.
     package enum Asker: Sendable {
         /// A person who is signed in.
         case session
@@ -50,9 +51,11 @@ package final class PasswordHasher: Sendable {
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
-    package func hash(_ password: String) async throws(SignInFailure) -> String {
+    ///
+    /// - Parameter asker: who waits for it.
+    package func hash(_ password: String, by asker: Asker) async throws(SignInFailure) -> String {
         let cost = self.cost
-        return try await run { () throws(OpenSSLError) in
+        return try await run(isTrusted: isTrusted(asker)) { () throws(OpenSSLError) in
             let salt = try SecureRandom.bytes(16)
             let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
@@ -70,8 +73,7 @@ package final class PasswordHasher: Sendable {
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let isTrusted = isTrusted(asker)
-        let matches = try await run(isTrusted: isTrusted) { () throws(OpenSSLError) in
+        let matches = try await run(isTrusted: isTrusted(asker)) { () throws(OpenSSLError) in
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
             return hash.matches(expected)
@@ -100,7 +102,7 @@ package final class PasswordHasher: Sendable {
     }
 
     private func run<Result: Sendable>(
-        isTrusted: Bool = false, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        isTrusted: Bool, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
     ) async throws(SignInFailure) -> Result {
         try await acquireSlot(isTrusted: isTrusted)
         defer { releaseSlot() }

@@ -21,7 +21,7 @@ package struct PasswordSignIn: Sendable {
         // Before the look-up: this answer alone reveals whether an account has the address.
         try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
         guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }
-        let hash = try await hasher.hash(password)
+        let hash = try await hasher.hash(password, by: .network(client.network))
         let now = clock.now()
         let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
         let id = try AccountID.fresh(at: now)

@@ -120,7 +120,7 @@ import Testing
 @Suite struct PasswordHasherTests {
     @Test func `what is hashed is verified at the service's cost`() async throws {
         let hasher = try PasswordHasher()
-        let hash = try await hasher.hash("correct horse battery")
+        let hash = try await hasher.hash("correct horse battery", by: .session)
         #expect(hash.hasPrefix("$scrypt$ln=17,r=8,p=1$"))
         #expect(try await hasher.verify("correct horse battery", against: hash, by: .session))
         #expect(try await !hasher.verify("correct horse batterz", against: hash, by: .session))
@@ -128,7 +128,9 @@ import Testing
 
     @Test func `two hashes of one password differ`() async throws {
         let hasher = try PasswordHasher(cost: SignInFixture.cheap)
-        #expect(try await hasher.hash("correct horse battery") != hasher.hash("correct horse battery"))
+        #expect(
+            try await hasher.hash("correct horse battery", by: .session)
+                != hasher.hash("correct horse battery", by: .session))
     }
 
     @Test func `nothing verifies against no hash or a broken one`() async throws {
@@ -139,7 +141,7 @@ import Testing
     }
 
     @Test func `a hash made at another cost still verifies`() async throws {
-        let hash = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery")
+        let hash = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery", by: .session)
         let dearer = try PasswordHasher(cost: Scrypt.Cost(n: 32, r: 2, p: 1))
         #expect(try await dearer.verify("correct horse battery", against: hash, by: .session))
     }
@@ -147,18 +149,18 @@ import Testing
     @Test func `more than the slots and the queue hold is refused at once and the rest is served`() async throws {
         // Slow enough that the first two hold their slots while the others arrive.
         let hasher = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 16, r: 8, p: 1), slots: 2, maximumWaiting: 3)
-        let outcomes = try await race(40) { _ in try await hasher.hash("correct horse battery") }
+        let outcomes = try await race(40) { _ in try await hasher.hash("correct horse battery", by: .session) }
         let won = outcomes["won", default: 0]
         #expect(won >= 5)
         #expect(outcomes["overloaded", default: 0] == 40 - won)
         #expect(won < 40)
         // The slots are free again.
-        _ = try await hasher.hash("correct horse battery")
+        _ = try await hasher.hash("correct horse battery", by: .session)
     }
 
     @Test func `a quarter of the queue is for networks from which a right password has come`() async throws {
         let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 4)
-        let cheap = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery")
+        let cheap = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery", by: .session)
         #expect(try await slow.verify("correct horse battery", against: cheap, by: .network("192.0.2.0/24")))
         #expect(try await !slow.verify("wrong", against: cheap, by: .network("198.51.100.0/24")))
 

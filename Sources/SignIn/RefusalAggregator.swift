@@ -74,7 +74,8 @@ package final class RefusalAggregator: Sendable {
         sums.withLock { RefusalAggregator.add(sum, of: Subject(event), to: &$0) }
     }
 
-    /// Writes the sums and resets them. If they can't be written, they are kept.
+    /// Writes the sums and resets them. If they can't be written, they are kept. So they are where it is unknown whether
+    /// the database took them (``PostgresError/Code/outcomeUnknown``): the retry may then count them twice.
     ///
     /// - Returns: the number of sums.
     @discardableResult

@@ -30,9 +30,13 @@ final class OpenConnections: Sendable {
         }
 
         /// Closes the connection unless a request has come meanwhile.
-        fileprivate func closeIfIdle(since: UInt64) {
+        ///
+        /// - Parameter completion: whether it was closed.
+        fileprivate func closeIfIdle(since: UInt64, _ completion: @escaping @Sendable (Bool) -> Void) {
             channel.eventLoop.execute { [self] in
-                if idle == since { channel.close(promise: nil) }
+                let isIdle = idle == since && channel.isActive
+                if isIdle { channel.close(promise: nil) }
+                completion(isIdle)
             }
         }
     }
@@ -40,6 +44,8 @@ final class OpenConnections: Sendable {
     private struct State {
         var entries: [ObjectIdentifier: Entry] = [:]
         var counts: [UInt128: Int] = [:]
+        /// Those that were chosen to be closed, and are open still.
+        var closing: Set<ObjectIdentifier> = []
     }
 
     private let share: Int
@@ -69,19 +75,31 @@ final class OpenConnections: Sendable {
                 state.counts[network] = count + 1
             }
             state.entries[ObjectIdentifier(entry)] = entry
-            guard state.entries.count > nearlyFull else { return (true, nil) }
-            return (true, Self.idlest(of: state.entries.values, but: entry))
+            guard state.entries.count - state.closing.count > nearlyFull,
+                let idlest = Self.idlest(of: state, but: entry)
+            else { return (true, nil) }
+            state.closing.insert(ObjectIdentifier(idlest.entry))
+            return (true, idlest)
         }
         if !isAdded { metrics.connectionRefused(.share) }
-        if let idlest {
-            metrics.connectionRefused(.full)
-            idlest.entry.closeIfIdle(since: idlest.since)
-        }
+        if let idlest { close(idlest.entry, idleSince: idlest.since) }
         return isAdded
+    }
+
+    /// One that was used meanwhile may be chosen again.
+    private func close(_ entry: Entry, idleSince: UInt64) {
+        entry.closeIfIdle(since: idleSince) { [self] isClosed in
+            if isClosed {
+                metrics.connectionRefused(.full)
+            } else {
+                state.withLock { _ = $0.closing.remove(ObjectIdentifier(entry)) }
+            }
+        }
     }
 
     func remove(_ entry: Entry) {
         state.withLock { state in
+            state.closing.remove(ObjectIdentifier(entry))
             guard state.entries.removeValue(forKey: ObjectIdentifier(entry)) != nil, let network = entry.network else {
                 return
             }
@@ -90,9 +108,9 @@ final class OpenConnections: Sendable {
         }
     }
 
-    private static func idlest(of entries: some Sequence<Entry>, but new: Entry) -> (entry: Entry, since: UInt64)? {
+    private static func idlest(of state: State, but new: Entry) -> (entry: Entry, since: UInt64)? {
         var idlest: (entry: Entry, since: UInt64)?
-        for entry in entries where entry !== new && entry.network != nil {
+        for (id, entry) in state.entries where entry !== new && entry.network != nil && !state.closing.contains(id) {
             if let since = entry.idle, since < idlest?.since ?? .max { idlest = (entry, since) }
         }
         return idlest

@@ -1,6 +1,9 @@
-import HTTPServer
+import MetricsTestKit
 import NIOCore
+import NIOEmbedded
 import Testing
+
+@testable import HTTPServer
 
 /// How many connections one network gets, and which go when a listener is nearly full.
 @Suite(.timeLimit(.minutes(1)))
@@ -110,6 +113,64 @@ struct OpenConnectionsTests {
                 #expect(try await busy.answer().status == 204)
             }
         }
+    }
+
+    /// The channels of ten idle connections, and a listener that is nearly full with them.
+    private struct NearlyFull {
+        let metrics = TestMetrics()
+        let open: OpenConnections
+        private(set) var connections: [(channel: EmbeddedChannel, entry: OpenConnections.Entry)] = []
+
+        init() throws {
+            open = OpenConnections(
+                limits: OpenConnectionsTests.limits(connections: 10, perNetwork: 0), trustedProxies: .none,
+                metrics: RequestMetrics(listener: "test", routes: [], factory: metrics))
+            for _ in 0..<10 { try accept() }
+        }
+
+        mutating func accept() throws {
+            let channel = EmbeddedChannel()
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            let entry = open.entry(of: channel, peer: .unspecified)
+            #expect(open.add(entry))
+            connections.append((channel, entry))
+        }
+
+        /// Lets the event loops do what was asked of them.
+        func run() {
+            for connection in connections { connection.channel.embeddedEventLoop.run() }
+        }
+
+        var closed: Int { connections.count { !$0.channel.isActive } }
+
+        func counted() throws -> Int64 {
+            try metrics.expectCounter(
+                "countersign_http_connections_refused_total", [("listener", "test"), ("reason", "full")]
+            ).totalValue
+        }
+    }
+
+    @Test func `of a burst each connection closes another idle one`() throws {
+        var listener = try NearlyFull()
+        // No event loop has run yet.
+        for _ in 0..<4 { try listener.accept() }
+        listener.run()
+        #expect(listener.closed == 4)
+        #expect(try listener.counted() == 4)
+    }
+
+    @Test func `a connection that is used before it could be closed stays, and may be chosen later`() throws {
+        var listener = try NearlyFull()
+        try listener.accept()
+        for connection in listener.connections { connection.entry.becameBusy() }
+        listener.run()
+        #expect(listener.closed == 0)
+        #expect(try listener.counted() == 0)
+        for connection in listener.connections { connection.entry.becameIdle() }
+        for _ in 0..<11 { try listener.accept() }
+        listener.run()
+        #expect(listener.closed == 11)
+        #expect(try listener.counted() == 11)
     }
 
     /// Opens so many connections, each after an answer to the one before.

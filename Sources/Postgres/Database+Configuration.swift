@@ -16,9 +16,11 @@ extension Database {
         /// How long a COMMIT is waited for: it may wait for a standby without end. The transaction that it belongs to
         /// then has an unknown outcome; the COMMIT itself goes on.
         package var commitTimeout: Duration
-        /// How long a task waits for a statement, from asking for a connection to the answer; nil for as long as the
-        /// server lets it run. A lone statement goes on, and its outcome is unknown; a transaction's connection is
-        /// closed, which rolls it back. No COMMIT is meant, and nothing within ``Database/inBackground(_:)``.
+        /// How long a task waits for a statement; nil for as long as the server lets it run. A lone one is timed from
+        /// asking for a connection to the answer; it goes on, and its outcome is unknown. One in a transaction is timed
+        /// by itself, behind the wait for the transaction's connection and for the statements before it; the connection
+        /// is closed, which rolls it back. No COMMIT is meant (``commitTimeout``), and nothing within
+        /// ``Database/inBackground(_:)``.
         package var answerTimeout: Duration?
         /// Whether statements are prepared. False behind a pooler in transaction mode: the server then parses every
         /// statement again and keeps nothing of it.

@@ -259,8 +259,8 @@ struct Pipeline: ~Copyable {
         return silentSince + commitTimeout
     }
 
-    /// A caller that has waited before it came here has had that part of its time: by its own deadline for the
-    /// connection.
+    /// For a lone statement, the wait for its connection counts; in a transaction, each statement has the whole time. A
+    /// caller that has waited before it came here has had that part of it: by its own deadline for the connection.
     private func answerEnd(of statement: Statement) -> ContinuousClock.Instant? {
         guard let answerTimeout, !statement.context.isInBackground, statement.operation != .commit else { return nil }
         let end = statement.since + answerTimeout

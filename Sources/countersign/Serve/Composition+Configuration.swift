@@ -18,8 +18,9 @@ extension Database.Configuration {
             preparedStatements: configuration.preparedStatements)
     }
 
-    /// The connections of the requests. Nobody waits for a statement longer than five seconds, the wait for a connection
-    /// included, and a lock is given up before: the server's own answer says why.
+    /// The connections of the requests. A lone statement is waited for five seconds, the wait for a connection included; a
+    /// transaction two seconds for its connection, then five for each statement and five for the COMMIT. A lock is given up
+    /// before: the server's own answer says why.
     static func service(_ configuration: DatabaseConfiguration) -> Self {
         var service = Self(configuration)
         service.answerTimeout = .seconds(5)

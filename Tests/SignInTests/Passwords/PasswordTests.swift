@@ -185,4 +185,26 @@ import Testing
         }
         #expect(isRefused)
     }
+    @Test func `a new password in a session may wait where one from an unknown network is refused`() async throws {
+        let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 4)
+        // As above, once more where the machine is late.
+        var isRefused = false
+        for _ in 0..<20 where !isRefused {
+            let before = slow.finished
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask { _ = try await slow.hash("correct horse battery", by: .session) }
+                }
+                while slow.occupancy != (1, 3), slow.finished < before + 4 { await Task.yield() }
+                do throws(SignInFailure) {
+                    _ = try await slow.hash("correct horse battery", by: .network("198.51.100.0/24"))
+                } catch {
+                    isRefused = true
+                }
+                _ = try await slow.hash("correct horse battery", by: .session)
+                try await group.waitForAll()
+            }
+        }
+        #expect(isRefused)
+    }
 }

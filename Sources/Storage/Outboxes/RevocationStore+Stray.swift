@@ -67,8 +67,7 @@ extension RevocationStore {
     ) async throws(PostgresError) {
         let attached = try await transaction.execute(
             """
-            INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
-                prefix_fingerprint, digest_fingerprint, check_at, created_at, identity_id)
+            INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
             SELECT \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
                 \(grant.sealedRefreshToken), \(grant.fingerprints.prefix), \(grant.fingerprints.digest), \(now),
                 \(grant.exchangedAt), identity_id

@@ -153,10 +153,11 @@ extension ExportedTable {
     private static let emailReplacements = ExportedTable(
         "email_replacements", as: "emailReplacements",
         columns: [
-            .init("email", reading: "regexp_replace(email, '^(.).*@', '\\1***@')"), "requested_by", "request_id",
-            "language", "due_at", .init("created_at", as: "requestedAt"),
+            .init("email", reading: "regexp_replace(email, '^(.).*@', '\\1***@')"), "requested_by", "language",
+            "due_at",
+            .init("created_at", as: "requestedAt"),
         ],
-        omitted: ["account_id": ofAccount], id: "account_id"
+        omitted: ["account_id": ofAccount, "request_id": "of an administrator's request"], id: "account_id"
     ) { id, _ in "account_id = \(id)" }
 
     private static let openTickets = ExportedTable(
@@ -203,11 +204,13 @@ extension ExportedTable {
         id: "event_id"
     ) { id, _ in isOfIdentity(id) }
 
+    /// Where staff and providers called from, and by which request, is theirs.
     private static let auditEvents = ExportedTable(
         "audit_events", as: "auditEvents",
         columns: [
             "event_id", "type", "actor", "actor_name", "account_id", "identity_id", "session_id", "revocation_id",
-            "provider", "jti", "reason", "request_id", "network", "occurrences", "created_at",
+            "provider", "jti", "reason", .init("request_id", reading: "CASE WHEN actor = 'person' THEN request_id END"),
+            .init("network", reading: "CASE WHEN actor = 'person' THEN network END"), "occurrences", "created_at",
         ],
         omitted: ["transaction_id": "its place in the sealed trail", "chain": "its place in the sealed trail"],
         id: "event_id"

@@ -74,6 +74,25 @@ import Testing
         }
     }
 
+    @Test func `of what others did in the account, where they called from stays out`() async throws {
+        try await SignInFixture.run { fixture in
+            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+            let (text, json) = try await Self.document(of: kim.id, in: fixture)
+            let events = (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "revocation_requested" }
+            #expect(
+                Set(events.map { $0["actor"]?.string }) == [
+                    "person", "operator", "administrator", "provider", "service",
+                ])
+            for event in events {
+                let isOwn = event["actor"]?.string == "person"
+                #expect(event["network"]?.string == (isOwn ? "kim-person-network" : nil))
+                #expect(event["requestId"]?.string == (isOwn ? "kim-person-request" : nil))
+            }
+            // That of the administrator who has requested another address.
+            #expect(!text.contains("kim-request"))
+        }
+    }
+
     @Test(arguments: ["stated", "claimed"])
     func `what is mailed to an address that is not proven stays out, for it may be another's`(proof: String)
         async throws

@@ -114,9 +114,11 @@ struct RecordedPerson: Sendable {
             )
             INSERT INTO audit_events (event_id, type, actor, actor_name, account_id, identity_id, session_id, revocation_id,
                 provider, jti, reason, request_id, network, created_at)
-            SELECT gen_random_uuid(), 'revocation_requested', 'administrator', \(name) || '-support', account_id, identity_id,
-                session_id, message_id, 'google', \(name) || '-jti', \(name) || '-reason', \(name) || '-request', \(name) || '-network', \(now)
-            FROM account, identity, session, revocation
+            SELECT gen_random_uuid(), 'revocation_requested', actor, CASE actor WHEN 'administrator' THEN \(name) || '-support' END,
+                account_id, identity_id, session_id, message_id, 'google', \(name) || '-jti', \(name) || '-reason',
+                \(name) || '-' || actor || '-request', \(name) || '-' || actor || '-network', \(now)
+            FROM account, identity, session, revocation,
+                unnest(ARRAY['person', 'operator', 'administrator', 'provider', 'service']) actor
             """)
     }
 }

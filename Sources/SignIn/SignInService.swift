@@ -56,12 +56,13 @@ package struct SignInService: Sendable {
     ///   - refusals: the aggregator of the service that this one replaces; a new one if absent.
     ///   - metrics: likewise.
     ///   - codesUnderWay: likewise.
+    ///   - exportsUnderWay: likewise; those of administrators count among them.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
         passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
-        codesUnderWay: CodesUnderWay = CodesUnderWay(), strayGrants: StrayGrants? = nil, clock: any WallClock,
-        logger: Logger
+        codesUnderWay: CodesUnderWay = CodesUnderWay(), exportsUnderWay: ExportsUnderWay = ExportsUnderWay(),
+        strayGrants: StrayGrants? = nil, clock: any WallClock, logger: Logger
     ) {
         let refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
         let limits = RateLimiter(
@@ -120,8 +121,9 @@ package struct SignInService: Sendable {
             logger: logger)
         accounts = AccountSettings(
             store: stores.accounts, replacements: stores.emailReplacements,
-            personalData: PersonalDataExport(store: stores.personalData), codes: codes, hasher: passwordHasher,
-            limits: limits, mailLanguages: mailLanguages, clock: clock)
+            personalData: PersonalDataExport(store: stores.personalData), exportsUnderWay: exportsUnderWay,
+            codes: codes,
+            hasher: passwordHasher, limits: limits, mailLanguages: mailLanguages, clock: clock)
         self.tickets = TicketLinking(
             tickets: tickets, store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer, sessions: sessions,
             passwords: passwords,

@@ -135,6 +135,83 @@ import Testing
         for secret in try await Self.secrets(of: id, in: world) { #expect(!command.output.contains(secret)) }
     }
 
+    @Test func `HEAD makes no export: none is recorded, and none is counted`() async throws {
+        let world = try World.shared
+        let created = try await world.newAccount("export-head")
+        let id = try created.text("account.accountId")
+        let bearer = try created.text("session.accessToken")
+        let key = try await world.adminKey("manage")
+        let path = "/admin/v1/accounts/\(id)/export"
+        func ask(_ authorization: String?) async throws -> RawAnswer {
+            try await world.service.exchange(
+                world.service.port, "HEAD", "/v1/account/export", authorization: authorization)
+        }
+        var answers: [RawAnswer] = []
+        for _ in 1...6 {
+            answers.append(try await ask("Bearer \(bearer)"))
+            answers.append(try await world.service.administer("HEAD", path, bearer: key))
+        }
+        for answer in answers {
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer["Content-Type"] == "application/json")
+            // Of the document, which isn't there.
+            #expect(answer["Content-Length"] == nil)
+            #expect(answer.body.isEmpty)
+        }
+        #expect(try await ask(nil).status == 401)
+        let missing = try await world.service.administer(
+            "HEAD", "/admin/v1/accounts/\(Self.unknown)/export", bearer: key)
+        #expect(missing.status == 404)
+        func recorded() async throws -> Int64 {
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'account_exported' AND account_id = \(id)::uuid")
+        }
+        #expect(try await recorded() == 0)
+        #expect(try await world.service.get("/v1/account/export", bearer: bearer).status == 200)
+        #expect(try await recorded() == 1)
+    }
+
+    @Test func `a third export at the same time is answered 503, by its owner or an administrator`() async throws {
+        try await World.run(["postgres.poolSize": "8"]) { world in
+            let created = try await world.newAccount("export-three")
+            let bearer = try created.text("session.accessToken")
+            let key = try await world.adminKey("manage")
+            let path = "/admin/v1/accounts/\(try created.text("account.accountId"))/export"
+            let service = world.service
+            let exports = try await world.scratch.withPool { database in
+                try await database.transaction { transaction in
+                    // Each export writes a row there before it reads the first.
+                    _ = try await transaction.execute("LOCK TABLE audit_events IN SHARE MODE")
+                    let exports = [
+                        Task { try await service.get("/v1/account/export", bearer: bearer).status },
+                        Task { try await service.administer("GET", path, bearer: key).status },
+                    ]
+                    try await eventually("two exports to wait") {
+                        try await world.count(
+                            """
+                            SELECT count(*) FROM pg_locks
+                            WHERE NOT granted AND relation = 'audit_events'::regclass
+                                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                            """) == 2
+                    }
+                    let owners = try await service.get("/v1/account/export", bearer: bearer)
+                    #expect(owners.status == 503, "\(owners.text)")
+                    #expect(owners.code == "temporarily_unavailable")
+                    #expect(owners.retryAfter == 1)
+                    let administrators = try await service.administer("GET", path, bearer: key)
+                    #expect(administrators.status == 503, "\(administrators.text)")
+                    #expect(administrators.code == "temporarily_unavailable")
+                    #expect(administrators["Retry-After"] == "1")
+                    return exports
+                }
+            }
+            for export in exports { #expect(try await export.value == 200) }
+            let recorded = try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'")
+            #expect(recorded == 2)
+            #expect(try await service.get("/v1/account/export", bearer: bearer).status == 200)
+        }
+    }
+
     @Test func `an account that is not there can't be exported, nor one without the scope`() async throws {
         let world = try World.shared
         let settings = ["postgres.url": world.scratch.url]

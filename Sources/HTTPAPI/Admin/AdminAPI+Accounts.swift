@@ -33,7 +33,12 @@ extension AdminAPI {
                 ) { $1.members(of: $0) }
             },
             operation(.get, "/accounts/{accountId}/export", .manage) { request, administrator in
-                let document = try await administration.export(try request.accountID, by: administrator)
+                let id = try request.accountID
+                if request.isHead {
+                    _ = try await administration.account(id)
+                    return Response(.ok, contentType: "application/json")
+                }
+                let document = try await administration.export(id, by: administrator)
                 return Response(.ok, contentType: "application/json", body: document)
             },
             operation(.post, "/accounts/{accountId}/disable", .manage) { request, administrator in

@@ -61,6 +61,8 @@ extension AdministrationFailure: ProblemConvertible {
         case .emailUnchanged: Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .notAllowed)])
         case .accountDisabled: Problem(.accountDisabled)
         case .mailUnavailable: Problem(.temporarilyUnavailable, reason: "no mail is configured", retryAfter: 3600)
+        case .overloaded(let retryAfter):
+            Problem(.temporarilyUnavailable, reason: "overloaded", retryAfter: retryAfter)
         case .storageUnavailable(let detail): Problem(.temporarilyUnavailable, reason: detail)
         case .fault(let operation): Problem(.internalError, reason: operation)
         }

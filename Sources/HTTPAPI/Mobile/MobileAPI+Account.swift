@@ -21,8 +21,10 @@ extension MobileAPI {
                 return try await response(try await accounts.account(of: session), of: session)
             },
             Route(.get, "/v1/account/export", priority: .reading) { request in
-                let document = try await accounts.export(
-                    of: try await session(of: request), client: request.caller(device: nil))
+                let session = try await session(of: request)
+                // An export is recorded and counted, and HEAD must have no effect.
+                if request.isHead { return Response(.ok, contentType: "application/json") }
+                let document = try await accounts.export(of: session, client: request.caller(device: nil))
                 return Response(.ok, contentType: "application/json", body: document)
             },
             Route(.patch, "/v1/account") { request in

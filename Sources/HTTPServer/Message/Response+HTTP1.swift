@@ -13,7 +13,7 @@ extension Response {
         let requestID: String
         let date: String
         let closes: Bool
-        /// Whether it answers HEAD: the header section alone, with the length that the body would have.
+        /// Whether it answers HEAD: the header section alone, with the length of the body, if that was made.
         let omitsBody: Bool
     }
 
@@ -39,8 +39,11 @@ extension Response {
                 buffer.writeString("\r\nContent-Type: ")
                 buffer.writeString(contentType)
             }
-            buffer.writeString("\r\nContent-Length: ")
-            buffer.writeString(String(body.count))
+            // A handler that was asked by HEAD need not make the body, and then its length isn't known (RFC 9110 §8.6).
+            if !framing.omitsBody || !body.isEmpty {
+                buffer.writeString("\r\nContent-Length: ")
+                buffer.writeString(String(body.count))
+            }
         }
         for (name, value) in headers {
             buffer.writeString("\r\n")

@@ -6,6 +6,7 @@ package struct AccountSettings: Sendable {
     let store: AccountStore
     let replacements: EmailReplacementStore
     let personalData: PersonalDataExport
+    let exportsUnderWay: ExportsUnderWay
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter
@@ -105,6 +106,16 @@ package struct AccountSettings: Sendable {
     package func export(of session: Session, client: Client) async throws(SignInFailure) -> [UInt8] {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        let document = try await exportsUnderWay.admit { () async throws(SignInFailure) in
+            try await limitedExport(of: session, client: client, at: now)
+        }
+        guard let document else { throw .overloaded(retryAfter: 1) }
+        return document
+    }
+
+    private func limitedExport(
+        of session: Session, client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> [UInt8] {
         let subject = "\(session.accountID)"
         try await limits.draw(.exportPerAccount, of: subject, by: client)
         do throws(SignInFailure) {

@@ -5,9 +5,8 @@ package import Storage
 /// Everything that is stored about the person of an account, as one JSON document: an object for the account, and a list
 /// for each other table, the newest row first. Without password hashes, tokens, codes and what these are found by.
 package struct PersonalDataExport: Sendable {
-    /// The most rows of a list that an answer over HTTP holds, which is made in memory: some 10 MB for a list. A person
-    /// who signs in twenty times a day has fewer in two years.
-    package static let answerRows = 20_000
+    /// The bytes at which an answer over HTTP, which is made in memory, ends: some 10,000 rows.
+    package static let answerBytes = 4_000_000
     private static let pageRows = 500
 
     private let store: PersonalData
@@ -19,11 +18,12 @@ package struct PersonalDataExport: Sendable {
     /// Records the export and writes its document, a page of rows at a time.
     ///
     /// - Parameters:
-    ///   - limit: the most rows of a list, the newest. The lists that have more are named in `incompleteLists`.
+    ///   - bytes: the size of the document from which on lists get no further row. Those that have more, the older
+    ///     ones, are named in `incompleteLists`.
     ///   - write: takes the next part of the document. Nothing is written when there is no such account.
     /// - Returns: whether there is such an account.
     package func export(
-        _ id: AccountID, limit: Int = .max, at now: Timestamp, from origin: ChangeOrigin,
+        _ id: AccountID, bytes: Int = .max, at now: Timestamp, from origin: ChangeOrigin,
         write: ([UInt8]) throws -> Void
     ) async throws -> Bool {
         guard try await store.recordExport(of: id, at: now, from: origin) else { return false }
@@ -31,22 +31,28 @@ package struct PersonalDataExport: Sendable {
         var incomplete: [String] = []
         writer.beginObject()
         writer.member("exportedAt", now.rfc3339)
+        var written = 0
         for table in ExportedTable.all {
-            var remaining = table.form == .object ? 1 : limit
+            var isWhole = true
             var cursor: ExportCursor?
             writer.name(table.member)
             if table.form == .list { writer.beginArray() }
             repeat {
                 let page = try await store.page(
-                    table, of: id, after: cursor, limit: min(remaining, PersonalDataExport.pageRows), at: now)
-                for row in page.items { writer.write(row, of: table) }
+                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, at: now)
+                for row in page.items {
+                    isWhole = table.form == .object || written + writer.bytes.count < bytes
+                    guard isWhole else { break }
+                    writer.write(row, of: table)
+                }
                 if table.form == .object, page.items.isEmpty { writer.null() }
-                remaining -= page.items.count
                 cursor = page.next
-                try write(writer.take())
-            } while cursor != nil && remaining > 0
+                let part = writer.take()
+                written += part.count
+                try write(part)
+            } while isWhole && cursor != nil
             if table.form == .list { writer.endArray() }
-            if cursor != nil { incomplete.append(table.member) }
+            if !isWhole { incomplete.append(table.member) }
         }
         writer.member("incompleteLists", incomplete)
         writer.endObject()
@@ -54,10 +60,10 @@ package struct PersonalDataExport: Sendable {
         return true
     }
 
-    /// The document, bounded by ``answerRows``; `nil` when there is no such account.
+    /// The document, bounded by ``answerBytes``; `nil` when there is no such account.
     func answer(_ id: AccountID, at now: Timestamp, from origin: ChangeOrigin) async throws -> [UInt8]? {
         var document: [UInt8] = []
-        let isFound = try await export(id, limit: PersonalDataExport.answerRows, at: now, from: origin) {
+        let isFound = try await export(id, bytes: PersonalDataExport.answerBytes, at: now, from: origin) {
             document += $0
         }
         return isFound ? document : nil

@@ -20,6 +20,8 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     case accountDisabled
     /// This deployment sends no mail.
     case mailUnavailable
+    /// Too many exports are being made; `retryAfter` in seconds.
+    case overloaded(retryAfter: Int)
     case storageUnavailable(detail: String)
     case fault(operation: String)
 }
@@ -38,12 +40,18 @@ package struct Administrator: Sendable {
 package struct Administration: Sendable {
     let stores: Stores
     let clock: any WallClock
+    private let exportsUnderWay: ExportsUnderWay
     private let mailLanguages: MailLanguages
 
-    /// - Parameter mailLanguages: the languages in which mail can be written, the default one first; empty when no mail
-    ///   is sent.
-    package init(stores: Stores, clock: any WallClock, mailLanguages: [String]) {
+    /// - Parameters:
+    ///   - exportsUnderWay: those of the process.
+    ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
+    package init(
+        stores: Stores, exportsUnderWay: ExportsUnderWay = ExportsUnderWay(), clock: any WallClock,
+        mailLanguages: [String]
+    ) {
         self.stores = stores
+        self.exportsUnderWay = exportsUnderWay
         self.clock = clock
         self.mailLanguages = MailLanguages(tags: mailLanguages)
     }
@@ -100,9 +108,13 @@ package struct Administration: Sendable {
         _ id: AccountID, by administrator: Administrator
     ) async throws(AdministrationFailure) -> [UInt8] {
         let now = clock.now()
-        return try await found {
-            try await PersonalDataExport(store: stores.personalData).answer(id, at: now, from: administrator.origin)
+        let document = try await exportsUnderWay.admit { () async throws(AdministrationFailure) in
+            try await found {
+                try await PersonalDataExport(store: stores.personalData).answer(id, at: now, from: administrator.origin)
+            }
         }
+        guard let document else { throw .overloaded(retryAfter: 1) }
+        return document
     }
 
     package func sessions(

@@ -122,7 +122,7 @@ extension ConsoleAPI {
         case .emailUnchanged: "The account has this address."
         case .accountDisabled: "The account is disabled."
         case .mailUnavailable: "This deployment sends no mail."
-        case .unknownKey, .forbidden, .notFound, .storageUnavailable, .fault: nil
+        case .unknownKey, .forbidden, .notFound, .overloaded, .storageUnavailable, .fault: nil
         }
     }
 

@@ -82,7 +82,8 @@ enum Composition {
                 return metrics.page()
             }
             let administration = Administration(
-                stores: stores, clock: clock, mailLanguages: configuration.mail?.templates.languages ?? [])
+                stores: stores, exportsUnderWay: resources.exportsUnderWay, clock: clock,
+                mailLanguages: configuration.mail?.templates.languages ?? [])
             let oauthAdministration =
                 configuration.reloadable.oauth == nil ? nil : OAuthAdministration(stores: stores, clock: clock)
             let console = ConsoleAPI(

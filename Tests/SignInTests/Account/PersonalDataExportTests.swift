@@ -13,11 +13,11 @@ import Testing
     private static let owner = ChangeOrigin(actor: .person, requestID: "r1")
 
     private static func document(
-        of id: AccountID, limit: Int = .max, in fixture: SignInFixture
+        of id: AccountID, bytes: Int = .max, in fixture: SignInFixture
     ) async throws -> (text: String, json: JSONValue) {
         var document: [UInt8] = []
         let isFound = try await PersonalDataExport(store: fixture.stores.personalData).export(
-            id, limit: limit, at: fixture.clock.now(), from: owner
+            id, bytes: bytes, at: fixture.clock.now(), from: owner
         ) { document += $0 }
         #expect(isFound)
         let json = try JSONValue(parsing: document, limits: JSONLimits(maximumBytes: 8 << 20))
@@ -139,21 +139,62 @@ import Testing
             func audited(_ json: JSONValue) -> [JSONValue] {
                 (json["auditEvents"]?.elements ?? []).filter { $0["type"]?.string == "signed_in" }
             }
-            let (_, whole) = try await Self.document(of: account.id, in: fixture)
+            let (text, whole) = try await Self.document(of: account.id, in: fixture)
             let reasons = audited(whole).compactMap { $0["reason"]?.string }.compactMap { Int($0) }
             #expect(Set(reasons) == Set(1...1_234))
             #expect(reasons.count == 1_234)
             #expect(reasons.map { $0 / 7 } == reasons.map { $0 / 7 }.sorted())
             #expect(whole["incompleteLists"]?.elements?.isEmpty == true)
 
-            // One export is recorded by now, and one more in each of these.
-            for (limit, isCut) in [(601, true), (1_000, true), (1_240, false)] {
-                let (_, bounded) = try await Self.document(of: account.id, limit: limit, in: fixture)
+            let size = text.utf8.count
+            for (bytes, isCut) in [(20_000, true), (size / 2, true), (size * 2, false)] {
+                let (text, bounded) = try await Self.document(of: account.id, bytes: bytes, in: fixture)
                 let names = bounded["incompleteLists"]?.elements?.map(\.string)
-                #expect(names == (isCut ? ["auditEvents"] : []), "\(limit)")
-                if isCut { #expect(bounded["auditEvents"]?.elements?.count == limit) }
-                #expect(audited(bounded).first?["reason"] != nil)
+                #expect(names == (isCut ? ["auditEvents"] : []), "\(bytes)")
+                let rest = audited(bounded).compactMap { $0["reason"]?.string }.compactMap { Int($0) }
+                #expect(rest == Array(reasons.prefix(rest.count)), "\(bytes)")
+                #expect(!rest.isEmpty)
+                // The last row, and the names of the lists.
+                if isCut { #expect(bytes..<bytes + 2_000 ~= text.utf8.count, "\(bytes)") }
             }
+        }
+    }
+
+    @Test func `lists behind the bound are named if they have rows, and the account is there all the same`()
+        async throws
+    {
+        try await SignInFixture.run { fixture in
+            let kim = try await RecordedPerson("kim", in: fixture.database, at: fixture.clock.now())
+            try await fixture.database.execute("DELETE FROM identity_transfers")
+            let (_, json) = try await Self.document(of: kim.id, bytes: 1, in: fixture)
+            #expect(json["account"]?["email"]?.string == "kim@example.com")
+            let lists = ExportedTable.all.filter { $0.form == .list }.map(\.member)
+            for list in lists { #expect(json[list]?.elements?.isEmpty == true, "\(list)") }
+            #expect(
+                json["incompleteLists"]?.elements?.compactMap(\.string) == lists.filter { $0 != "identityTransfers" })
+        }
+    }
+
+    @Test func `an answer has four megabytes of what is stored, the newest`() async throws {
+        try await SignInFixture.run { fixture in
+            let signedIn = try await fixture.register("kim@example.com")
+            try await fixture.database.execute(
+                """
+                INSERT INTO audit_events (event_id, type, actor, account_id, reason, created_at)
+                SELECT gen_random_uuid(), 'signed_in', 'person', \(signedIn.account.id),
+                    'row-' || number || '-' || repeat('x', 1000), \(fixture.clock.now()) - number * interval '1 minute'
+                FROM generate_series(1, 6000) number
+                """)
+            let document = try await fixture.service.accounts.export(
+                of: try await fixture.opened(signedIn), client: fixture.client)
+            #expect(4_000_000...4_005_000 ~= document.count)
+            let text = String(decoding: document, as: UTF8.self)
+            #expect(text.contains("\"row-1-x"))
+            #expect(!text.contains("\"row-6000-x"))
+            #expect(text.hasSuffix(#""incompleteLists":["auditEvents"]}"#))
+            let admin = try await fixture.administered()
+            let other = try await admin.administration.export(signedIn.account.id, by: admin.administrator)
+            #expect(4_000_000...4_005_000 ~= other.count)
         }
     }
 
@@ -188,6 +229,35 @@ import Testing
             try await expectFailure("reauthenticationRequired") { try await export(session) }
             let fresh = try await fixture.opened(try await fixture.signIn("kim@example.com"))
             _ = try await export(fresh)
+        }
+    }
+
+    @Test func `a third at the same time is neither made, nor counted, nor recorded`() async throws {
+        try await SignInFixture.run {
+            $0.limits = [.exportPerAccount: .limit(count: 1, seconds: 3_600)]
+        } _: { fixture in
+            let underWay = ExportsUnderWay()
+            let accounts = try fixture.service(exportsUnderWay: underWay).accounts
+            let administration = Administration(
+                stores: fixture.stores, exportsUnderWay: underWay, clock: fixture.clock, mailLanguages: [])
+            let administrator = try await fixture.administered().administrator
+            let signedIn = try await fixture.register("kim@example.com")
+            let session = try await fixture.opened(signedIn)
+            let ended: Void?? = try await underWay.admit { () async throws in
+                try await underWay.admit { () async throws in
+                    await expectFailure(.overloaded(retryAfter: 1)) {
+                        try await accounts.export(of: session, client: fixture.client)
+                    }
+                    await #expect(throws: AdministrationFailure.overloaded(retryAfter: 1)) {
+                        try await administration.export(signedIn.account.id, by: administrator)
+                    }
+                }
+            }
+            #expect(ended != nil)
+            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 0)
+            _ = try await accounts.export(of: session, client: fixture.client)
+            _ = try await administration.export(signedIn.account.id, by: administrator)
+            #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 2)
         }
     }
 

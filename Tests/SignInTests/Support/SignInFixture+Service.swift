@@ -16,6 +16,7 @@ extension SignInFixture {
     ///   - nonceForms: how the apps hand nonces to each provider's SDK.
     func service(
         apple: Bool = true, keyRing: KeyRing? = nil, stores: Stores? = nil, passwordHasher: PasswordHasher? = nil,
+        exportsUnderWay: ExportsUnderWay = ExportsUnderWay(),
         nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw),
         _ configure: (inout SignInService.Configuration) -> Void = { _ in }
     ) throws -> SignInService {
@@ -33,7 +34,8 @@ extension SignInFixture {
             google: GoogleProvider(
                 configuration: .init(clientIDs: [SignInFixture.googleClient], nonceForm: nonceForms.google), keys: keys),
             endpoints: .none, stores: stores ?? self.stores, accessTokens: accessTokens,
-            keyRing: keyRing ?? self.keyRing, passwordHasher: passwordHasher ?? self.passwordHasher, clock: clock,
+            keyRing: keyRing ?? self.keyRing, passwordHasher: passwordHasher ?? self.passwordHasher,
+            exportsUnderWay: exportsUnderWay, clock: clock,
             logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
     }
 }

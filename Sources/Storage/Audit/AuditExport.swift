@@ -92,16 +92,9 @@ package struct AuditExport: Sendable {
 
     /// The number of the seal that covers a position; `nil` when none does yet.
     private func number(covering position: AuditPosition) async throws(PostgresError) -> Int64? {
-        try await database.query(
-            """
-            SELECT seal_number
-            FROM audit_seals
-            WHERE (chain, transaction_id, event_id) >=
-                (\(position.chain), \(position.transactionID), \(position.eventID))
-            ORDER BY seal_number
-            LIMIT 1
-            """
-        ) { row throws(PostgresError) in try row.decode(Int64.self) }.first
+        try await database.query(AuditSeals.number(covering: position)) { row throws(PostgresError) in
+            try row.decode(Int64.self)
+        }.first
     }
 
     private func seal(before number: Int64) async throws(PostgresError) -> StoredAuditSeal? {

@@ -251,3 +251,41 @@ package struct AuditSeals: Sendable {
         return row
     }
 }
+
+/// The seals at the edges of a period. Their positions go up with their numbers, and so do their times but for what clocks
+/// differ: each is next to the edge in an index.
+extension AuditSeals {
+    /// The last seal before a time.
+    static func last(before time: Timestamp) -> SQL {
+        """
+        SELECT \(StoredAuditSeal.columns)
+        FROM audit_seals
+        WHERE created_at < \(time)
+        ORDER BY created_at DESC, seal_number DESC
+        LIMIT 1
+        """
+    }
+
+    /// The first seal after a time.
+    static func first(after time: Timestamp) -> SQL {
+        """
+        SELECT \(StoredAuditSeal.columns)
+        FROM audit_seals
+        WHERE created_at > \(time)
+        ORDER BY created_at, seal_number
+        LIMIT 1
+        """
+    }
+
+    /// The number of the seal that covers a position.
+    static func number(covering position: AuditPosition) -> SQL {
+        """
+        SELECT seal_number
+        FROM audit_seals
+        WHERE (chain, transaction_id, event_id) >=
+            (\(position.chain), \(position.transactionID), \(position.eventID))
+        ORDER BY chain, transaction_id, event_id, seal_number
+        LIMIT 1
+        """
+    }
+}

@@ -206,29 +206,17 @@ package struct AuditVerification: Sendable {
     /// The last seal before a time.
     private func base(before time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
         guard let time else { return nil }
-        return try await database.query(
-            """
-            SELECT \(StoredAuditSeal.columns)
-            FROM audit_seals
-            WHERE created_at < \(time)
-            ORDER BY seal_number DESC
-            LIMIT 1
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+        return try await seal(AuditSeals.last(before: time))
     }
 
     /// The first seal after a time.
     private func first(after time: Timestamp?) async throws(PostgresError) -> StoredAuditSeal? {
         guard let time else { return nil }
-        return try await database.query(
-            """
-            SELECT \(StoredAuditSeal.columns)
-            FROM audit_seals
-            WHERE created_at > \(time)
-            ORDER BY seal_number
-            LIMIT 1
-            """
-        ) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
+        return try await seal(AuditSeals.first(after: time))
+    }
+
+    private func seal(_ statement: SQL) async throws(PostgresError) -> StoredAuditSeal? {
+        try await database.query(statement) { row throws(PostgresError) in try StoredAuditSeal(row) }.first
     }
 
     private func code(of number: Int64) async throws(PostgresError) -> [UInt8] {

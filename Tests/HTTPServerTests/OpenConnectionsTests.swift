@@ -116,7 +116,7 @@ struct OpenConnectionsTests {
     }
 
     /// The channels of ten idle connections, and a listener that is nearly full with them.
-    private struct NearlyFull {
+    private final class NearlyFull {
         let metrics = TestMetrics()
         let open: OpenConnections
         private(set) var connections: [(channel: EmbeddedChannel, entry: OpenConnections.Entry)] = []
@@ -128,7 +128,11 @@ struct OpenConnectionsTests {
             for _ in 0..<10 { try accept() }
         }
 
-        mutating func accept() throws {
+        deinit {
+            for connection in connections { _ = try? connection.channel.finish(acceptAlreadyClosed: true) }
+        }
+
+        func accept() throws {
             let channel = EmbeddedChannel()
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             let entry = open.entry(of: channel, peer: .unspecified)
@@ -151,7 +155,7 @@ struct OpenConnectionsTests {
     }
 
     @Test func `of a burst each connection closes another idle one`() throws {
-        var listener = try NearlyFull()
+        let listener = try NearlyFull()
         // No event loop has run yet.
         for _ in 0..<4 { try listener.accept() }
         listener.run()
@@ -160,7 +164,7 @@ struct OpenConnectionsTests {
     }
 
     @Test func `a connection that is used before it could be closed stays, and may be chosen later`() throws {
-        var listener = try NearlyFull()
+        let listener = try NearlyFull()
         try listener.accept()
         for connection in listener.connections { connection.entry.becameBusy() }
         listener.run()

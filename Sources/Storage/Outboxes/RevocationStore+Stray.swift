@@ -61,6 +61,7 @@ extension RevocationStore {
         try await AuditTrail.record(event, at: now, in: transaction)
         return id
     }
+
     /// Gives the grant to the person's identity unless it has one of the client: either ends the authorization.
     private func attach(
         _ grant: SealedGrant, to key: IdentityKey, at now: Timestamp, in transaction: Transaction

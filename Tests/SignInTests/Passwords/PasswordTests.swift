@@ -185,6 +185,7 @@ import Testing
         }
         #expect(isRefused)
     }
+
     @Test func `a new password in a session may wait where one from an unknown network is refused`() async throws {
         let slow = try PasswordHasher(cost: Scrypt.Cost(n: 1 << 17, r: 8, p: 1), slots: 1, maximumWaiting: 4)
         // As above, once more where the machine is late.

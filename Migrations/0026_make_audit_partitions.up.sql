@@ -6,9 +6,14 @@
 -- one, so a month whose rows lie there already is left to it: moving them would hold up all who write. The outcomes:
 -- made, rows_in_default, name_taken (by a month that was detached and is still there), overlaps (with a partition that an
 -- operator made), locked (to be tried again).
+--
+-- It acts with the owner's rights, so no name in it may be the caller's to give a meaning to: what is not qualified is the
+-- server's own, and the tables are those of the schema that the migration was applied to. What a caller has put beside them,
+-- where PUBLIC may still create objects, is never called.
 CREATE FUNCTION make_audit_partitions() RETURNS TABLE (partition_name text, outcome text)
 LANGUAGE plpgsql
 SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
 -- Readers wait behind an ATTACH that waits for the default partition.
 SET lock_timeout = '1s'
 -- Bounds are written and read as text: not as the caller's session would have it.
@@ -16,27 +21,29 @@ SET datestyle = 'ISO'
 SET timezone = 'UTC'
 AS $$
 DECLARE
-    home text;
+    home text := '{schema}';
+    audit_events regclass := format('%I.audit_events', home)::regclass;
     first_month timestamp := date_trunc('month', now() AT TIME ZONE 'UTC');
     from_time timestamptz;
     to_time timestamptz;
+    is_in_default boolean;
 BEGIN
     -- Another process is making them.
     IF NOT pg_try_advisory_xact_lock(hashtextextended('countersign audit partitions', 0)) THEN
         RETURN;
     END IF;
-    SELECT n.nspname INTO STRICT home
-    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE c.oid = 'audit_events'::regclass;
     FOR number IN 0..3 LOOP
         from_time := (first_month + make_interval(months => number)) AT TIME ZONE 'UTC';
         to_time := (first_month + make_interval(months => number + 1)) AT TIME ZONE 'UTC';
         partition_name := 'audit_events_' || to_char(first_month + make_interval(months => number), 'YYYY_MM');
         CONTINUE WHEN EXISTS (
             SELECT FROM pg_inherits i
-            WHERE i.inhparent = 'audit_events'::regclass
+            WHERE i.inhparent = audit_events
                 AND i.inhrelid = to_regclass(format('%I.%I', home, partition_name)));
-        IF EXISTS (SELECT FROM audit_events_default d WHERE d.created_at >= from_time AND d.created_at < to_time) THEN
+        EXECUTE format(
+            'SELECT EXISTS (SELECT FROM %I.audit_events_default WHERE created_at >= $1 AND created_at < $2)', home)
+            INTO is_in_default USING from_time, to_time;
+        IF is_in_default THEN
             outcome := 'rows_in_default';
         ELSE
             BEGIN
@@ -64,11 +71,12 @@ BEGIN
 END
 $$;
 
--- Names mean the server's own first, then those of this schema; a caller can put nothing in between.
+-- A function can't ask in which schema it is, so the name is written into it.
 DO $$
 BEGIN
-    EXECUTE format(
-        'ALTER FUNCTION make_audit_partitions() SET search_path = pg_catalog, %I, pg_temp', current_schema());
+    EXECUTE replace(
+        pg_get_functiondef('make_audit_partitions()'::regprocedure), $name$'{schema}'$name$,
+        quote_literal(current_schema()));
 END
 $$;
 

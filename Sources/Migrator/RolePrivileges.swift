@@ -5,6 +5,9 @@ package struct RolePrivileges: Sendable {
     package let isSuperuser: Bool
     /// Whether the role is the tables' owner as well.
     package let ownsTables: Bool
+    /// The schema, if the role may create objects in it, as everybody may in the `public` of a database from before
+    /// PostgreSQL 15.
+    package let schemaOpenToCreate: String?
     /// The privileges that the role needs and does not have, as `INSERT on sessions` or `EXECUTE on make_audit_partitions()`.
     package let lacking: [String]
     /// The privileges that the role has and does not need.
@@ -18,10 +21,13 @@ extension Migrator {
             SELECT rolsuper, EXISTS (
                 SELECT 1 FROM pg_class
                 WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
-                    AND pg_has_role(current_user, relowner, 'USAGE'))
+                    AND pg_has_role(current_user, relowner, 'USAGE')),
+                CASE WHEN has_schema_privilege(current_user, current_schema(), 'CREATE')
+                    THEN quote_ident(current_schema())
+                END
             FROM pg_roles WHERE rolname = current_user
             """
-        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self) }
+        ) { row throws(PostgresError) in try row.decode(Bool.self, Bool.self, String?.self) }
         let relations = try await database.query(
             """
             SELECT relname::text, \(ServiceRole.owningTable), relkind::text, relispartition, \(Relation.columnNames), ARRAY(
@@ -75,6 +81,7 @@ extension Migrator {
         }
         return RolePrivileges(
             isSuperuser: role.contains { $0.0 }, ownsTables: role.contains { $0.1 },
+            schemaOpenToCreate: role.first?.2,
             lacking: list { due, granted in due.subtracting(granted) }
                 + uncallable.filter { created.functions.contains($0.1) }.map { "EXECUTE on \($0.0)" },
             excess: list { due, granted in granted.subtracting(due) })

@@ -159,7 +159,10 @@ extension MigrationSession {
         ) { row throws(PostgresError) in try row.decode(String.self, String.self) }
         guard let (grantee, schema) = names.first else { return }
         // One message of several statements is one transaction to the server.
-        var script = "GRANT USAGE ON SCHEMA \(schema) TO \(grantee);"
+        var script = """
+            REVOKE CREATE ON SCHEMA \(schema) FROM \(grantee);
+            GRANT USAGE ON SCHEMA \(schema) TO \(grantee);
+            """
         for (identifier, relation) in relations {
             guard let privileges = ServiceRole.privileges(of: relation, created: created.relations) else { continue }
             let object = relation.kind == "S" ? "SEQUENCE" : "TABLE"

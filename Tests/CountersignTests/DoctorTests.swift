@@ -251,6 +251,12 @@ import Testing
             let migrated = try await CountersignProcess.run(["migrate", "up"], environment: granting)
             #expect(migrated.code == 0, "\(migrated.errors)")
             #expect(try await privileges().map(\.status) == [.ok])
+            _ = try await scratch.withPool { try await $0.execute("GRANT CREATE ON SCHEMA public TO PUBLIC") }
+            let open = try await privileges()
+            #expect(open.map(\.status) == [.warning])
+            #expect(open[0].detail.hasSuffix("may create objects in the schema public"))
+            #expect(open[0].advice?.contains("REVOKE CREATE ON SCHEMA public FROM PUBLIC") == true)
+            _ = try await scratch.withPool { try await $0.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC") }
             _ = try await scratch.withPool {
                 try await $0.execute("GRANT DELETE ON audit_events TO \(unsafeSQL: role)")
             }

@@ -99,6 +99,29 @@ extension ServiceRoleTests {
         }
     }
 
+    /// As in a database from before PostgreSQL 15, where everybody may create objects in `public`.
+    @Test func `what the service has put into the schema is not called with the owner's rights`() async throws {
+        try await withRole { owner, service, role in
+            _ = try await owner.migrator(Migration.embedded, service: ServiceRole(name: role)).up()
+            try await owner.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+            let month = try await Self.partition(2, in: owner)
+            try await owner.execute("DROP TABLE IF EXISTS \(unsafeSQL: month)")
+            // It fits the call better than the server's own.
+            try await service.execute(
+                """
+                CREATE FUNCTION public.hashtextextended(text, integer) RETURNS bigint LANGUAGE plpgsql AS $$
+                BEGIN
+                    EXECUTE 'GRANT DELETE ON public.audit_events TO "\(unsafeSQL: role)"';
+                    RETURN 0;
+                END
+                $$
+                """)
+            let made = try await service.query(Self.make) { row throws(PostgresError) in try row.decode(String.self) }
+            #expect(made.contains(month))
+            await expectRefusal("DELETE FROM audit_events", by: service)
+        }
+    }
+
     @Test func `partitions that were made outlive the migration that is taken back`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let migrator = database.migrator(Migration.embedded)

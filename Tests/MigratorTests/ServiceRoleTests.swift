@@ -246,6 +246,28 @@ import Testing
         }
     }
 
+    @Test func `a right to create objects in the schema is taken from the service, and seen where everybody has it`()
+        async throws
+    {
+        try await withRole { owner, service, role in
+            let migrator = owner.migrator(Self.migrations, service: ServiceRole(name: role))
+            _ = try await migrator.up()
+            func openSchema() async throws -> String? {
+                try await service.migrator(Self.migrations).privileges().schemaOpenToCreate
+            }
+            #expect(try await openSchema() == nil)
+            try await owner.execute("GRANT CREATE ON SCHEMA public TO \"\(unsafeSQL: role)\"")
+            #expect(try await openSchema() == "public")
+            _ = try await migrator.up()
+            #expect(try await openSchema() == nil)
+            await expectRefusal("CREATE TABLE mine ()", by: service)
+            // What everybody may is the schema's owner's to decide.
+            try await owner.execute("GRANT CREATE ON SCHEMA public TO PUBLIC")
+            _ = try await migrator.up()
+            #expect(try await openSchema() == "public")
+        }
+    }
+
     @Test func `a role that doesn't exist is asked for before anything is applied`() async throws {
         try await ScratchDatabase.withEmpty { _, database in
             let fault = await #expect(throws: MigrationFault.self) {

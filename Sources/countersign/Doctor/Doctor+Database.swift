@@ -177,14 +177,24 @@ extension Doctor {
                         advice: advice)
                 ]
             }
+            var findings: [Finding] = []
+            if let schema = privileges.schemaOpenToCreate {
+                findings.append(
+                    .warning(
+                        .privileges, "the role of postgres.url may create objects in the schema \(schema)",
+                        advice: """
+                            run `countersign migrate up`; if that changes nothing, REVOKE CREATE ON SCHEMA \(schema) FROM \
+                            PUBLIC as the schema's owner: databases from before PostgreSQL 15 let everybody create
+                            """))
+            }
             if !privileges.excess.isEmpty {
-                return [
+                findings.append(
                     .warning(
                         .privileges,
                         "the role of postgres.url may do more than it needs: \(privileges.excess.joined(separator: ", "))",
-                        advice: "run `countersign migrate up`, which takes it back")
-                ]
+                        advice: "run `countersign migrate up`, which takes it back"))
             }
+            guard findings.isEmpty else { return findings }
             return [.ok(.privileges, "the role of postgres.url may do what the service needs and no more")]
         } catch {
             return [.failure(.privileges, sentence(error), advice: "see whether the role may read the catalogs")]

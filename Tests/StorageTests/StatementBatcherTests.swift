@@ -65,7 +65,7 @@ import Testing
     @Test func `a batch that gets no connection ends the wait of those whose time is over, and the others wait on`()
         async throws
     {
-        let limit = Duration.seconds(6)
+        let limit = Duration.seconds(16)
         let mayEnd = Atomic(false)
         let batches = Mutex<[[Call]]>([])
         let endOfOld = Mutex(ContinuousClock.now)

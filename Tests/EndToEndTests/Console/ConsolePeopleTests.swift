@@ -222,11 +222,13 @@ import Testing
     @Test func `long lists of revocations, of the outbox and of sessions go on`() async throws {
         let world = try World.shared
         let id = try await world.newAccount("console-lists").text("account.accountId")
+        // Older than those of the other tests.
         try await world.scratch.execute(
             """
             INSERT INTO outbox (message_id, kind, status, provider, realm, subject, attempts, last_error, next_attempt_at,
                 created_at, finished_at)
-            SELECT gen_random_uuid(), 'revocation', 'failed', 'google', 'main', 'listed-' || n, 3, 'x', now(), now(), now()
+            SELECT ('01000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'revocation', 'failed', 'google', 'main',
+                'listed-' || n, 3, 'x', now(), now(), now()
             FROM generate_series(1, 70) AS n
             """,
             """

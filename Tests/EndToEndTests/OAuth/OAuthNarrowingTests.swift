@@ -51,9 +51,9 @@ import Testing
     @Test func `a code becomes no more than its client may still have`() async throws {
         let world = try World.shared
         let client = try await world.linkingClient()
-        let browser = try await world.signedInBrowser("code-narrowed")
-        let all = try await world.oauthCode(client, browser)
-        let email = try await world.oauthCode(client, browser, ["scope": "email"])
+        let all = try await world.oauthCode(client, try await world.signedInBrowser("code-narrowed"))
+        let email = try await world.oauthCode(
+            client, try await world.signedInBrowser("code-for-email"), ["scope": "email"])
         try await narrow(client, Self.profileOnly)
 
         let answer = try await world.redeem(all, client)

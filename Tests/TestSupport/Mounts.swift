@@ -24,8 +24,9 @@ package enum Mounts {
         try run("/usr/bin/mount", "-t", "tmpfs", "-o", "size=\(megabytes)m,mode=0755", "tests", directory.path)
     }
 
+    /// At once from its directory, and for good when the last process has closed its files.
     static func unmount(_ directory: URL) throws {
-        try run("/usr/bin/umount", directory.path)
+        try run("/usr/bin/umount", "--lazy", directory.path)
     }
 
     private static func run(_ executable: String, _ words: String...) throws {

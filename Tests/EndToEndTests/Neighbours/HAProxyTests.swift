@@ -14,6 +14,8 @@ extension Neighbours {
             try World.settings(scratch, sandbox).merging([
                 "server.publicUrl": "https://lamp.example.com", "server.trustedProxies": "127.0.0.1",
                 "server.drainSeconds": "6",
+                // One person signs in again and again.
+                "limits.sessionsPerAccount": "0",
             ]) { _, own in own }
         }
 

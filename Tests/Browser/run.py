@@ -27,6 +27,7 @@ def main(binaries, *words):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         print(f"Chromium {browser.version}", flush=True)
         for test in chosen:
+            world.app.answers.clear()
             try:
                 test(browser, world)
                 print(f"✔ {test.__name__}", flush=True)

@@ -149,8 +149,6 @@ private func storedForAdministrator<Value: Sendable>(
     do {
         return try await operation()
     } catch {
-        let failure = StorageFailure(error)
-        throw failure.isTemporary
-            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+        throw AdministrationFailure(StorageFailure(error))
     }
 }

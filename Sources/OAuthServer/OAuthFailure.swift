@@ -35,16 +35,9 @@ package enum OAuthFailure: Error, Equatable, Sendable {
     }
 }
 
-/// Runs a storage call and turns its error into a failure of a client's request.
+/// Runs a storage call and turns its error into a failure of a client's request. That of a person's is `SignIn.stored`.
 func stored<Value: Sendable>(_ operation: () async throws -> Value) async throws(OAuthFailure) -> Value {
-    do {
-        return try await operation()
-    } catch {
-        let failure = StorageFailure(error)
-        throw failure.isTemporary
-            ? .unavailable(retryAfter: 2, detail: failure.debugDescription)
-            : .fault(operation: failure.debugDescription)
-    }
+    try await clientCall { () async throws(SignInFailure) in try await SignIn.stored(operation) }
 }
 
 /// Runs a use case of signing in for a client.
@@ -53,18 +46,5 @@ func clientCall<Value>(_ operation: () async throws(SignInFailure) -> Value) asy
         return try await operation()
     } catch {
         throw OAuthFailure(error)
-    }
-}
-
-/// Runs a storage call and turns its error into a failure of a person's request.
-func storedForPerson<Value: Sendable>(
-    _ operation: () async throws -> Value
-) async throws(SignInFailure) -> Value {
-    do {
-        return try await operation()
-    } catch {
-        let failure = StorageFailure(error)
-        throw failure.isTemporary
-            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
     }
 }

@@ -65,7 +65,7 @@ extension OAuthServer {
         _ id: WebFlowID, browser: BrowserSecret?, session: Session?
     ) async throws(SignInFailure) -> ConsentStep {
         let (flow, client, authorization) = try await request(of: id, browser: browser)
-        guard let session, let account = try await storedForPerson({ try await accounts.account(session.accountID) }),
+        guard let session, let account = try await SignIn.stored({ try await accounts.account(session.accountID) }),
             account.status == .active
         else { return .signIn(flow) }
         if authorization.scopes.contains(.email), account.email == nil || !account.isEmailVerified {
@@ -126,7 +126,7 @@ extension OAuthServer {
         // The flow is spent: from here on the client hears of everything, and may ask again.
         let isIssued: Bool
         do throws(SignInFailure) {
-            isIssued = try await storedForPerson {
+            isIssued = try await SignIn.stored {
                 try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
             }
         } catch {

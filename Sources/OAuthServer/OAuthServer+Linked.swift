@@ -5,7 +5,7 @@ import Storage
 /// What a person has linked.
 extension OAuthServer {
     package func linkedClients(of session: Session) async throws(SignInFailure) -> [LinkedClient] {
-        try await storedForPerson { try await grants.linkedClients(of: session.accountID) }
+        try await SignIn.stored { try await grants.linkedClients(of: session.accountID) }
     }
 
     /// Unlinks a client: its tokens and codes are dead at once.
@@ -15,7 +15,7 @@ extension OAuthServer {
         _ id: OAuthClientID, of session: Session, client caller: Client
     ) async throws(SignInFailure) -> Bool {
         let now = clock.now()
-        let isEnded = try await storedForPerson {
+        let isEnded = try await SignIn.stored {
             try await grants.end(id, in: session, at: now, from: signIn.origin(of: caller))
         }
         guard let isEnded else { throw .invalidSession }

@@ -76,7 +76,7 @@ package struct OAuthServer: Sendable {
     /// The client of an id, if it is known, whatever its status.
     func client(_ id: String?) async throws(SignInFailure) -> OAuthClient? {
         guard let id = id.flatMap(OAuthClientID.init) else { return nil }
-        return try await storedForPerson { try await clients.client(id)?.client }
+        return try await SignIn.stored { try await clients.client(id)?.client }
     }
 
     func issuer(for client: OAuthClient) -> String? { client.isGoogles ? nil : configuration.issuer }

@@ -79,7 +79,7 @@ package enum SignInFailure: Error, Equatable, Sendable {
 }
 
 /// Runs a storage call and turns its error into a failure of the use case.
-func stored<Result: Sendable>(_ operation: () async throws -> Result) async throws(SignInFailure) -> Result {
+package func stored<Result: Sendable>(_ operation: () async throws -> Result) async throws(SignInFailure) -> Result {
     do {
         return try await operation()
     } catch {

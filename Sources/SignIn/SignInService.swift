@@ -1,6 +1,7 @@
 package import Accounts
 package import KeyRing
 package import Logging
+package import Primitives
 package import Providers
 package import Storage
 
@@ -56,12 +57,12 @@ package struct SignInService: Sendable {
     ///   - refusals: the aggregator of the service that this one replaces; a new one if absent.
     ///   - metrics: likewise.
     ///   - codesUnderWay: likewise.
-    ///   - exportsUnderWay: likewise; those of administrators count among them.
+    ///   - exports: likewise; those of administrators count among them.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
         endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
         passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
-        codesUnderWay: CodesUnderWay = CodesUnderWay(), exportsUnderWay: ExportsUnderWay = ExportsUnderWay(),
+        codesUnderWay: CodesUnderWay = CodesUnderWay(), exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
         strayGrants: StrayGrants? = nil, clock: any WallClock, logger: Logger
     ) {
         let refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
@@ -121,7 +122,7 @@ package struct SignInService: Sendable {
             logger: logger)
         accounts = AccountSettings(
             store: stores.accounts, replacements: stores.emailReplacements,
-            personalData: PersonalDataExport(store: stores.personalData), exportsUnderWay: exportsUnderWay,
+            personalData: PersonalDataExport(store: stores.personalData), exports: exports,
             codes: codes,
             hasher: passwordHasher, limits: limits, mailLanguages: mailLanguages, clock: clock)
         self.tickets = TicketLinking(

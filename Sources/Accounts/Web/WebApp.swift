@@ -1,3 +1,5 @@
+import Primitives
+
 /// An app that people sign in to in a browser, as it is configured.
 package struct WebApp: Sendable {
     package let id: String
@@ -72,24 +74,9 @@ package struct AppReturn: Hashable, Sendable {
 /// The query of a URI (RFC 3986 §3.4). A space is `%20`: not every reader takes `+` for one.
 package enum URIQuery {
     package static func appending(_ parameters: [(String, String)], to uri: String) -> String {
-        let query = parameters.map { "\($0)=\(encoded($1))" }.joined(separator: "&")
+        let query = parameters.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
         guard let mark = uri.utf8.firstIndex(of: UInt8(ascii: "?")) else { return "\(uri)?\(query)" }
         let isEmpty = uri.utf8.index(after: mark) == uri.utf8.endIndex
         return isEmpty || uri.utf8.last == UInt8(ascii: "&") ? uri + query : "\(uri)&\(query)"
-    }
-
-    private static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -36,29 +36,10 @@ package struct FetchRequest: Sendable {
 
     /// A POST of `application/x-www-form-urlencoded` that asks for JSON, as token endpoints expect it.
     package static func form(url: String, fields: [(String, String)]) -> FetchRequest {
-        var body: [UInt8] = []
-        for (name, value) in fields {
-            if !body.isEmpty { body.append(UInt8(ascii: "&")) }
-            appendPercentEncoded(name, to: &body)
-            body.append(UInt8(ascii: "="))
-            appendPercentEncoded(value, to: &body)
-        }
+        let pairs = fields.map { PercentEncoding.encode($0) + "=" + PercentEncoding.encode($1) }
         return FetchRequest(
             .post, url: url,
             headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")],
-            body: body)
-    }
-
-    /// Everything but RFC 3986's unreserved characters is encoded. A space becomes `%20` rather than `+`: form
-    /// decoders read both, and `%20` also survives the ones that know percent-encoding alone.
-    private static func appendPercentEncoded(_ text: String, to bytes: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
-            if byte.isURLUnreserved {
-                bytes.append(byte)
-            } else {
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
+            body: Array(pairs.joined(separator: "&").utf8))
     }
 }

@@ -1,4 +1,5 @@
 package import Accounts
+import Primitives
 import Storage
 
 /// What the owner of an account sees and changes: its name, password and address, its identities, its deletion.
@@ -6,7 +7,7 @@ package struct AccountSettings: Sendable {
     let store: AccountStore
     let replacements: EmailReplacementStore
     let personalData: PersonalDataExport
-    let exportsUnderWay: ExportsUnderWay
+    let exports: ConcurrencyLimit
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter
@@ -106,7 +107,7 @@ package struct AccountSettings: Sendable {
     package func export(of session: Session, client: Client) async throws(SignInFailure) -> [UInt8] {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let document = try await exportsUnderWay.admit { () async throws(SignInFailure) in
+        let document = try await exports.admit { () async throws(SignInFailure) in
             try await limitedExport(of: session, client: client, at: now)
         }
         guard let document else { throw .overloaded(retryAfter: 1) }

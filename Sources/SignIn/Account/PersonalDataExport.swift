@@ -1,5 +1,6 @@
 package import Accounts
 import JSON
+package import Primitives
 package import Storage
 
 /// Everything that is stored about the person of an account, as one JSON document: an object for the account, and a list
@@ -8,6 +9,9 @@ package struct PersonalDataExport: Sendable {
     /// The bytes at which an answer over HTTP, which is made in memory, ends: some 10,000 rows.
     package static let answerBytes = 4_000_000
     private static let pageRows = 500
+
+    /// The answers of a process that are made at once: each is whole in memory until it is sent.
+    package static func concurrency() -> ConcurrencyLimit { ConcurrencyLimit(2) }
 
     private let store: PersonalData
 

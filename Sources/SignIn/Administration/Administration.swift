@@ -1,4 +1,5 @@
 package import Accounts
+package import Primitives
 package import Storage
 
 /// The reason why an administrator's call failed.
@@ -26,6 +27,14 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
     case fault(operation: String)
 }
 
+extension AdministrationFailure {
+    package init(_ failure: StorageFailure) {
+        self =
+            failure.isTemporary
+            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+    }
+}
+
 /// An authenticated administrator: the key, and the origin of the changes made with it.
 package struct Administrator: Sendable {
     package let key: AdminKey
@@ -40,18 +49,18 @@ package struct Administrator: Sendable {
 package struct Administration: Sendable {
     let stores: Stores
     let clock: any WallClock
-    private let exportsUnderWay: ExportsUnderWay
+    private let exports: ConcurrencyLimit
     private let mailLanguages: MailLanguages
 
     /// - Parameters:
-    ///   - exportsUnderWay: those of the process.
+    ///   - exports: those of the process.
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
     package init(
-        stores: Stores, exportsUnderWay: ExportsUnderWay = ExportsUnderWay(), clock: any WallClock,
+        stores: Stores, exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock,
         mailLanguages: [String]
     ) {
         self.stores = stores
-        self.exportsUnderWay = exportsUnderWay
+        self.exports = exports
         self.clock = clock
         self.mailLanguages = MailLanguages(tags: mailLanguages)
     }
@@ -108,7 +117,7 @@ package struct Administration: Sendable {
         _ id: AccountID, by administrator: Administrator
     ) async throws(AdministrationFailure) -> [UInt8] {
         let now = clock.now()
-        let document = try await exportsUnderWay.admit { () async throws(AdministrationFailure) in
+        let document = try await exports.admit { () async throws(AdministrationFailure) in
             try await found {
                 try await PersonalDataExport(store: stores.personalData).answer(id, at: now, from: administrator.origin)
             }
@@ -288,9 +297,7 @@ package struct Administration: Sendable {
         do {
             return try await operation()
         } catch {
-            let failure = StorageFailure(error)
-            throw failure.isTemporary
-                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            throw AdministrationFailure(StorageFailure(error))
         }
     }
 }

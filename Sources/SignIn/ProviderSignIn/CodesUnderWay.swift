@@ -1,13 +1,14 @@
 import Accounts
-import Synchronization
+import Primitives
 
 /// The codes on their own that a provider has not answered yet, at most ``limit`` at each: made-up ones, which any client
 /// can post, must use up neither what the provider allows our client nor the permits of other sign-ins.
-package final class CodesUnderWay: Sendable {
+package struct CodesUnderWay: Sendable {
     /// A sixth of the sign-ins that are let in. A provider that answers within 200 ms gets 160 a second.
     package static let limit = 32
 
-    private let counts = Mutex<[Provider: Int]>([:])
+    private let limits = Dictionary(
+        uniqueKeysWithValues: Provider.allCases.map { ($0, ConcurrencyLimit(CodesUnderWay.limit)) })
 
     package init() {}
 
@@ -17,13 +18,6 @@ package final class CodesUnderWay: Sendable {
     func admit<Value>(
         at provider: Provider, _ exchange: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value? {
-        let isAdmitted = counts.withLock { counts in
-            guard counts[provider, default: 0] < CodesUnderWay.limit else { return false }
-            counts[provider, default: 0] += 1
-            return true
-        }
-        guard isAdmitted else { return nil }
-        defer { counts.withLock { $0[provider, default: 1] -= 1 } }
-        return try await exchange()
+        try await limits[provider]?.admit(exchange)
     }
 }

@@ -11,8 +11,8 @@ extension ConsoleAPI {
     func routes(for kind: ConsoleAct.Kind) -> [Route] {
         if kind == .disableClient || kind == .enableClient, oauth == nil { return [] }
         return [
-            page(kind.template, .read) { request, visitor in
-                try visitor.administrator.require(kind.scope)
+            page(kind.template, nil) { request, visitor in
+                try kind.scopes.forEach(visitor.administrator.require)
                 let id = try request.parameter("id") { $0 }
                 let act = try await act(kind, on: id)
                 return try show(try question(kind, act, on: id, visitor), in: visitor)
@@ -24,15 +24,16 @@ extension ConsoleAPI {
     }
 
     private func question(
-        _ kind: ConsoleAct.Kind, _ act: ConsoleAct, on id: String, _ visitor: ConsoleVisitor, reason: String = "",
-        notice: ConsoleNotice? = nil
+        _ kind: ConsoleAct.Kind, _ act: ConsoleAct, on id: String, _ visitor: ConsoleVisitor,
+        typed: ActFields = ActFields(), notice: ConsoleNotice? = nil
     ) throws -> ConsolePage {
         let target = try visitor.target(kind.path(of: id))
         var fields = act.fields
+        for index in fields.indices { fields[index].value = typed[fields[index].name] }
         if kind.reason != .none {
             fields.append(
                 ConsoleForm.Field(
-                    name: "reason", label: "Reason", kind: .text(maximumBytes: 1024), value: reason,
+                    name: "reason", label: "Reason", kind: .text(maximumBytes: 1024), value: typed.reason,
                     isRequired: kind.reason == .required,
                     hint: kind.reason == .required
                         ? "It stays in the audit trail with your key's name."
@@ -58,12 +59,11 @@ extension ConsoleAPI {
                 keepsIdentity: fields.optionalString("keep") == "true")
         }
         guard let (visitor, fields) = form else { return showAlone(signInPage(for: request), .unauthorized) }
-        try visitor.administrator.require(.read)
-        try visitor.administrator.require(kind.scope)
+        try kind.scopes.forEach(visitor.administrator.require)
         let act = try await act(kind, on: id)
         if let fault = Self.fault(in: fields.reason, of: kind) {
             return try show(
-                try question(kind, act, on: id, visitor, reason: fields.reason, notice: .error(fault)), .badRequest,
+                try question(kind, act, on: id, visitor, typed: fields, notice: .error(fault)), .badRequest,
                 in: visitor)
         }
         if kind == .export { return try await download(id, by: visitor.administrator) }
@@ -72,7 +72,7 @@ extension ConsoleAPI {
             isDone = try await perform(kind, on: id, fields, by: visitor.administrator)
         } catch {
             guard let sentence = Self.sentence(on: error) else { throw error }
-            let page = try question(kind, act, on: id, visitor, reason: fields.reason, notice: .error(sentence))
+            let page = try question(kind, act, on: id, visitor, typed: fields, notice: .error(sentence))
             var response = try show(page, error.problem.code.status, in: visitor)
             response.problem = error.problem
             return response
@@ -80,7 +80,7 @@ extension ConsoleAPI {
         guard isDone else {
             let notice = ConsoleNotice.error(Self.sentence(onNothingDoneBy: kind))
             return try show(
-                try question(kind, act, on: id, visitor, reason: fields.reason, notice: notice), .conflict, in: visitor)
+                try question(kind, act, on: id, visitor, typed: fields, notice: notice), .conflict, in: visitor)
         }
         return redirect(to: consolePath(act.back, [("done", try kind.proof(for: act.back, visitor))]))
     }
@@ -104,12 +104,22 @@ extension ConsoleAPI {
         return download(document, name: "account-\(accountID).json")
     }
 
+    /// What was typed into the form of an act.
     private struct ActFields: Sendable {
-        let reason: String
-        let email: String
-        let keepsIdentity: Bool
+        var reason = ""
+        var email = ""
+        var keepsIdentity = false
 
         var optionalReason: String? { reason.isEmpty ? nil : reason }
+
+        /// As the field of this name shows it again.
+        subscript(name: String) -> String {
+            switch name {
+            case "email": email
+            case "keep": keepsIdentity ? "true" : ""
+            default: ""
+            }
+        }
     }
 
     /// Why an act can't be done, where another try or another act may help.

@@ -1,6 +1,7 @@
 import Accounts
 import HTTPAPI
 import HTTPServer
+import Primitives
 import SignIn
 
 /// The audit trail: a search, and the comparison of what it shows with the seals.
@@ -38,9 +39,10 @@ extension ConsoleAPI {
     private func verification(of shown: [AuditRecord]) async throws -> ConsoleNotice {
         let times = shown.map(\.createdAt)
         guard let first = times.min(), let last = times.max() else { return .done("Nothing is shown.") }
-        guard comparison.begin() else { return .error("Another comparison is under way. Try again when it has ended.") }
-        defer { comparison.end() }
-        let report = try await administration.verifyTrail(in: first...last)
+        let verified = try await comparisons.admit { try await administration.verifyTrail(in: first...last) }
+        guard let report = verified else {
+            return .error("Another comparison is under way. Try again when it has ended.")
+        }
         if report.isTooLong {
             return .error(
                 "There are too many rows between those that are shown. Run countersign audit verify, which reads all.")

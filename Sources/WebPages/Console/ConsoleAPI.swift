@@ -4,7 +4,6 @@ package import HTTPServer
 package import OAuthServer
 import Primitives
 package import SignIn
-import Synchronization
 
 /// The console, `/console`: pages for support and operations, on the private listener. Each calls the use cases of the
 /// admin API and nothing else.
@@ -25,7 +24,8 @@ package struct ConsoleAPI: Sendable {
     let environment: ConsoleEnvironment
     private let host: ConsoleHost
     private let renderer = ConsoleRenderer()
-    let comparison = OneAtATime()
+    /// The comparisons of the trail with its seals, each of which may read a hundred thousand rows.
+    let comparisons = ConcurrencyLimit(1)
     /// The header fields of every page and redirect. No form of a page ends outside of it.
     private static let headers = [
         (
@@ -245,32 +245,6 @@ extension Request {
 
 /// A path of the console with parameters, those without a value left out.
 func consolePath(_ path: String, _ parameters: [(name: String, value: String?)]) -> String {
-    let pairs = parameters.compactMap { name, value in
-        value.map { "\(name)=\(percentEncoded($0))" }
-    }
-    return pairs.isEmpty ? path : "\(path)?\(pairs.joined(separator: "&"))"
-}
-
-private func percentEncoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-        if byte.isURLUnreserved {
-            encoded.unicodeScalars.append(Unicode.Scalar(byte))
-        } else {
-            encoded += "%" + Hexadecimal.encode([byte]).uppercased()
-        }
-    }
-    return encoded
-}
-
-/// Work of which a process does one at a time.
-final class OneAtATime: Sendable {
-    private let isUnderWay = Atomic<Bool>(false)
-
-    /// - Returns: whether it may begin.
-    func begin() -> Bool {
-        isUnderWay.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
-    }
-
-    func end() { isUnderWay.store(false, ordering: .releasing) }
+    let given = parameters.compactMap { name, value in value.map { (name, $0) } }
+    return given.isEmpty ? path : URIQuery.appending(given, to: path)
 }

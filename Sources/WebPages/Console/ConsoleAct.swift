@@ -38,10 +38,12 @@ struct ConsoleAct: Sendable {
             }
         }
 
-        var scope: AdminKey.Scope {
+        /// Those that a key needs: that of the act, and the one of the page that it is on.
+        var scopes: Set<AdminKey.Scope> {
             switch self {
-            case .revoke, .retry: .revoke
-            default: .manage
+            case .revokeKey: [.manage]
+            case .revoke, .retry: [.read, .revoke]
+            default: [.read, .manage]
             }
         }
 
@@ -175,7 +177,7 @@ extension ConsoleAct {
     }
 
     private static func buttons(_ kinds: [Kind], of id: String, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
-        kinds.filter { visitor.may($0.scope) }.map {
+        kinds.filter { $0.scopes.isSubset(of: visitor.administrator.key.scopes) }.map {
             .button($0.label, to: $0.path(of: id), isDangerous: $0.isDangerous)
         }
     }

@@ -1,4 +1,5 @@
 import Hummingbird
+import Primitives
 
 /// The parameters that a browser carries to a redirect URI.
 struct BrowserAnswer: Sendable {
@@ -69,23 +70,7 @@ struct BrowserAnswer: Sendable {
     }
 
     private var encoded: String {
-        parameters.map { Self.percentEncoded($0.name) + "=" + Self.percentEncoded($0.value) }.joined(separator: "&")
-    }
-
-    /// Everything encoded but RFC 3986 §2.3's unreserved characters.
-    static func percentEncoded(_ text: String) -> String {
-        var encoded: [UInt8] = []
-        for octet in text.utf8 {
-            switch octet {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.append(octet)
-            default:
-                let digits = Array("0123456789ABCDEF".utf8)
-                encoded += [UInt8(ascii: "%"), digits[Int(octet >> 4)], digits[Int(octet & 15)]]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        parameters.map { PercentEncoding.encode($0.name) + "=" + PercentEncoding.encode($0.value) }.joined(
+            separator: "&")
     }
 }

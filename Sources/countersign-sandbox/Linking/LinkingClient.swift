@@ -1,6 +1,7 @@
 import Curl
 import Foundation
 import JSON
+import Primitives
 
 /// Google's servers as the service's client: requests over HTTP, none of which follows a redirect.
 struct LinkingClient: Sendable {
@@ -41,7 +42,7 @@ struct LinkingClient: Sendable {
         }
         var request = FetchRequest.form(url: settings.server + path, fields: fields)
         // Each half form-encoded (RFC 6749 §2.3.1).
-        let pair = BrowserAnswer.percentEncoded(id) + ":" + BrowserAnswer.percentEncoded(secret)
+        let pair = PercentEncoding.encode(id) + ":" + PercentEncoding.encode(secret)
         request.headers.append(("Authorization", "Basic " + Data(pair.utf8).base64EncodedString()))
         return await fetch(request)
     }

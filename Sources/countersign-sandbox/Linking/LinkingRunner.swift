@@ -46,7 +46,7 @@ struct LinkingRunner: Sendable {
             parameters += [("code_challenge", challenge), ("code_challenge_method", "S256")]
         }
         let query = parameters.compactMap { name, value in
-            value.map { "\(name)=\(BrowserAnswer.percentEncoded($0))" }
+            value.map { "\(name)=\(PercentEncoding.encode($0))" }
         }
         return "\(settings.server)/oauth/authorize?\(query.joined(separator: "&"))"
     }

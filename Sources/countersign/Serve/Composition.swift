@@ -82,7 +82,7 @@ enum Composition {
                 return metrics.page()
             }
             let administration = Administration(
-                stores: stores, exportsUnderWay: resources.exportsUnderWay, clock: clock,
+                stores: stores, exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [])
             let oauthAdministration =
                 configuration.reloadable.oauth == nil ? nil : OAuthAdministration(stores: stores, clock: clock)

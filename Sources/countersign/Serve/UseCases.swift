@@ -19,7 +19,7 @@ struct ServiceResources: Sendable {
     let refusals: RefusalAggregator
     let metrics = SignInMetrics()
     let codesUnderWay = CodesUnderWay()
-    let exportsUnderWay = ExportsUnderWay()
+    let exports = PersonalDataExport.concurrency()
     let strayGrants: StrayGrants
     let oauthMetrics = OAuthMetrics()
     let oauthClients: OAuthClients
@@ -67,7 +67,7 @@ struct UseCases: Sendable {
             accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
             passwordHasher: resources.passwordHasher, refusals: resources.refusals,
             metrics: resources.metrics, codesUnderWay: resources.codesUnderWay,
-            exportsUnderWay: resources.exportsUnderWay, strayGrants: resources.strayGrants, clock: clock, logger: logger
+            exports: resources.exports, strayGrants: resources.strayGrants, clock: clock, logger: logger
         )
         let signIn = signIn
         oauth = configuration.oauth.map { oauth in

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import OpenSSL
 import Postgres
+import Primitives
 import SignIn
 import Storage
 import TestSupport
@@ -236,10 +237,10 @@ import Testing
         try await SignInFixture.run {
             $0.limits = [.exportPerAccount: .limit(count: 1, seconds: 3_600)]
         } _: { fixture in
-            let underWay = ExportsUnderWay()
-            let accounts = try fixture.service(exportsUnderWay: underWay).accounts
+            let underWay = PersonalDataExport.concurrency()
+            let accounts = try fixture.service(exports: underWay).accounts
             let administration = Administration(
-                stores: fixture.stores, exportsUnderWay: underWay, clock: fixture.clock, mailLanguages: [])
+                stores: fixture.stores, exports: underWay, clock: fixture.clock, mailLanguages: [])
             let administrator = try await fixture.administered().administrator
             let signedIn = try await fixture.register("kim@example.com")
             let session = try await fixture.opened(signedIn)

@@ -1,6 +1,7 @@
 import Accounts
 import KeyRing
 import Logging
+import Primitives
 import Providers
 import SignIn
 import Storage
@@ -16,7 +17,7 @@ extension SignInFixture {
     ///   - nonceForms: how the apps hand nonces to each provider's SDK.
     func service(
         apple: Bool = true, keyRing: KeyRing? = nil, stores: Stores? = nil, passwordHasher: PasswordHasher? = nil,
-        exportsUnderWay: ExportsUnderWay = ExportsUnderWay(),
+        exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
         nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw),
         _ configure: (inout SignInService.Configuration) -> Void = { _ in }
     ) throws -> SignInService {
@@ -35,7 +36,7 @@ extension SignInFixture {
                 configuration: .init(clientIDs: [SignInFixture.googleClient], nonceForm: nonceForms.google), keys: keys),
             endpoints: .none, stores: stores ?? self.stores, accessTokens: accessTokens,
             keyRing: keyRing ?? self.keyRing, passwordHasher: passwordHasher ?? self.passwordHasher,
-            exportsUnderWay: exportsUnderWay, clock: clock,
+            exports: exports, clock: clock,
             logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -102,7 +102,9 @@ struct ConsoleRenderer: Sendable {
             value["maximum"] = HTMLText("\(maximumBytes)")
         case .secret: value["isSecret"] = true
         case .search: value["isSearchBox"] = true
-        case .checkbox: value["isCheckbox"] = true
+        case .checkbox:
+            value["isCheckbox"] = true
+            value["isChecked"] = field.value == "true"
         case .hidden: value["isHidden"] = true
         case .choice(let choices):
             value["isChoice"] = true

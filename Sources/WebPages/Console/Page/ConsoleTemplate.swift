@@ -155,7 +155,8 @@ enum ConsoleTemplate: String, CaseIterable {
         </div>
         {{/isSearchBox}}
         {{#isCheckbox}}
-        <div class="field check"><input id="{{{name}}}" name="{{{name}}}" type="checkbox" value="true">
+        <div class="field check"><input id="{{{name}}}" name="{{{name}}}" type="checkbox" value="true"\
+        {{#isChecked}} checked{{/isChecked}}>
         <label for="{{{name}}}">{{{label}}}</label></div>
         {{/isCheckbox}}
         {{#isChoice}}

@@ -27,6 +27,11 @@ struct OAuthSecret: Sendable {
         hash = SHA256.hash(Array(text.utf8))
     }
 
+    /// The kind of a presented token, which its prefix says; nil for what was never issued as one.
+    static func kind(ofPresented text: String) -> Kind? {
+        [.accessToken, .refreshToken].first { text.hasPrefix($0.rawValue) }
+    }
+
     /// The hash of a presented secret. Whatever is presented has one.
     static func hash(ofPresented text: String) -> [UInt8] {
         SHA256.hash(Array(text.utf8.prefix(maximumBytes + 1)))

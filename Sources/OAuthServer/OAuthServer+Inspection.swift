@@ -21,15 +21,19 @@ extension OAuthServer {
         _ token: String, for client: OAuthClient
     ) async throws(OAuthFailure) -> Introspection? {
         try await metrics.counting(.introspect) { () throws(OAuthFailure) in
-            let found = try await stored {
-                try await grants.token(OAuthSecret.hash(ofPresented: token), at: clock.now())
+            let kind = OAuthSecret.kind(ofPresented: token)
+            let hash = OAuthSecret.hash(ofPresented: token)
+            let found: LiveOAuthToken? = try await stored {
+                switch kind {
+                case .accessToken: try await grants.accessToken(hash, at: clock.now())
+                case .refreshToken: try await grants.refreshToken(hash)
+                default: nil
+                }
             }
             guard let found, found.clientID == client.id || client.introspects else { return nil }
-            var expiresAt: Timestamp?
-            if case .access(let end) = found.kind { expiresAt = end }
             return Introspection(
                 scope: found.scopes.description, clientID: found.clientID.text, subject: found.accountID,
-                isAccessToken: expiresAt != nil, issuedAt: found.issuedAt, expiresAt: expiresAt,
+                isAccessToken: kind == .accessToken, issuedAt: found.issuedAt, expiresAt: found.expiresAt,
                 issuer: configuration.issuer)
         }
     }
@@ -80,13 +84,15 @@ extension OAuthServer {
         let found: LiveOAuthToken?
         let account: Account?
         do throws(OAuthFailure) {
-            found = try await stored { try await grants.token(OAuthSecret.hash(ofPresented: token), at: clock.now()) }
+            found = try await stored {
+                try await grants.accessToken(OAuthSecret.hash(ofPresented: token), at: clock.now())
+            }
             let id = found?.accountID
             account = if let id { try await stored { try await accounts.account(id) } } else { nil }
         } catch {
             throw .failed(error)
         }
-        guard let found, let account, case .access = found.kind else { throw .invalidToken }
+        guard let found, let account else { throw .invalidToken }
         let (seesEmail, seesName) = (found.scopes.contains(.email), found.scopes.contains(.profile))
         guard seesEmail || seesName else { throw .insufficientScope }
         return UserInfo(

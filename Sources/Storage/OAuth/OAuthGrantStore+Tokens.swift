@@ -3,16 +3,12 @@ package import Postgres
 
 /// A token that opens something, and for what.
 package struct LiveOAuthToken: Sendable {
-    package enum Kind: Sendable {
-        case access(expiresAt: Timestamp)
-        case refresh
-    }
-
-    package let kind: Kind
     package let clientID: OAuthClientID
     package let accountID: AccountID
     package let scopes: OAuthScopes
     package let issuedAt: Timestamp
+    /// Of an access token.
+    package let expiresAt: Timestamp?
 }
 
 /// The outcome of a refresh.
@@ -161,32 +157,41 @@ extension OAuthGrantStore {
         }
     }
 
-    /// A token of any client, if it opens something now: the account and the client are active.
-    package func token(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LiveOAuthToken? {
-        let rows = try await database.query(
+    /// An access token of any client, if it opens something now: the account and the client are active.
+    package func accessToken(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LiveOAuthToken? {
+        try await token(
             """
             SELECT g.client_id, g.account_id, t.scopes, t.created_at, t.expires_at
-            FROM (
-                SELECT chain_id, scopes, created_at, expires_at
-                FROM oauth_access_tokens
-                WHERE token_hash = \(hash) AND expires_at > \(now)
-                UNION ALL
-                SELECT r.chain_id, c.scopes, r.created_at, NULL
-                FROM oauth_refresh_tokens r
-                JOIN oauth_chains c ON c.chain_id = r.chain_id
-                WHERE r.token_hash = \(hash) AND r.superseded_at IS NULL
-            ) t
+            FROM oauth_access_tokens t
             JOIN oauth_chains h ON h.chain_id = t.chain_id
             JOIN oauth_grants g ON g.grant_id = h.grant_id
             JOIN oauth_clients c ON c.client_id = g.client_id AND c.status = 'active'
             JOIN accounts a ON a.account_id = g.account_id AND a.status = 'active'
+            WHERE t.token_hash = \(hash) AND t.expires_at > \(now)
+            """)
+    }
+
+    /// A refresh token likewise.
+    package func refreshToken(_ hash: [UInt8]) async throws(PostgresError) -> LiveOAuthToken? {
+        try await token(
             """
-        ) { row throws(PostgresError) in
+            SELECT g.client_id, g.account_id, h.scopes, r.created_at, NULL::timestamptz
+            FROM oauth_refresh_tokens r
+            JOIN oauth_chains h ON h.chain_id = r.chain_id
+            JOIN oauth_grants g ON g.grant_id = h.grant_id
+            JOIN oauth_clients c ON c.client_id = g.client_id AND c.status = 'active'
+            JOIN accounts a ON a.account_id = g.account_id AND a.status = 'active'
+            WHERE r.token_hash = \(hash) AND r.superseded_at IS NULL
+            """)
+    }
+
+    private func token(_ statement: SQL) async throws(PostgresError) -> LiveOAuthToken? {
+        let rows = try await database.query(statement) { row throws(PostgresError) in
             let (client, account, scopes, issuedAt, expiresAt) = try row.decode(
                 OAuthClientID.self, AccountID.self, [String].self, Timestamp.self, Timestamp?.self)
             return LiveOAuthToken(
-                kind: expiresAt.map { .access(expiresAt: $0) } ?? .refresh, clientID: client, accountID: account,
-                scopes: try OAuthScopes(stored: scopes), issuedAt: issuedAt)
+                clientID: client, accountID: account, scopes: try OAuthScopes(stored: scopes), issuedAt: issuedAt,
+                expiresAt: expiresAt)
         }
         return rows.first
     }

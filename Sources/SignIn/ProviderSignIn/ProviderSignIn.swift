@@ -159,8 +159,11 @@ package struct ProviderSignIn: Sendable {
         } catch {
             switch error {
             case .proofNoLongerValid, .identityAlreadyLinked, .accountDisabled, .providerAlreadyLinked: return nil
-            // Since the token was verified, an event of the provider has ended what it vouched for.
-            case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
+            case .linkTicketExpired:
+                // A sign-in of the same moment has bound the identity, and those behind it have pushed the ticket out; or an
+                // event of the provider has ended what the token vouched for.
+                if let signedIn = try await known.signIn(ticket.identity, client: client, at: now) { return signedIn }
+                throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }
         }

@@ -171,6 +171,29 @@ import Testing
         }
     }
 
+    @Test func `an automatic bind whose ticket others have pushed out signs in to what they have bound`() async throws {
+        try await SignInFixture.withMail(policy: .automatic) { fixture in
+            let member = try await fixture.member("kim@gmail.com")
+            let token = try fixture.google("1", SignInFixture.email("kim@gmail.com"))
+            let signingIn = try await fixture.interleave { transaction in
+                // As who spends a ticket of this person locks it.
+                _ = try await transaction.query(
+                    "SELECT pg_advisory_xact_lock(hashtextextended('tickets google main 1', 0))::text"
+                ) { row throws(PostgresError) in try row.decode(String?.self) }
+            } with: {
+                try await fixture.session(.google, token)
+            } then: { transaction in
+                try await transaction.execute(
+                    """
+                    INSERT INTO identities (identity_id, account_id, provider, realm, subject, created_at)
+                    SELECT gen_random_uuid(), account_id, 'google', 'main', '1', now() FROM accounts
+                    """)
+                #expect(try await transaction.execute("DELETE FROM link_tickets") == 1)
+            }
+            #expect(try await signingIn.value.account.id == member.account.id)
+        }
+    }
+
     @Test func `automatic linking asks when the address changes hands meanwhile`() async throws {
         try await SignInFixture.withMail(policy: .automatic) { fixture in
             _ = try await fixture.member("kim@gmail.com")

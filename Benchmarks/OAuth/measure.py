@@ -61,6 +61,7 @@ class Bench(SignInBench):
         result["rate"] = result["requests"] / result["seconds"]
         for name, start, end in zip(("service", "PostgreSQL"), before, after):
             result[name] = (end - start) * 1e6 / result["requests"]
+        result["both"] = result["service"] + result["PostgreSQL"]
         return result
 
     def statement(self):
@@ -106,9 +107,9 @@ def beside(bench, rounds):
 
 
 def among(few, many, rounds):
-    """What a call costs among many grants, in turns with what it costs among few."""
+    """The CPU of a call among many grants, in turns with that among few."""
     for what in "refresh", "introspect":
-        ratios = {"service": [], "PostgreSQL": []}
+        ratios = {"both": [], "service": [], "PostgreSQL": []}
         for number in range(rounds):
             pair = (few, many) if number % 2 else (many, few)
             results = {bench.grants: bench.ask(what) for bench in pair}

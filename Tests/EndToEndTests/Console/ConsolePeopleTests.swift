@@ -153,10 +153,19 @@ import Testing
             INSERT INTO accounts (account_id, status, disabled_reason, created_at)
             VALUES (\(id)::uuid, 'disabled', 'all revoked', now())
             """)
+        try await world.scratch.execute(
+            """
+            INSERT INTO accounts (account_id, email, email_proof, created_at)
+            VALUES ('01900000-0000-7000-8000-00000000c511', 'console-taken@example.com', 'stated', now())
+            """)
         let visit = try await ConsoleVisit.signedIn(to: world)
         let page = try await visit.account(id)
         let missing = try await visit.act("Enable", on: page, typed: ["reason": "back", "email": ""])
         #expect(missing.status == 400 && missing.notice?.contains("address") == true)
+        let taken = try await visit.act(
+            "Enable", on: page, typed: ["reason": "back", "email": "console-taken@example.com"])
+        #expect(taken.notice == "Another account has this address.")
+        #expect(taken.html.forms.contains { $0.input("email")?.value == "console-taken@example.com" })
         let done = try await visit.act(
             "Enable", on: page, typed: ["reason": "back", "email": "console-back@example.com"])
         #expect(done.notice == "The account is enabled.")

@@ -26,16 +26,19 @@ done
 
 cluster=.local/bench/postgres
 pages=/proc/sys/vm/nr_hugepages
-reserved=$(<"$pages")
+reserved=
 cleanup() {
-    Scripts/postgres stop "$cluster"
-    if $huge; then echo "$reserved" >"$pages"; fi
+    Scripts/postgres stop "$cluster" || true
+    if [ -n "$reserved" ]; then echo "$reserved" >"$pages"; fi
 }
 trap cleanup EXIT
+# One that was left running has other buffers.
+Scripts/postgres stop "$cluster"
 if $huge; then
-    # PostgreSQL takes them if there are enough for all of its memory.
-    echo $((reserved + 1200)) >"$pages"
-    [ "$(<"$pages")" -ge $((reserved + 1200)) ] || { echo "bench: there is no room for the huge pages" >&2; exit 1; }
+    reserved=$(<"$pages")
+    wanted=$((reserved + 2400 * 1024 / $(awk '/^Hugepagesize:/ { print $2 }' /proc/meminfo)))
+    echo "$wanted" >"$pages"
+    [ "$(<"$pages")" = "$wanted" ] || { echo "bench: there is no room for the huge pages" >&2; exit 1; }
 fi
 # A million grants, with their indexes, fit in the buffers as ten thousand do.
 Scripts/postgres start "$cluster" --buffers 2GB >/dev/null

@@ -124,7 +124,8 @@ private actor TestCluster {
         _ source: String, _ body: (ScratchDatabase) async throws -> T
     ) async throws -> T {
         let name = "scratch_" + UUID().uuidString.replacing("-", with: "").lowercased()
-        // Copying by the log, PostgreSQL's own choice, takes twice the time.
+        // In a cluster without fsync, such as that of Scripts/test, copying by the log, PostgreSQL's own choice, takes twice
+        // the time.
         try await admin.execute("CREATE DATABASE \(unsafeSQL: name) \(unsafeSQL: source) STRATEGY FILE_COPY")
         do {
             let value = try await body(ScratchDatabase(url: url(of: name)))

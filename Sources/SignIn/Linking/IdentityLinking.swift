@@ -49,7 +49,8 @@ package struct IdentityLinking: Sendable {
             try await tickets.cancel(hash, at: clock.now())
             switch error {
             case .proofNoLongerValid: throw .invalidSession
-            // Since the token was verified, an event of the provider has ended what it vouched for.
+            // Since the token was verified, an event of the provider has ended what it vouched for; or too many sign-ins of
+            // the same person, whom nobody knew, have pushed the ticket out.
             case .linkTicketExpired: throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }

@@ -132,6 +132,8 @@ import Testing
         #expect(kept.answer.body.contains("case 4"))
         #expect(kept.html.text.contains(identity))
 
+        let unfounded = try await visit.act("Revoke", on: signedOut, typed: ["reason": "", "keep": "true"])
+        #expect(unfounded.status == 400 && unfounded.answer.body.contains(#"value="true" checked>"#))
         let revoked = try await visit.act("Revoke", on: signedOut, typed: ["reason": "case 5", "keep": "true"])
         #expect(revoked.notice == "The revocation is requested.")
         #expect(try await world.audited("revocation_requested", by: name, reason: "case 5") == 1)

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import NIOCore
 import NIOPosix
@@ -60,7 +61,7 @@ struct RawConnection {
 
     func startReading() async throws { try await channel.setOption(.autoRead, value: true).get() }
 
-    /// The next answer, which ends where `Content-Length` says.
+    /// The next answer, which ends where `Content-Length` or the last chunk says.
     mutating func answer(toHead: Bool = false) async throws -> Answer {
         while true {
             if let answer = Answer(&buffer, toHead: toHead) { return answer }
@@ -80,6 +81,16 @@ struct RawConnection {
         buffer.clear()
         while let bytes = try await inbound.next() { count += bytes.readableBytes }
         return count
+    }
+
+    /// What comes until the connection ends, and whether it ended by a reset.
+    mutating func readToCut() async throws -> (text: String, isReset: Bool) {
+        do {
+            while let bytes = try await inbound.next() { buffer.writeImmutableBuffer(bytes) }
+            return (String(buffer: buffer), false)
+        } catch let error as IOError where error.errnoCode == ECONNRESET {
+            return (String(buffer: buffer), true)
+        }
     }
 
     /// Fails unless the server closes its side without another byte.
@@ -105,6 +116,13 @@ struct Answer {
             let parts = line.split(separator: ": ", maxSplits: 1, omittingEmptySubsequences: false)
             return (parts[0].lowercased(), parts.count == 2 ? String(parts[1]) : "")
         }
+        if !toHead, fields.contains(where: { $0.name == "transfer-encoding" && $0.value == "chunked" }) {
+            var chunks = buffer.getSlice(at: buffer.readerIndex + end + 4, length: buffer.readableBytes - end - 4)
+            guard let whole = chunks?.readChunks() else { return nil }
+            buffer.moveReaderIndex(forwardBy: buffer.readableBytes - (chunks?.readableBytes ?? 0))
+            body = whole
+            return
+        }
         let length = toHead ? 0 : fields.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
         guard buffer.readableBytes >= end + 4 + length else { return nil }
         buffer.moveReaderIndex(forwardBy: end + 4)
@@ -124,6 +142,24 @@ struct Answer {
     var code: String? { json?["code"]?.string }
 
     var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension ByteBuffer {
+    /// A chunked body without trailers (RFC 9112 §7.1), or `nil` when its last chunk is yet to come.
+    fileprivate mutating func readChunks() -> [UInt8]? {
+        var body: [UInt8] = []
+        while let end = readableBytesView.firstIndex(of: UInt8(ascii: "\r")),
+            let size = Int(String(decoding: readableBytesView[..<end], as: UTF8.self), radix: 16)
+        {
+            let digits = end - readerIndex
+            guard readableBytes >= digits + 2 + size + 2 else { return nil }
+            moveReaderIndex(forwardBy: digits + 2)
+            body += readBytes(length: size) ?? []
+            moveReaderIndex(forwardBy: 2)
+            if size == 0 { return body }
+        }
+        return nil
+    }
 }
 
 extension String {

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOExtras
 import NIOHTTP1
@@ -5,12 +6,13 @@ import NIOHTTP1
 /// The handler of one connection, between the HTTP decoder and the task that answers its requests.
 ///
 /// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. From outside it is
-/// closed by cancellation of the task, and while it is idle by `OpenConnections`.
+/// closed by cancellation of the task, and while it is idle by `OpenConnections`. While a response is streamed, every
+/// close is a reset.
 ///
 /// ```
 ///            first byte        end of header            end of body
 ///   waiting ───────────▶ header ───────────▶ body ───────────▶ answering ─┐
-///      ▲  10 s, then 60 s        10 s                30 s                 │ response written: 30 s
+///      ▲  10 s, then 60 s        10 s                30 s                 │ response, or a part, written: 30 s
 ///      └──────────────────────────────────────────────────────────────────┤
 ///                                       last response: lingering ◀────────┘
 /// ```
@@ -39,8 +41,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The response to a request that was not admitted. It is written when the burst of bytes that the request came in
     /// has been read.
     private var rejection: EncodedResponse?
-    /// Responses that have not left the process.
+    /// Responses, and parts of one, that have not left the process.
     private var unflushed = 0
+    /// Whether the first part of a response has been written, and its last has not left the process.
+    private var isStreaming = false
     private var discardedBytes = 0
     /// Whether the first bytes of a header section have come.
     private var isReceivingHeader = false
@@ -185,7 +189,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             rejectMalformed(.malformedRequest("The header section is too large."), context)
         case is HTTPParserError, is ByteToMessageDecoderError.PayloadTooLargeError:
             rejectMalformed(.malformedRequest("This is not HTTP/1.1."), context)
-        default: context.close(promise: nil)
+        default: close(context)
         }
     }
 
@@ -197,7 +201,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func discard(_ count: Int, _ context: ChannelHandlerContext) {
         discardedBytes += count
         guard discardedBytes <= limits.discardedBytes else {
-            context.close(promise: nil)
+            close(context)
             return
         }
         if case .lingering(let end) = stage {
@@ -219,27 +223,30 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func send(
         _ response: EncodedResponse, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
     ) {
-        unanswered -= 1
+        if response.continues { isStreaming = true } else { unanswered -= 1 }
         unflushed += 1
         if response.closes { stage = .draining }
         if unflushed == 1 { writeDeadline = .now() + TimeAmount(limits.writeDeadline) }
         let flushed = context.eventLoop.makePromise(of: Void.self)
         flushed.futureResult.assumeIsolated().whenComplete { result in
-            self.flushed(isLast: response.closes, result, context)
+            self.flushed(response, result, context)
         }
         flushed.futureResult.cascade(to: promise)
         context.write(wrapOutboundOut(response.bytes), promise: flushed)
         arm(context)
     }
 
-    private func flushed(isLast: Bool, _ result: Result<Void, any Error>, _ context: ChannelHandlerContext) {
+    private func flushed(
+        _ response: EncodedResponse, _ result: Result<Void, any Error>, _ context: ChannelHandlerContext
+    ) {
         guard case .success = result else {
-            context.close(promise: nil)
+            close(context)
             return
         }
         unflushed -= 1
         writeDeadline = unflushed == 0 ? nil : .now() + TimeAmount(limits.writeDeadline)
-        if isLast {
+        if !response.continues { isStreaming = false }
+        if response.closes, !response.continues {
             linger(context)
         } else if unanswered == 0, unflushed == 0 {
             awaitNextRequest(context)
@@ -269,7 +276,20 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func closeIfDone(_ context: ChannelHandlerContext) {
         guard unanswered == 0, unflushed == 0 else { return }
         let isBetweenRequests = !assembly.isReceivingBody && !isReceivingHeader
-        if peerHasFinished || isQuiescing && isBetweenRequests { context.close(promise: nil) }
+        if peerHasFinished || isQuiescing && isBetweenRequests { close(context) }
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        // A response that ends in the middle must not look whole. With HTTP/1.0 the end of the connection is the end of
+        // the body, so that the peer learns of it by a reset alone (RFC 9112 §8).
+        if isStreaming, mode == .all, let socket = context.channel as? any SocketOptionProvider {
+            _ = socket.setSoLinger(.init(l_onoff: 1, l_linger: 0))
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    private func close(_ context: ChannelHandlerContext) {
+        close(context: context, mode: .all, promise: nil)
     }
 
     // MARK: Deadlines
@@ -295,7 +315,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         timer = nil
         let now = NIODeadline.now()
         if let nextDeadline, nextDeadline <= now {
-            context.close(promise: nil)
+            close(context)
         } else {
             arm(context)
         }

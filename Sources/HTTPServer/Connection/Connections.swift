@@ -60,10 +60,11 @@ struct Connections: ServerChildChannel {
                 try await connection.executeThenClose { inbound, outbound in
                     var lastResponse = ContinuousClock.now
                     for try await event in inbound {
-                        let response = await responder.respond(to: event, peer: peer, after: lastResponse)
-                        try await outbound.write(response)
+                        let closes = try await responder.respond(to: event, peer: peer, after: lastResponse) {
+                            try await outbound.write($0)
+                        }
                         lastResponse = .now
-                        if response.closes { break }
+                        if closes { break }
                     }
                     // `ConnectionHandler` closes the channel when the peer has the last response.
                     try await channel.closeFuture.get()

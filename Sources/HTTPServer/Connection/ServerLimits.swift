@@ -24,7 +24,7 @@ package struct ServerLimits: Sendable {
     package var bodyDeadline: Duration = .seconds(30)
     /// Between a response and the first byte of the next request.
     package var idleDeadline: Duration = .seconds(60)
-    /// For the peer to receive one response.
+    /// For the peer to receive one response, or one part of a response that is streamed.
     package var writeDeadline: Duration = .seconds(30)
     /// Silence of a peer that has its last response and has not closed the connection.
     package var lingerDeadline: Duration = .seconds(2)

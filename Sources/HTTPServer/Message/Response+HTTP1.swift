@@ -1,10 +1,12 @@
 import NIOCore
 
-/// A response as the bytes that go to the connection.
+/// A response, or a part of one that is streamed, as the bytes that go to the connection.
 struct EncodedResponse: Sendable {
     var bytes: ByteBuffer
     /// Whether the connection closes after this response.
     var closes: Bool
+    /// Whether further parts of this response follow.
+    var continues = false
 }
 
 extension Response {
@@ -15,9 +17,12 @@ extension Response {
         let closes: Bool
         /// Whether it answers HEAD: the header section alone, with the length of the body, if that was made.
         let omitsBody: Bool
+        /// Whether the client knows chunks: HTTP/1.0 does not, and the end of the connection is the end of a streamed
+        /// body (RFC 9112 §6.3).
+        var takesChunks = true
     }
 
-    /// The message of RFC 9112 in one buffer, so that it goes out in one write.
+    /// The message of RFC 9112 in one buffer, so that it goes out in one write; of a streamed response the header section.
     func encoded(_ framing: Framing) -> EncodedResponse {
         var buffer = ByteBufferAllocator().buffer(capacity: 384 + body.count)
         buffer.writeString("HTTP/1.1 ")
@@ -40,7 +45,9 @@ extension Response {
                 buffer.writeString(contentType)
             }
             // A handler that was asked by HEAD need not make the body, and then its length isn't known (RFC 9110 §8.6).
-            if !framing.omitsBody || !body.isEmpty {
+            if stream != nil {
+                if framing.takesChunks, !framing.omitsBody { buffer.writeString("\r\nTransfer-Encoding: chunked") }
+            } else if !framing.omitsBody || !body.isEmpty {
                 buffer.writeString("\r\nContent-Length: ")
                 buffer.writeString(String(body.count))
             }
@@ -53,7 +60,8 @@ extension Response {
         }
         buffer.writeString("\r\n\r\n")
         if !framing.omitsBody, !status.forbidsBody { buffer.writeBytes(body) }
-        return EncodedResponse(bytes: buffer, closes: framing.closes)
+        return EncodedResponse(
+            bytes: buffer, closes: framing.closes, continues: stream != nil && !framing.omitsBody)
     }
 
     /// A value may contain text from outside (a redirect, for example). Filtering bytes, not characters, keeps CR LF,

@@ -2,6 +2,10 @@ package import JSON
 
 /// The response of a route. Headers that every response carries are added when it is encoded.
 package struct Response: Sendable {
+    /// Writes the body of a response, with as much in memory as the peer has yet to read. When it throws, the connection
+    /// is reset, so that what was sent doesn't look whole.
+    package typealias Stream = @Sendable (BodyWriter) async throws -> Void
+
     /// Whether caches may store a response.
     package enum Caching: Sendable, Equatable {
         case noStore
@@ -12,6 +16,8 @@ package struct Response: Sendable {
     package var status: Status
     package var contentType: String?
     package var body: [UInt8]
+    /// Makes the body while it is sent; then `body` is empty.
+    package private(set) var stream: Stream?
     package var caching: Caching
     /// Further header fields, never those that every response carries.
     package var headers: [(name: String, value: String)] = []
@@ -30,6 +36,13 @@ package struct Response: Sendable {
         _ status: Status = .ok, caching: Caching = .noStore, _ write: (inout JSONWriter) -> Void
     ) -> Response {
         Response(status, contentType: "application/json", body: JSONWriter.object(write), caching: caching)
+    }
+
+    /// A response whose body is made while it is sent, and so has no bound. Its request holds its permit until the end.
+    package static func streamed(_ status: Status = .ok, contentType: String, _ stream: @escaping Stream) -> Response {
+        var response = Response(status, contentType: contentType)
+        response.stream = stream
+        return response
     }
 
     /// A page.

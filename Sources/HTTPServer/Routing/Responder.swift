@@ -35,6 +35,8 @@ struct Responder: Sendable {
         var problem: Problem?
         var client: ClientAddress?
         var overload: Overload?
+        /// That of a request whose response is yet to be made while it is sent.
+        var permit: Permit?
     }
 
     /// The decision on a request with no unanswered one before it on its connection.
@@ -60,24 +62,52 @@ struct Responder: Sendable {
         }
     }
 
-    /// - Parameter lastResponse: the time of the previous response on the connection, or of its opening.
+    /// - Parameters:
+    ///   - lastResponse: the time of the previous response on the connection, or of its opening.
+    ///   - write: sends the response, or a part of it. It returns when the connection can take more.
+    /// - Returns: whether the connection closes after the response.
+    /// - Throws: what `write` or the making of a streamed body has thrown. The connection is then to be closed.
     func respond(
-        to event: InboundEvent, peer: ClientAddress, after lastResponse: ContinuousClock.Instant
-    ) async -> EncodedResponse {
+        to event: InboundEvent, peer: ClientAddress, after lastResponse: ContinuousClock.Instant,
+        writing write: @escaping @Sendable (EncodedResponse) async throws -> Void
+    ) async throws -> Bool {
         switch event {
         case .request(let received):
             let start = max(lastResponse, received.arrival)
             let context = Self.context(of: received)
-            return await RequestContext.$current.withValue(context) {
+            return try await RequestContext.$current.withValue(context) {
                 let outcome = await outcome(of: received, in: context, peer: peer, waited: .now - start)
-                return finish(outcome, of: received, in: context, since: start)
+                defer { outcome.permit?.release() }
+                let head = finish(outcome, of: received, in: context, since: start)
+                try await write(head)
+                if head.continues, let stream = outcome.response.stream {
+                    let body = BodyWriter(
+                        takesChunks: received.head.version.minor == 1, closes: head.closes, send: write)
+                    try await send(stream, to: body, route: outcome.route)
+                }
+                return head.closes
             }
         case .rejection(let problem, let requestID, let target):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
-            return RequestContext.$current.withValue(context) {
+            let response = RequestContext.$current.withValue(context) {
                 let response = early(problem, target.map { RequestTarget($0).path } ?? "", context.requestID)
                 return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: .now)
             }
+            try await write(response)
+            return response.closes
+        }
+    }
+
+    /// The status has been sent, and the line of the request written: a fault in the middle has a line of its own.
+    private func send(_ stream: Response.Stream, to body: BodyWriter, route: String) async throws {
+        do {
+            try await stream(body)
+            try await body.finish()
+        } catch let error as BodyWriter.ConnectionLost {
+            throw error
+        } catch {
+            logger.error("response cut off", metadata: Self.metadata(of: error, route: route))
+            throw error
         }
     }
 
@@ -96,7 +126,8 @@ struct Responder: Sendable {
         let closes = received?.closes ?? true || admission.isDraining || outcome.problem?.endsConnection == true
         let encoded = outcome.response.encoded(
             Response.Framing(
-                requestID: context.requestID, date: date.text(), closes: closes, omitsBody: method == "HEAD"))
+                requestID: context.requestID, date: date.text(), closes: closes, omitsBody: method == "HEAD",
+                takesChunks: received?.head.version.minor == 1))
         let now = ContinuousClock.now
         var record = RequestRecord(
             method: method, route: outcome.route, status: outcome.response.status.rawValue, duration: now - start,
@@ -146,7 +177,9 @@ struct Responder: Sendable {
                     logger: logger)
                 do {
                     let response = try await match.handler(request)
-                    return Outcome(response: response, route: route, problem: response.problem, client: client)
+                    return Outcome(
+                        response: response, route: route, problem: response.problem, client: client,
+                        permit: response.stream == nil ? nil : permit.take())
                 } catch {
                     guard let refusal = match.refusal else { throw error }
                     let problem = Problem(error) ?? unexpected(error, route: route)
@@ -184,10 +217,14 @@ struct Responder: Sendable {
     /// Clients get the request id and nothing else. The log gets the error's debug description, which for the errors of
     /// this project never contains input of a client; control characters of any other error don't reach the line.
     private func unexpected(_ error: any Error, route: String) -> Problem {
+        logger.error("request failed unexpectedly", metadata: Self.metadata(of: error, route: route))
+        return Problem(.internalError)
+    }
+
+    private static func metadata(of error: any Error, route: String) -> Logger.Metadata {
         let text = String(
             String(reflecting: error).unicodeScalars.prefix(1000).map { $0.value < 0x20 ? " " : Character($0) })
-        logger.error("request failed unexpectedly", metadata: ["error": .string(text), "route": .string(route)])
-        return Problem(.internalError)
+        return ["error": .string(text), "route": .string(route)]
     }
 }
 

@@ -7,11 +7,12 @@ import Testing
     /// What an operation can come with.
     private static func evidence(of operation: AddressOperation) -> Set<AddressEvidence> {
         switch operation {
-        case .signIn, .signInKnown, .bindBySession, .bindByPassword, .linkInSession:
+        // Who replaces or merges by a mailed code comes to the rows of that first.
+        case .signIn, .signInKnown, .bindBySession, .bindByPassword, .linkInSession, .replaceIdentity, .merge:
             [.none, .relay, .stated, .authoritative]
         case .mailedSignIn, .bindByCode, .reset, .verifyEmail, .changeEmail: [.mailedCode]
         case .bindToShown: [.authoritative, .mailedCode]
-        case .create, .replaceIdentity, .merge: Set(AddressEvidence.allCases)
+        case .create: Set(AddressEvidence.allCases)
         case .register, .replaceEmail, .providerEvent: [.none]
         }
     }
@@ -20,7 +21,9 @@ import Testing
     private static func holders(of operation: AddressOperation, _ evidence: AddressEvidence) -> Set<AddressHolder> {
         switch operation {
         // Without an account of the address there is nothing that the code opens.
-        case .mailedSignIn, .bindByCode, .reset, .verifyEmail: [.claimed, .stated, .proven]
+        case .mailedSignIn, .bindByCode, .reset: [.claimed, .stated, .proven]
+        // Of a proven address there is nothing left to verify.
+        case .verifyEmail: [.claimed, .stated]
         // Only a stated holder is shown; it may have been proven since, by a code.
         case .bindToShown: evidence == .mailedCode ? [.stated, .proven] : [.stated]
         default: Set(AddressHolder.allCases)
@@ -54,6 +57,12 @@ import Testing
         }
     }
 
+    @Test func `a degree is raised only where there is a claim of the address`() {
+        for rule in AddressRule.all where rule.outcome == .enterRaising {
+            #expect(rule.evidence.allSatisfy { $0.proof != nil }, "\(rule.operation)")
+        }
+    }
+
     @Test func `a stated account is entered by its mailbox only by who has seen it`() {
         for rule in AddressRule.all where rule.holder.contains(.stated) && rule.evidence.contains(.mailedCode) {
             switch rule.operation {
@@ -75,7 +84,8 @@ import Testing
     }
 
     @Test func `docs/linking.md prints the rules`() throws {
-        let file = URL(filePath: #filePath).appending(path: "../../../docs/linking.md").standardized
+        let root = URL(filePath: #filePath.components(separatedBy: "/Tests/")[0])
+        let file = root.appending(path: "docs/linking.md")
         let page = try String(contentsOf: file, encoding: .utf8)
         let section = try #require(page.components(separatedBy: "\n## Who has an address\n").dropFirst().first)
         let printed = section.components(separatedBy: "\n## ")[0].components(separatedBy: "\n").filter {

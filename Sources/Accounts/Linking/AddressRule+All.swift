@@ -28,7 +28,8 @@ extension AddressRule {
             .signIn, [.authoritative], [.proven], policy: [.automatic], .bindUnasked,
             "Both read the mailbox, so they are one person."),
         AddressRule(
-            .signInKnown, [.none], anybody, .unchanged, "The token says nothing of the address."),
+            .signInKnown, [.none], anybody, .enter,
+            "The identity is in the account already, and the token says nothing of the address."),
         AddressRule(
             .signInKnown, [.relay, .stated, .authoritative], anybody, .enterRaising,
             "The identity is in the account already; what its provider knows of the address is news of the address alone."
@@ -111,7 +112,7 @@ extension AddressRule {
             "Who typed the address need not read the mailbox: nothing that they set up may stay in its owner's account."
         ),
         AddressRule(
-            .verifyEmail, [.mailedCode], [.claimed, .stated, .proven], .prove,
+            .verifyEmail, [.mailedCode], [.claimed, .stated], .prove,
             "Who reads the mailbox is in the account already, by a way that they know."),
         AddressRule(.changeEmail, [.mailedCode], [.nobody], .prove, "Nobody else has it."),
         AddressRule(
@@ -132,11 +133,17 @@ extension AddressRule {
             .linkInSession, [.relay, .stated, .authoritative], anybody, .enterRaising,
             "The session proves the account; the identity is one of it from then on, and may know its address better."),
         AddressRule(
-            .replaceIdentity, Set(AddressEvidence.allCases), anybody, .unchanged,
-            "The proof of the account decides, as for any *bind*; every mailbox of the account is notified."),
+            .replaceIdentity, [.none], anybody, .enter,
+            "A session or a password proves the account, as for any *bind*; every mailbox of it is notified."),
         AddressRule(
-            .merge, Set(AddressEvidence.allCases), anybody, .unchanged,
+            .replaceIdentity, [.relay, .stated, .authoritative], anybody, .enterRaising,
+            "The new identity is one of the account from then on, and may know its address better."),
+        AddressRule(
+            .merge, [.none], anybody, .enter,
             "The identity decides whether it moves; the address of the account that is left goes with that account."),
+        AddressRule(
+            .merge, [.relay, .stated, .authoritative], anybody, .enterRaising,
+            "The identity is one of the other account from then on, and may know its address better."),
         AddressRule(
             .providerEvent, [.none], anybody, .unchanged,
             "An event says what became of an identity, not who reads the mailbox."),

@@ -30,7 +30,10 @@ struct ProviderEventFixture: Sendable {
         }
     }
 
-    private init(people: SignInFixture, policy: ProviderEvents.Policy) throws {
+    init(
+        people: SignInFixture,
+        policy: ProviderEvents.Policy = .init(consentRevoked: .unlink, accountDeleted: .unlink)
+    ) throws {
         self.people = people
         log = EventLog()
         events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)

@@ -176,7 +176,7 @@ let package = Package(
             path: "Benchmarks/Verify/Swift",
             swiftSettings: commonSettings),
         .executableTarget(
-            name: "postgres-bench", dependencies: ["Postgres", log], path: "Benchmarks/Postgres", exclude: ["run"],
+            name: "postgres-bench", dependencies: ["Postgres", log], path: "Benchmarks/Postgres", exclude: ["run.sh"],
             swiftSettings: commonSettings),
 
         // Tests
@@ -222,8 +222,8 @@ let package = Package(
         .testTarget(
             name: "SignInTests",
             dependencies: [
-                "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Postgres", "Curl",
-                "Primitives", "TestSupport", "countersign-sandbox", log,
+                "OAuthServer", "SignIn", "Storage", "Providers", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL",
+                "Postgres", "Curl", "Primitives", "TestSupport", "countersign-sandbox", log,
             ],
             swiftSettings: commonSettings),
         .testTarget(

@@ -7,6 +7,7 @@ enum WalkInvariant: String, CaseIterable, Sendable {
     case oneIdentityOfAProvider = "an account has two identities of a provider and realm"
     case sessionOfLinkedIdentity = "a session lives whose identity is not linked to its account"
     case sessionOfActiveAccount = "a session lives of an account that is not active"
+    case linkOfActiveAccount = "a client is linked to an account that is not active"
     case wayIn = "there is no way into an active account"
     case passwordWithAddress = "a password has no address to sign in with, and none was taken"
     case grantOfItsHolder = "a grant is held by what is not its person's"
@@ -43,17 +44,15 @@ enum WalkInvariant: String, CaseIterable, Sendable {
             JOIN accounts a ON a.account_id = s.account_id
             WHERE s.ended_at IS NULL AND s.expires_at > \(now) AND a.status <> 'active'
             """
-        case .wayIn:
-            // A password together with its address; a linked identity; or a proven address, to which a code is mailed.
-            // An identity whose provider has disabled the person's account there still counts: the provider keeps them
-            // out, and lets them in again. An address that was never proven doesn't count: it may be another person's.
+        case .linkOfActiveAccount:
+            // Chains, codes and tokens go with the grant: what the client holds is good for nothing.
             """
-            SELECT a.account_id::text
-            FROM accounts a
-            WHERE a.status = 'active' AND NOT a.email_verified
-                AND (a.password_hash IS NULL OR a.email IS NULL)
-                AND NOT EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id)
+            SELECT g.grant_id::text
+            FROM oauth_grants g
+            JOIN accounts a ON a.account_id = g.account_id
+            WHERE a.status <> 'active'
             """
+        case .wayIn: WalkLedger.lockedOut
         case .passwordWithAddress:
             // Where a reader of the mailbox has taken the address, the password waits for another one.
             """

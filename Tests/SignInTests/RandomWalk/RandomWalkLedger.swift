@@ -45,6 +45,10 @@ enum WalkLedger {
         "CREATE TABLE walk_codes (account_id uuid NOT NULL, email text NOT NULL)",
         // Addresses that a provider which runs the mailbox has stated.
         "CREATE TABLE walk_claims (subject text NOT NULL, email text NOT NULL)",
+        // Addresses that an administrator has vouched for.
+        "CREATE TABLE walk_vouchers (account_id uuid NOT NULL, email text NOT NULL)",
+        // Identities that their provider has disabled, and since when.
+        "CREATE TABLE walk_blocks (id uuid NOT NULL, number bigint NOT NULL DEFAULT nextval('walk_order'))",
     ]
 
     private static let functions: [SQL] = [
@@ -68,6 +72,18 @@ enum WalkLedger {
             END IF;
             IF TG_OP <> 'DELETE' THEN
                 PERFORM walk_add(NEW.account_id, 'identity', NEW.identity_id, NEW.subject);
+            END IF;
+            RETURN NULL;
+        END
+        $$
+        """,
+        """
+        CREATE FUNCTION walk_block() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            IF NEW.blocked_at IS NULL THEN
+                DELETE FROM walk_blocks WHERE id = NEW.identity_id;
+            ELSIF OLD.blocked_at IS NULL THEN
+                INSERT INTO walk_blocks (id) VALUES (NEW.identity_id);
             END IF;
             RETURN NULL;
         END
@@ -120,6 +136,10 @@ enum WalkLedger {
         FOR EACH ROW EXECUTE FUNCTION walk_identity()
         """,
         """
+        CREATE TRIGGER walk_block AFTER UPDATE OF blocked_at ON identities
+        FOR EACH ROW EXECUTE FUNCTION walk_block()
+        """,
+        """
         CREATE TRIGGER walk_session AFTER INSERT OR DELETE OR UPDATE OF ended_at ON sessions
         FOR EACH ROW EXECUTE FUNCTION walk_session()
         """,
@@ -138,6 +158,10 @@ enum WalkLedger {
         for claim in report.claims {
             _ = try await database.execute(
                 "INSERT INTO walk_claims (subject, email) VALUES (\(claim.subject), \(claim.email))")
+        }
+        for voucher in report.vouchers {
+            _ = try await database.execute(
+                "INSERT INTO walk_vouchers (account_id, email) VALUES (\(voucher.accountID), \(voucher.email))")
         }
         for code in report.codes {
             _ = try await database.execute(
@@ -183,12 +207,34 @@ enum WalkLedger {
                 LIMIT 1)
         """
 
-    /// The accounts with a proven address that nobody in the account has proven.
+    /// The active accounts that nobody can get into: by a password together with its address, by a proven address, to which
+    /// a code is mailed, or by an identity. An address that was never proven doesn't count: it may be another person's.
+    ///
+    /// An identity whose provider has disabled the person's account there counts only as what the provider left them with:
+    /// it keeps them out, and may let them in again. Once it is blocked no password and no other identity may be taken
+    /// from the account, as long as that has its address.
+    static let lockedOut: SQL = """
+        SELECT a.account_id::text
+        FROM accounts a
+        WHERE a.status = 'active' AND NOT a.email_verified
+            AND (a.password_hash IS NULL OR a.email IS NULL)
+            AND NOT EXISTS (
+                SELECT FROM identities i
+                WHERE i.account_id = a.account_id
+                    AND (i.blocked_at IS NULL OR a.email_taken_at IS NOT NULL OR NOT EXISTS (
+                        SELECT FROM walk_blocks b
+                        JOIN walk_ways w ON w.removed_number > b.number
+                        WHERE b.id = i.identity_id AND w.account_id = a.account_id
+                            AND w.kind IN ('identity', 'password'))))
+        """
+
+    /// The accounts with a proven address that nobody in the account has proven, nor an administrator for it.
     static let unprovenAddresses: SQL = """
         SELECT a.account_id::text
         FROM accounts a
         WHERE a.email_verified AND a.email_proof = 'proven'
             AND NOT EXISTS (SELECT FROM walk_codes c WHERE c.account_id = a.account_id AND c.email = a.email)
+            AND NOT EXISTS (SELECT FROM walk_vouchers v WHERE v.account_id = a.account_id AND v.email = a.email)
             AND NOT EXISTS (
                 SELECT FROM walk_ways w
                 JOIN walk_claims c ON c.subject = w.subject
@@ -201,6 +247,12 @@ struct WalkReport: Sendable {
     /// A provider that runs the mailbox has stated the address of the subject.
     struct Claim: Sendable, Hashable {
         let subject: String
+        let email: String
+    }
+
+    /// An administrator has asked for the address to become the account's.
+    struct Voucher: Sendable, Hashable {
+        let accountID: AccountID
         let email: String
     }
 
@@ -224,6 +276,7 @@ struct WalkReport: Sendable {
     var changes: [WalkChange] = []
     var faults: [String] = []
     var claims: Set<Claim> = []
+    var vouchers: Set<Voucher> = []
     var codes: [Code] = []
     var entries: [Entry] = []
 }

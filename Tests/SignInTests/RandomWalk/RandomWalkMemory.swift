@@ -28,6 +28,8 @@ final class WalkMemory: Sendable {
         var shown: [String: Set<IdentityID>] = [:]
         /// The addresses of the tickets of readers of a mailbox.
         var mailboxes: [String: String] = [:]
+        /// The refresh tokens of clients that are linked.
+        var clientTokens: [String] = []
         /// Accounts that an operator has disabled.
         var disabled: [AccountID] = []
         /// Provider tokens to post once more.
@@ -63,6 +65,10 @@ final class WalkMemory: Sendable {
 
     func note(_ entry: WalkReport.Entry) {
         state.withLock { $0.report.entries.append(entry) }
+    }
+
+    func note(_ voucher: WalkReport.Voucher) {
+        state.withLock { _ = $0.report.vouchers.insert(voucher) }
     }
 
     func note(outcome: String) {
@@ -108,6 +114,17 @@ final class WalkMemory: Sendable {
             $0.tokens.append((provider, token))
             if $0.tokens.count > WalkMemory.kept / 2 { $0.tokens.removeFirst() }
         }
+    }
+
+    func remember(clientToken: String) {
+        state.withLock {
+            $0.clientTokens.append(clientToken)
+            if $0.clientTokens.count > WalkMemory.kept / 2 { $0.clientTokens.removeFirst() }
+        }
+    }
+
+    func forget(clientToken: String) {
+        state.withLock { $0.clientTokens.removeAll { $0 == clientToken } }
     }
 
     func remember(disabled id: AccountID) {

@@ -4,6 +4,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
     case signIn
     case signInWithCode
     case repostToken
+    case signInInBrowser
     // With a ticket
     case create
     case bindBySession
@@ -28,9 +29,14 @@ enum WalkOperation: String, CaseIterable, Sendable {
     case refreshStale
     case revokeSessions
     case endSession
+    // A client of the OAuth server
+    case linkClient
+    case refreshAsClient
     // The operator, the workers and the providers
     case disable
     case enable
+    case replaceEmail
+    case unblock
     case revokeByOperator
     case deliverEvent
     case withdraw
@@ -44,6 +50,7 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .signIn: 14
         case .signInWithCode: 10
         case .repostToken: 3
+        case .signInInBrowser: 5
         case .create, .bindBySession: 8
         case .bindByPassword, .bindByCode, .bindToShown: 5
         case .cancel: 2
@@ -58,8 +65,12 @@ enum WalkOperation: String, CaseIterable, Sendable {
         case .refresh: 6
         case .refreshStale: 2
         case .revokeSessions, .endSession: 2
+        case .linkClient: 6
+        case .refreshAsClient: 4
         case .disable: 1
         case .enable: 3
+        case .replaceEmail: 1
+        case .unblock: 1
         case .revokeByOperator: 2
         case .deliverEvent: 5
         case .withdraw: 2
@@ -82,6 +93,12 @@ enum WalkOperation: String, CaseIterable, Sendable {
         switch self {
         case .signIn, .signInWithCode, .repostToken:
             ["credentialRejected", "accountDisabled"]
+        case .signInInBrowser:
+            // A password that is changed meanwhile proves nothing to the app that has the code; hours may pass meanwhile.
+            [
+                "credentialRejected", "accountDisabled", "invalidCredentials", "webCodeRejected", "webFlowExpired",
+                "webAnswerRefused",
+            ]
         case .create:
             ["linkTicketExpired", "emailTaken", "identityAlreadyLinked", "invalidCredentials"]
         case .bindBySession:
@@ -122,7 +139,18 @@ enum WalkOperation: String, CaseIterable, Sendable {
             ["invalidSession"]
         case .endSession:
             ["invalidSession", "sessionNotFound"]
-        case .cancel, .disable, .enable, .revokeByOperator, .deliverEvent, .withdraw, .revokeDue, .sweep, .passTime:
+        case .linkClient:
+            // The session has ended; by App Flip, or before the code was redeemed, so that the code has gone with the link.
+            ["invalidSession", "cancelled", "unrecoverable", "invalidGrant", "webFlowExpired"]
+        case .refreshAsClient:
+            ["invalidGrant"]
+        case .enable:
+            ["notFound", "emailRequired"]
+        case .replaceEmail:
+            ["notFound", "accountDisabled", "emailUnchanged", "emailTaken"]
+        case .disable, .unblock:
+            ["notFound"]
+        case .cancel, .revokeByOperator, .deliverEvent, .withdraw, .revokeDue, .sweep, .passTime:
             []
         }
     }

@@ -24,8 +24,10 @@ final class WalkProviders: Fetcher {
     }
 
     /// A code that is good for this person.
-    func code(_ provider: Provider, _ subject: String) -> String {
-        "\(nextNumber())-\(provider.rawValue)-\(subject)"
+    ///
+    /// - Parameter nonce: of the browser's flow that the code is for.
+    func code(_ provider: Provider, _ subject: String, nonce: String? = nil) -> String {
+        "\(nextNumber())-\(provider.rawValue)-\(subject)" + (nonce.map { "~\($0)" } ?? "")
     }
 
     /// Withdraws the person's consent, as in the provider's settings: none of their tokens is valid any longer.
@@ -55,11 +57,13 @@ final class WalkProviders: Fetcher {
 
     private func answer(toCode code: String, of clientID: String) -> FetchResponse {
         let parts = code.split(separator: "-", maxSplits: 2).map(String.init)
-        guard parts.count == 3, let provider = Provider(rawValue: parts[1]),
-            let token = try? WalkWorld.token(provider, parts[2], at: clock.now())
+        let person = (parts.last ?? "").split(separator: "~", maxSplits: 1).map(String.init)
+        let nonce: [(String, TokenMint.Literal?)] = person.count == 2 ? [("nonce", .string(person[1]))] : []
+        guard parts.count == 3, let provider = Provider(rawValue: parts[1]), let subject = person.first,
+            let token = try? WalkWorld.token(provider, subject, nonce, at: clock.now())
         else { return FetchResponse(status: 400, body: Array(#"{"error":"invalid_grant"}"#.utf8)) }
-        let refreshToken = "\(nextNumber())-\(provider.rawValue)-\(parts[2])"
-        state.withLock { _ = $0.validTokens[parts[2], default: []].insert(refreshToken) }
+        let refreshToken = "\(nextNumber())-\(provider.rawValue)-\(subject)"
+        state.withLock { _ = $0.validTokens[subject, default: []].insert(refreshToken) }
         var body = JSONWriter()
         body.beginObject()
         body.member("access_token", "access")

@@ -64,6 +64,17 @@ import Testing
         ],
         .sessionOfLinkedIdentity: ["DELETE FROM identities WHERE subject = 'kim'"],
         .sessionOfActiveAccount: ["UPDATE accounts SET status = 'disabled'"],
+        .linkOfActiveAccount: [
+            """
+            INSERT INTO oauth_clients (client_id, name, redirect_uris, assertion_audiences, require_pkce,
+                rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
+            VALUES ('lamps', 'Lamps', '{}', '{}', false, false, false, false, 'active', sha256(''), now())
+            """,
+            """
+            INSERT INTO oauth_grants (grant_id, account_id, client_id, scopes, linked_at)
+            SELECT account_id, account_id, 'lamps', '{profile}', created_at FROM accounts
+            """, "UPDATE accounts SET status = 'disabled'",
+        ],
         .wayIn: ["DELETE FROM identities", "UPDATE accounts SET email_verified = false"],
         .passwordWithAddress: ["UPDATE accounts SET password_hash = 'x'"],
         .grantOfItsHolder: [grant("identity_id, NULL, NULL"), "UPDATE provider_grants SET subject = 'nobody'"],

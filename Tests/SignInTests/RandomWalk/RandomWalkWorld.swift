@@ -1,6 +1,7 @@
 import Accounts
 import KeyRing
 import Logging
+import OAuthServer
 import OpenSSL
 import Postgres
 import Providers
@@ -38,6 +39,11 @@ struct WalkWorld: Sendable {
     let stores: Stores
     let keyRing: KeyRing
     let service: SignInService
+    let oauth: OAuthServer
+    /// A client that people link, by App Flip and in a browser, and its secret.
+    let oauthClient: OAuthAdministration.CreatedClient
+    let administration: Administration
+    let adminSecret: AdminSecret
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
     let sweeper: RetentionSweeper
@@ -100,6 +106,17 @@ struct WalkWorld: Sendable {
             stores: stores, accessTokens: accessTokens, keyRing: keyRing,
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1_000),
             clock: clock, logger: logger)
+        oauth = OAuthServer(
+            configuration: .init(issuer: WalkClient.issuer, publicURL: WalkClient.issuer), signIn: service,
+            stores: stores, google: nil, clients: OAuthClients(store: stores.oauthClients), metrics: OAuthMetrics(),
+            clock: clock, logger: logger)
+        oauthClient = try await OAuthAdministration(stores: stores, clock: clock).create(
+            .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
+            from: ChangeOrigin(actor: .operator, requestID: nil))
+        administration = Administration(stores: stores, clock: clock, mailLanguages: ["en"])
+        adminSecret = try await AdministrationFixture.makeKey(
+            Set(AdminKey.Scope.allCases), in: stores, at: clock.now()
+        ).secret
         revocations = RevocationWorker(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
         checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
         sweeper = RetentionSweeper(
@@ -112,6 +129,7 @@ struct WalkWorld: Sendable {
             verifiedEmailPolicy: policy.verifiedEmail, refreshLifetime: refreshLifetime)
         configuration.strayAccountPolicy = policy.strayAccount
         configuration.mailLanguages = ["en"]
+        configuration.web = WalkClient.browsers
         // Drawn on and given back, and never used up, also not by a call during which the clock is moved on.
         configuration.limits = Dictionary(
             uniqueKeysWithValues: LimitKind.allCases.map { ($0, .limit(count: 100_000_000, seconds: 100 * 86_400)) })

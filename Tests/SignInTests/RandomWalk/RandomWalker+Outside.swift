@@ -6,42 +6,42 @@ import TestSupport
 
 /// The operations of others: the operator, the workers, the providers, and time.
 extension RandomWalker {
-    /// Disables an account as an operator does; its sessions end with it.
+    /// Disables an account; its sessions and the links of its clients end with it.
     mutating func disable() async throws {
         guard let id = try? await liveSession().accountID else { throw Idle() }
-        let now = world.clock.now()
-        try await world.database.transaction(retries: 2) { transaction in
-            _ = try await transaction.execute("SELECT FROM accounts WHERE account_id = \(id) FOR UPDATE")
-            let disabled = try await transaction.execute(
-                """
-                UPDATE accounts
-                SET status = 'disabled', disabled_reason = 'operator'
-                WHERE account_id = \(id) AND status = 'active'
-                """)
-            guard disabled == 1 else { throw Idle() }
-            _ = try await transaction.execute(
-                """
-                UPDATE sessions
-                SET ended_at = \(now), end_reason = 'account_disabled'
-                WHERE account_id = \(id) AND ended_at IS NULL
-                """)
-        }
+        try await world.administration.disable(id, reason: "a walk", by: try await administrator())
+        world.memory.note(.accountDisabled, by: client.requestID)
         world.memory.remember(disabled: id)
     }
 
-    /// Enables an account as an operator does, if there is a way into it.
     mutating func enable() async throws {
         let id = try one(of: world.memory.read(\.disabled))
-        let enabled = try await world.database.execute(
-            """
-            UPDATE accounts a
-            SET status = 'active', disabled_reason = NULL
-            WHERE account_id = \(id) AND status = 'disabled' AND disabled_reason = 'operator'
-                AND (a.email_verified OR (a.email IS NOT NULL AND a.password_hash IS NOT NULL)
-                    OR EXISTS (SELECT FROM identities i WHERE i.account_id = a.account_id))
-            """)
         world.memory.forget(disabled: id)
-        guard enabled == 1 else { throw Idle() }
+        guard try await world.stores.accounts.account(id)?.status == .disabled else { throw Idle() }
+        try await world.administration.enable(id, email: nil, reason: "a walk", by: try await administrator())
+    }
+
+    /// Has the address of an account replaced in a day, as an administrator does for an owner who has lost the mailbox.
+    mutating func replaceEmail() async throws {
+        let id = try anySession().accountID
+        guard let address = EmailAddress(try anyAddress()) else { throw Idle() }
+        // Before it may take effect.
+        world.memory.note(WalkReport.Voucher(accountID: id, email: address.text))
+        _ = try await world.administration.replaceEmail(
+            of: id, by: address, reason: "a walk", by: try await administrator())
+        world.memory.note(.emailReplacementRequested, by: client.requestID)
+    }
+
+    mutating func unblock() async throws {
+        let account = try await world.stores.accounts.account(try anySession().accountID)
+        let identity = try anyIdentity(of: account?.identities.filter(\.isBlocked) ?? [])
+        try await world.administration.unblock(identity.id, reason: "a walk", by: try await administrator())
+    }
+
+    /// The walk's administrator, in the current step.
+    private func administrator() async throws -> Administrator {
+        try await world.administration.administrator(
+            presenting: Array(world.adminSecret.text.utf8), for: .read, client: client)
     }
 
     mutating func revokeByOperator() async throws {

@@ -10,6 +10,7 @@ extension RandomWalker {
         switch operation {
         case .signIn, .signInWithCode: try await signIn(withCode: operation == .signInWithCode)
         case .repostToken: try await repostToken()
+        case .signInInBrowser: try await signInInBrowser()
         case .create: try await create()
         case .bindBySession: try await bind(.session(try anySession().bearer))
         case .bindByPassword:
@@ -35,8 +36,12 @@ extension RandomWalker {
             try await world.service.sessions.revoke(
                 try one(of: RevocationScope.allCases), of: try await liveSession(), client: client)
         case .endSession: try await endSession()
+        case .linkClient: try await linkClient()
+        case .refreshAsClient: try await refreshAsClient()
         case .disable: try await disable()
         case .enable: try await enable()
+        case .replaceEmail: try await replaceEmail()
+        case .unblock: try await unblock()
         case .revokeByOperator: try await revokeByOperator()
         case .deliverEvent: try await deliverEvent()
         case .withdraw: try await withdraw()
@@ -61,12 +66,17 @@ extension RandomWalker {
     }
 
     private func post(_ provider: Provider, _ credential: ProviderCredential) async throws {
-        switch try await world.service.providers.signIn(with: provider, credential, client: client) {
+        note(try await world.service.providers.signIn(with: provider, credential, client: client), with: provider)
+    }
+
+    /// - Parameter provider: whose word it was, if it was a provider's.
+    func note(_ answer: SignInAnswer, with provider: Provider?) {
+        switch answer {
         case .signedIn(let signedIn):
             if signedIn.identity?.key.provider != provider { world.memory.note(fault: "signed in as somebody else") }
             world.memory.remember(signedIn)
             world.memory.note(.signedIn, by: client.requestID)
-            world.memory.note(WalkReport.Entry(requestID: client.requestID, isByToken: true))
+            if provider != nil { world.memory.note(WalkReport.Entry(requestID: client.requestID, isByToken: true)) }
         case .linkRequired(let required):
             world.memory.remember(required)
             world.memory.note(.linkRequired, by: client.requestID)

@@ -44,21 +44,20 @@ struct RandomWalker: Sendable {
             outcome += "done"
         } catch is Idle {
             outcome += "idle"
-        } catch let failure as SignInFailure {
-            let name = RandomWalker.name(of: failure)
-            outcome += name
-            if !operation.allowedFailures.contains(name) {
-                world.memory.note(fault: "\(operation.rawValue) failed: \(failure)")
-            }
         } catch {
-            outcome += "fault"
-            world.memory.note(fault: "\(operation.rawValue) failed: \(String(reflecting: error))")
+            let name = RandomWalker.name(of: error)
+            let isAllowed = operation.allowedFailures.contains(name)
+            outcome += isAllowed ? name : "fault"
+            if !isAllowed {
+                world.memory.note(fault: "\(operation.rawValue) failed: \(String(reflecting: error))")
+            }
         }
         world.memory.note(outcome: outcome)
         if keepsTrace { trace.append(outcome) }
     }
 
-    private static func name(of failure: SignInFailure) -> String {
+    /// The case of a failure, whichever use case it is of.
+    private static func name(of failure: any Error) -> String {
         String(describing: failure).split(separator: "(").first.map(String.init) ?? ""
     }
 

@@ -3,6 +3,7 @@ import Foundation
 import HTTPAPI
 import HTTPServer
 import Logging
+import Postgres
 import Providers
 import Testing
 
@@ -51,6 +52,16 @@ import Testing
         #expect(configuration.reloadable.logLevel == .info)
         #expect(configuration.log.format == .json)
         #expect(!configuration.log.personalData)
+    }
+
+    /// Beside a database that hangs each request has its 503 then: `FrozenDatabaseTests`.
+    @Test func `the requests' connections wait five seconds for an answer`() throws {
+        let connections = Database.Configuration.service(try Setup().load().database)
+        #expect(connections.answerTimeout == .seconds(5))
+        #expect(connections.commitTimeout == .seconds(5))
+        // The server gives a lock up before, and says so.
+        #expect(connections.lockTimeout == .seconds(4))
+        #expect(connections.acquireTimeout == .seconds(2))
     }
 
     @Test func `a file says everything, nested or dotted, and the environment overrides it`() throws {

@@ -7,10 +7,9 @@ import Testing
 
 /// The effects of events that were acknowledged.
 @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct EventEffectTests {
-    @Test func `a session ends within a second of the event, and a repetition ends no later one`() async throws {
+    /// How long an event waits for the service depends on the machine too: what a busy one delays is some, not most.
+    @Test func `most sessions end within a second of the event, and a repetition ends no later one`() async throws {
         try await EventWorld.run { world in
-            var waits: [Duration] = []
-            // A busy machine may delay some of them, not most.
             for person in ["kim", "ada", "bob", "lee", "joe"] {
                 let session = try await world.appleAccount(person)
                 let other = try await world.googleAccount(person)
@@ -18,10 +17,8 @@ import Testing
                 let event = try EventWorld.signed(
                     EventWorld.appleEvent("consent-revoked", of: person, id: "a-\(person)"))
                 let answer = try await world.service.deliverAppleEvent(event)
-                let acknowledged = ContinuousClock.now
                 #expect(answer.status == 200)
                 try await eventually("the end of the session") { try await !world.service.isOpen(session) }
-                waits.append(ContinuousClock.now - acknowledged)
                 #expect(try await world.service.isOpen(other))
 
                 // The person has consented again.
@@ -32,8 +29,10 @@ import Testing
                 #expect(try await world.count("SELECT count(*) FROM provider_events WHERE status = 'pending'") == 0)
                 #expect(try await world.service.isOpen(again))
             }
-            #expect(waits.sorted()[waits.count / 2] < .seconds(1), "\(waits)")
             #expect(try await world.count("SELECT count(*) FROM provider_events") == 5)
+            // By the service's own clock.
+            let prompt: SQL = "FROM provider_events WHERE processed_at - received_at < interval '1 second'"
+            #expect(try await world.count("SELECT count(*) \(prompt)") >= 3)
         }
     }
 

@@ -4,6 +4,7 @@ import json
 import time
 
 from gallery import linking_url
+from keyboard import ByKeyboard
 from stack import APPLE_CLIENT, GOOGLE_CLIENT, LinkingClient
 from visitor import Visitor
 
@@ -41,13 +42,13 @@ class Administrator(Visitor):
 
     def sign_in(self, secret):
         """With the form that is shown."""
-        self.page.get_by_label("Admin key").fill(secret)
+        self.write(self.page.get_by_label("Admin key"), secret)
         return self.click("main button")
 
     def press(self, label, within="main"):
         """Clicks on a button, by its words, that leads to another page."""
         with self.page.expect_navigation(wait_until="commit") as navigation:
-            self.page.locator(within).get_by_role("button", name=label, exact=True).click()
+            self.activate(self.page.locator(within).get_by_role("button", name=label, exact=True))
         self.response = navigation.value
         return self.shown(self.page)
 
@@ -56,7 +57,7 @@ class Administrator(Visitor):
         page = self.press(label, within)
         assert page.locator("h1").inner_text() == label, page.inner_text("main")
         if reason is not None:
-            page.get_by_label("Reason").fill(reason)
+            self.write(page.get_by_label("Reason"), reason)
         self.press(label)
         assert page.get_by_role("status").count() == 1, page.inner_text("main")
         return page
@@ -64,7 +65,7 @@ class Administrator(Visitor):
     def search(self, text):
         """The ids of the accounts that a search shows."""
         page = self.open("/console/accounts")
-        page.get_by_role("searchbox").fill(text)
+        self.write(page.get_by_role("searchbox"), text)
         self.enter("input[name=q]")
         return self.accounts()
 
@@ -73,9 +74,16 @@ class Administrator(Visitor):
         return [link.get_attribute("href").rpartition("/")[2] for link in links.all()]
 
 
-def administrator(browser, stack, *scopes, name=None, **options):
+class AdministratorByKeyboard(ByKeyboard, Administrator):
+    pass
+
+
+HANDS = {"mouse": Administrator, "keyboard": AdministratorByKeyboard}
+
+
+def administrator(browser, stack, *scopes, name=None, by="mouse", **options):
     """One who is signed in, with a key of these scopes, or of all."""
-    visitor = Administrator(browser, stack, **options)
+    visitor = HANDS[by](browser, stack, **options)
     visitor.key = Key(stack, name or next(names), *(scopes or EVERY_SCOPE))
     visitor.open()
     visitor.sign_in(visitor.key.secret)

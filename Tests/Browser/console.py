@@ -3,8 +3,9 @@ import json
 import pathlib
 import re
 
-from administrator import MARKUP, Administrator, Key, Person, administrator, crowd, given_up_revocation
+from administrator import HANDS, MARKUP, Administrator, Key, Person, administrator, crowd, given_up_revocation
 from axe_playwright_python.sync_playwright import Axe
+from keyboard import unreached
 from pages import NARROW, RULES, picture, size
 from registry import test
 from stack import LinkingClient
@@ -238,9 +239,9 @@ def console_audit_is_searched_and_compared_with_its_seals(browser, stack):
 
 # Acts
 
-@test
-def console_disables_enables_signs_out_and_deletes(browser, stack):
-    visitor, person = administrator(browser, stack), Person(stack)
+@test(by=HANDS)
+def console_disables_enables_signs_out_and_deletes(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack)
 
     def state():
         return stack.sql(f"SELECT status FROM accounts WHERE account_id = '{person.id}'")
@@ -286,14 +287,14 @@ def console_disables_enables_signs_out_and_deletes(browser, stack):
     visitor.close()
 
 
-@test
-def console_exports(browser, stack):
-    visitor, person = administrator(browser, stack), Person(stack, display_name="Exported Example")
+@test(by=HANDS)
+def console_exports(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack, display_name="Exported Example")
     page = visitor.open(person.path)
     visitor.press("Export")
     assert person.email in page.inner_text("main")
     with page.expect_download() as download:
-        page.locator("main").get_by_role("button", name="Export", exact=True).click()
+        visitor.activate(page.locator("main").get_by_role("button", name="Export", exact=True))
     text = pathlib.Path(download.value.path()).read_text()
     assert json.loads(text) and person.email in text and "Exported Example" in text, text
     audited(visitor, "account_exported", account_id=person.id)
@@ -301,9 +302,9 @@ def console_exports(browser, stack):
     visitor.close()
 
 
-@test
-def console_unlinks_revokes_and_unblocks(browser, stack):
-    visitor = administrator(browser, stack)
+@test(by=HANDS)
+def console_unlinks_revokes_and_unblocks(browser, stack, by):
+    visitor = administrator(browser, stack, by=by)
 
     def expect_revoked(person):
         stack.eventually(
@@ -343,8 +344,8 @@ def console_unlinks_revokes_and_unblocks(browser, stack):
     kept = Person(stack)
     page = visitor.open(kept.path)
     visitor.press("Revoke")
-    page.get_by_label("Keep the identity linked").check()
-    page.get_by_label("Reason").fill("ticket 7")
+    visitor.activate(page.get_by_label("Keep the identity linked"))
+    visitor.write(page.get_by_label("Reason"), "ticket 7")
     visitor.press("Revoke")
     assert linked(kept) == "1", page.inner_text("main")
     expect_revoked(kept)
@@ -364,9 +365,9 @@ def with_password(stack):
 passwords = 0
 
 
-@test
-def console_retries_a_revocation(browser, stack):
-    visitor, person = administrator(browser, stack), Person(stack)
+@test(by=HANDS)
+def console_retries_a_revocation(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack)
     revocation = given_up_revocation(stack, person, visitor)
     page = visitor.open("/console/revocations")
     row = f'tr:has-text("{revocation}"):has(button) >> nth=0'
@@ -380,9 +381,9 @@ def console_retries_a_revocation(browser, stack):
     visitor.close()
 
 
-@test
-def console_replays_an_event(browser, stack):
-    visitor, person = administrator(browser, stack), Person(stack)
+@test(by=HANDS)
+def console_replays_an_event(browser, stack, by):
+    visitor, person = administrator(browser, stack, by=by), Person(stack)
     person.event("sessions-revoked")
     about = f"type = 'sessions_ended' AND actor = 'provider' AND account_id = '{person.id}'"
     stack.eventually(f"SELECT count(*) FROM audit_events WHERE {about}", "1")
@@ -397,9 +398,9 @@ def console_replays_an_event(browser, stack):
     visitor.close()
 
 
-@test
-def console_disables_and_enables_a_client(browser, stack):
-    visitor, client = administrator(browser, stack), LinkingClient(stack, "Console & Söhne")
+@test(by=HANDS)
+def console_disables_and_enables_a_client(browser, stack, by):
+    visitor, client = administrator(browser, stack, by=by), LinkingClient(stack, "Console & Söhne")
 
     def state():
         return stack.sql(f"SELECT status FROM oauth_clients WHERE client_id = '{client.id}'")
@@ -420,9 +421,9 @@ def console_disables_and_enables_a_client(browser, stack):
     visitor.close()
 
 
-@test
-def console_revokes_a_key(browser, stack):
-    visitor, other = administrator(browser, stack), administrator(browser, stack, "read")
+@test(by=HANDS)
+def console_revokes_a_key(browser, stack, by):
+    visitor, other = administrator(browser, stack, by=by), administrator(browser, stack, "read")
     page = visitor.open("/console/admin-keys")
     assert page.get_by_role("button", name=re.compile("Make|Create")).count() == 0
     row = f'tr:has-text("{other.key.id}")'
@@ -441,62 +442,29 @@ def console_revokes_a_key(browser, stack):
 
 @test
 def console_by_keyboard_alone(browser, stack):
-    """From the sign-in to an act and out, by Tab, Enter and letters; each stop is shown."""
-    person, key = Person(stack), Key(stack, "keyboard", "read", "manage")
-    visitor = Administrator(browser, stack)
-    page = visitor.open()
+    """Each control of each page is reached by the Tab key, and shows that it is. The acts: the tests above."""
+    there, found, seen = crowd(stack, browser), [], []
+    visitor = administrator(browser, stack, by="keyboard")
 
-    def focused():
-        return page.evaluate(
-            """() => { const element = document.activeElement; const style = getComputedStyle(element);
-                const box = element.getBoundingClientRect();
-                return { text: (element.labels?.[0] ?? element).textContent.trim(), tag: element.tagName,
-                    isShown: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2
-                        && box.left >= 0 && box.top >= 0 }; }""")
+    def see(name):
+        seen.append(name)
+        found.extend(f"{name}: {control}" for control in unreached(visitor.page))
 
-    def tab_to(text):
-        for _ in range(60):
-            page.keyboard.press("Tab")
-            focus = focused()
-            assert focus["tag"] == "BODY" or focus["isShown"], f"no visible focus: {focus}"
-            if focus["text"] == text:
-                return
-        raise AssertionError(f"the Tab key does not reach {text}")
-
-    def enter(title):
-        with page.expect_navigation(wait_until="commit"):
-            page.keyboard.press("Enter")
-        visitor.shown(page)
-        assert page.locator("h1").inner_text() == title, page.locator("h1").inner_text()
-
+    visitor.open()
+    visitor.activate(visitor.page.get_by_text("Skip to the content"))
+    visitor.page.wait_for_url(f"{stack.private}/console/#main")
+    walk(visitor, there, see)
     # The field has the focus when the page opens.
-    assert focused()["text"] == "Admin key", focused()
-    page.keyboard.type(key.secret)
-    enter("Overview")
-    tab_to("Skip to the content")
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{stack.private}/console/#main")
-    page.goto(f"{stack.private}/console/")
-    tab_to("Accounts")
-    enter("Accounts")
-    tab_to("Find accounts")
-    page.keyboard.type(person.email)
-    enter("Accounts")
-    tab_to(person.email)
-    enter(person.email)
-    tab_to("Disable")
-    enter("Disable")
-    tab_to("Reason")
-    page.keyboard.type("by keyboard")
-    tab_to("Disable")
-    enter(person.email)
-    assert stack.sql(
-        "SELECT reason FROM audit_events WHERE type = 'account_disabled' AND actor_name = 'keyboard'"
-        f" AND account_id = '{person.id}'") == "by keyboard"
-    tab_to("Sign out")
-    enter("Sign in")
+    page = visitor.open()
+    assert page.get_by_label("Admin key").evaluate("field => field === document.activeElement")
+    page.keyboard.type(visitor.key.secret)
+    visitor.enter("#key" if page.locator("#key").count() else "main input:not([type=hidden])")
+    visitor.press("Sign out", within="header")
+    assert page.locator("h1").inner_text() == "Sign in"
     expect_nothing_refused(visitor)
     visitor.close()
+    assert len(seen) >= 30, seen
+    assert not found, "\n".join(found)
 
 
 def walk(visitor, there, see):

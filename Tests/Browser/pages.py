@@ -1,8 +1,12 @@
 """How the pages look and read: accessibility, narrow screens, languages; and a picture of each."""
+import functools
+import re
+
 import gallery
 from axe_playwright_python.sync_playwright import Axe
+from keyboard import ByKeyboard, unreached
 from registry import test
-from stack import ROOT
+from stack import ROOT, SCOPE_TEXTS
 from visitor import Visitor
 
 SCREENSHOTS = ROOT / ".local/screenshots"
@@ -11,6 +15,10 @@ LANGUAGES = "en", "de", "fr", "es", "ja", "zh-Hans"
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 # CSS pixels: the narrowest phone that WCAG 1.4.10 names, a common one, a desktop.
 NARROW, PHONE, DESKTOP = (320, 640), (390, 844), (1280, 800)
+
+
+class VisitorByKeyboard(ByKeyboard, Visitor):
+    pass
 
 
 def visitor(browser, stack, language=None, **options):
@@ -27,6 +35,65 @@ def picture(page, name, variant):
     folder = SCREENSHOTS / variant
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"{name}.png", full_page=True)
+
+
+# The texts of a page: of each box, and of what is read out or shown in its place. A language is named in itself.
+TEXTS = """() => {
+    const texts = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+        let box = node.parentElement;
+        if (!node.textContent.trim() || box.closest('script, style, option, select')) continue;
+        while (getComputedStyle(box).display === 'inline') box = box.parentElement;
+        texts.add(box.innerText);
+    }
+    for (const element of document.querySelectorAll('[aria-label], [placeholder], [alt], [title]'))
+        for (const name of ['aria-label', 'placeholder', 'alt', 'title']) texts.add(element.getAttribute(name) ?? '');
+    return [...texts].flatMap(text => text.split('\\n')).map(text => text.trim()).filter(text => text);
+}"""
+# Whom and what the walk has made, and what is no word: none of it is of a language.
+NAMES = r"Apple|Google|Lamp & Co|Lamp Accounts|Acme Home|Kim Lee|[\w.•*+-]+@[\w.•*-]+|[\da-f-]{36}"
+DATA = re.compile(rf"({NAMES}|[\W\d_]+)+")
+DATE = r"[\w.]+ [\w.]+,? [\w.]+(?: \w+ \d{4})?|\d{4}年\d+月\d+日"
+CATALOGUES = ROOT / "Sources/WebPages/Pages/Languages"
+FILES = {
+    "en": "English", "de": "German", "fr": "French", "es": "Spanish", "ja": "Japanese", "zh-Hans": "SimplifiedChinese"}
+
+
+@functools.cache
+def catalogue(language):
+    """The texts of a language's file; their gaps are `{{name}}`."""
+    source = (CATALOGUES / f"{FILES[language]}.swift").read_text()
+    source = re.sub(r"\\u\{(\w+)\}", lambda escape: chr(int(escape[1], 16)), source)
+    texts = [re.sub(r"\\\n\s*", "", text).strip() for text in re.findall(r'"""\n(.*?)"""', source, re.S)]
+    texts += re.findall(r'(?<!")"((?:[^"\\\n]|\\.)+)"(?!")', source)
+    return texts + re.findall(rf"^  {language}: (.*)$", SCOPE_TEXTS, re.M)
+
+
+@functools.cache
+def sentences(language):
+    """What a page may say in a language. Its title has a sentence in a gap, and dates are in others' gaps alone."""
+    def pattern(text):
+        parts = re.split(r"\{\{(\w+)\}\}", text)
+        parts[::2] = map(re.escape, parts[::2])
+        parts[1::2] = (f"(?:{DATE if name == 'date' else NAMES})" for name in parts[1::2])
+        return "".join(parts)
+
+    return re.compile("|".join(
+        pattern(text) for text in catalogue(language) if not re.search(r"\{\{(heading|month)\}\}", text)))
+
+
+def foreign_texts(page, language):
+    """The texts of a page that are not of this language, or are an English sentence too."""
+    def is_own(text):
+        return sentences(language).fullmatch(text) and (
+            language == "en" or " " not in text or not sentences("en").fullmatch(text))
+
+    heading = page.locator("main h1").inner_text()
+    titles = [text.replace("{{heading}}", heading).replace("{{service}}", "Lamp Accounts")
+              for text in catalogue(language) if "{{heading}}" in text]
+    texts = page.evaluate(TEXTS) + ([] if page.title() in titles else [page.title()])
+    return [text for text in texts if not is_own(text) and not DATA.fullmatch(text)]
 
 
 def overflow(page):
@@ -68,7 +135,7 @@ def accessible(browser, stack, scheme):
 
 @test(language=LANGUAGES)
 def language(browser, stack, language):
-    """Each page is in the language that was asked for, names it, and fits a narrow screen."""
+    """Each text of each page is one of the language that was asked for; the page names it, and fits a narrow screen."""
     found = []
     person = visitor(browser, stack, language, locale=language)
 
@@ -78,6 +145,7 @@ def language(browser, stack, language):
             found.append(f"{name}: in {page.get_attribute('html', 'lang')}")
         if page.locator("main h1").count() != 1 or not page.title():
             found.append(f"{name}: no heading or title")
+        found.extend(f"{name}: not a text of {language}: {text}" for text in foreign_texts(page, language))
         found.extend(f"{name}: wider than {NARROW[0]} px: {element}" for element in overflow(page))
         size(page, PHONE)
         picture(page, name, language)
@@ -103,21 +171,54 @@ def larger_and_wider_text(browser, stack):
 
 @test
 def keyboard_alone(browser, stack):
-    """Every control is reached by the Tab key, and shows that it is."""
-    person = visitor(browser, stack)
-    page = person.open(stack.attempt())
-    wanted = page.locator("button, a[href], input:not([type=hidden])").count()
-    page.locator("body").click(position={"x": 1, "y": 1})
-    reached = set()
-    for _ in range(2 * wanted):
-        page.keyboard.press("Tab")
-        focus = page.evaluate(
-            """() => { const element = document.activeElement; const style = getComputedStyle(element);
-                return [element.outerHTML, element.tagName !== 'BODY'
-                    && style.outlineStyle === 'none' && style.boxShadow === 'none']; }""")
-        if focus[0].startswith("<body"):
-            continue
-        reached.add(focus[0])
-        assert not focus[1], f"no visible focus: {focus[0][:120]}"
-    assert len(reached) == wanted, (len(reached), wanted)
+    """Every act of the pages is done by Tab, Enter, Space and letters; each control of each page is reached, and shows that
+    it is."""
+    found, seen = [], []
+    person = VisitorByKeyboard(browser, stack)
+    person.language = None
+
+    def see(name):
+        seen.append(name)
+        found.extend(f"{name}: {control}" for control in unreached(person.page))
+
+    gallery.walk(person, "keys", see)
     person.close()
+    assert len(seen) >= 20, seen
+    assert not found, "\n".join(found)
+
+
+# What is pressed, followed or filled in; of a box to tick its label is part. A link within a sentence is as high as the line
+# (WCAG 2.5.8 leaves it out); one that leads past the menu is there for the keyboard alone.
+TARGETS = """least => [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
+    .filter(element => element.checkVisibility({visibilityProperty: true}) && !element.closest('.skip'))
+    .filter(element => element.tagName !== 'A' || getComputedStyle(element).display !== 'inline'
+        || ![...element.parentNode.childNodes].some(
+            other => other !== element && other.nodeType === Node.TEXT_NODE && other.textContent.trim().length > 1))
+    .map(element => {
+        const isTicked = element.matches('input[type=checkbox], input[type=radio]');
+        const box = (isTicked ? element.labels[0] : element).getBoundingClientRect();
+        return [box.width, box.height, element.outerHTML.slice(0, 120)];
+    })
+    .filter(([width, height]) => width < least - 0.01 || height < least - 0.01)"""
+# CSS pixels: what a finger hits (WCAG 2.5.5).
+LEAST = 44
+
+
+@test
+def targets_for_fingers(browser, stack):
+    """Whatever is pressed, followed or filled in is 44 pixels wide and high, on a phone and on a desktop."""
+    found, seen = [], []
+    person = visitor(browser, stack)
+
+    def see(name):
+        seen.append(name)
+        for dimensions in NARROW, PHONE, DESKTOP:
+            size(person.page, dimensions)
+            found.extend(
+                f"{name}: {width:.1f} by {height:.1f} px: {html}"
+                for width, height, html in person.page.evaluate(TARGETS, LEAST))
+
+    gallery.walk(person, "fingers", see)
+    person.close()
+    assert len(seen) >= 20, seen
+    assert not found, "\n".join(found)

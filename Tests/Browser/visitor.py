@@ -53,11 +53,18 @@ class Visitor:
         page.goto(f"{self.stack.service}/web/account")
         return page
 
+    def activate(self, locator):
+        locator.click()
+
+    def write(self, locator, text):
+        """Types into a field, in the place of what is there."""
+        locator.fill(text)
+
     def click(self, selector, page=None):
-        """Clicks on what leads to another page."""
+        """Activates what leads to another page."""
         page = page or self.page
         with page.expect_navigation(wait_until="commit"):
-            page.click(selector)
+            self.activate(page.locator(selector).first)
         return self.shown(page)
 
     def enter(self, selector, page=None):
@@ -76,7 +83,7 @@ class Visitor:
     def press(self, provider, page=None):
         """Presses a provider's button; the provider's page is there then."""
         page = page or self.page
-        page.click(f'form[action^="/web/start/{provider}"] button')
+        self.activate(page.locator(f'form[action^="/web/start/{provider}"] button'))
         page.wait_for_url(f"{self.stack.sandbox}/{provider}/**")
         return page
 
@@ -106,18 +113,18 @@ class Visitor:
 
     def type_password(self, email, password, page=None):
         page = page or self.page
-        page.fill("input[name=email]", email)
-        page.fill("input[name=password]", password)
+        self.write(page.locator("input[name=email]").first, email)
+        self.write(page.locator("input[name=password]").first, password)
         return self.enter("input[name=password]", page)
 
     def ask_for_code(self, email, page=None):
         page = page or self.page
         if not page.locator(f"{CODE_FORM} input[name=email]").count():
             self.click('main a[href*="/web/sign-in"]', page)
-        page.fill(f"{CODE_FORM} input[name=email]", email)
+        self.write(page.locator(f"{CODE_FORM} input[name=email]"), email)
         return self.enter(f"{CODE_FORM} input[name=email]", page)
 
     def type_code(self, code, page=None):
         page = page or self.page
-        page.fill("input[name=code]", code)
+        self.write(page.locator("input[name=code]"), code)
         return self.enter("input[name=code]", page)

@@ -1,8 +1,10 @@
-"""Four thousand slow clients of sixteen networks, twice as many as the service takes, and sign-ins of a fast one."""
+"""Four thousand slow clients of sixteen networks, twice as many as the service takes, and sign-ins of a fast one: on a
+connection that it has had before, and on one after the other that it opens beside them."""
 
 import http.client
 import multiprocessing
 import socket
+import threading
 import time
 
 CLIENTS = 4_000
@@ -58,6 +60,32 @@ def drip(port, until, opened):
     time.sleep(max(0, until - time.monotonic()))
 
 
+class Newcomer(threading.Thread):
+    """Signs in again and again, each time with a connection of its own, until it is stopped. What waits for the connection
+    is part of the time, and so is what waited in vain."""
+
+    def __init__(self, person, port):
+        super().__init__(daemon=True)
+        self.person, self.port, self.latencies, self.turned_away = person, port, [], 0
+        self.stopped = threading.Event()
+
+    def run(self):
+        while not self.stopped.wait(0.02):
+            begin = time.monotonic()
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+            try:
+                self.person.sign_in(connection)
+            except (OSError, http.client.HTTPException):
+                self.turned_away += 1
+            finally:
+                connection.close()
+            self.latencies.append(time.monotonic() - begin)
+
+    def stop(self):
+        self.stopped.set()
+        self.join()
+
+
 def run(world, seconds, report):
     seconds = max(seconds, REAPED_WITHIN)
     world.service.stop()
@@ -65,11 +93,13 @@ def run(world, seconds, report):
     world.service.start()
     person = world.person("quick")
     report.latency("sign-ins, no slow clients", person.sign_in_for(10))
+    newcomer = Newcomer(world.person("newcomer"), world.service.port)
     sockets, memory = world.service.open_sockets(), world.service.memory("VmRSS")
     opened = multiprocessing.Event()
     start = time.monotonic()
     slow = multiprocessing.Process(target=drip, args=(world.service.port, start + seconds, opened))
     slow.start()
+    newcomer.start()
     if not opened.wait(60):
         raise SystemExit("the slow clients could not connect")
     report.say("open connections", world.service.open_sockets() - sockets)
@@ -77,11 +107,12 @@ def run(world, seconds, report):
     reaped = []
 
     def is_over():
-        if not reaped and world.service.open_sockets() <= sockets + 2:
+        if not reaped and world.service.open_sockets() <= sockets + 3:
             reaped.append(time.monotonic() - start)
         return time.monotonic() > start + seconds
 
     latencies = person.sign_in_until(is_over, pause=0.02)
+    newcomer.stop()
     connecting = []
     for _ in range(50):
         begin = time.monotonic()
@@ -91,6 +122,8 @@ def run(world, seconds, report):
         connecting.append(time.monotonic() - begin)
     slow.join()
     report.latency("sign-ins beside them", latencies)
+    report.latency("sign-ins beside them, each with a connection", newcomer.latencies)
+    report.say("connections turned away", newcomer.turned_away)
     report.latency("sign-ins afterwards, each with a connection", connecting)
     report.say("all gone after", f"{reaped[0]:.0f} s" if reaped else "never")
     report.bound("p99 of the others under 200 ms", sorted(latencies)[int(len(latencies) * 0.99)] < 0.2)

@@ -1,17 +1,32 @@
 #!/usr/bin/env bash
-# Compares the pool with pgbench on the same statements, in the same run, on a durable private cluster.
-#   Benchmarks/Postgres/run PROGRAM [SECONDS]      PROGRAM is the release build of postgres-bench
+# The pool beside pgbench on the same statements, on one durable cluster.  [--seconds 5] [--bin DIR]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-program=$1
-seconds=${2:-5}
+
+seconds=5 bin=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seconds) seconds=$2 ;;
+    --bin) bin=$2 ;; # a program that has been built already
+    *) echo "usage: Scripts/bench postgres [--seconds N] [--bin DIR]" >&2; exit 2 ;;
+    esac
+    shift 2
+done
+
+Scripts/setup
+if [ -z "$bin" ]; then
+    echo "== build" >&2
+    swift build -c release --product postgres-bench >&2
+    bin=$(swift build -c release --show-bin-path)
+fi
+
 state=$(mktemp -d /tmp/countersign-bench.XXXXXX)
 trap 'Scripts/postgres stop "$state"; rm -rf "$state"' EXIT
 chmod 755 "$state"
 url=$(Scripts/postgres start "$state")
 pgbench=$(ls /usr/lib/postgresql/*/bin/pgbench | sort -V | tail -n 1)
 
-"$program" "$url" "$seconds"
+"$bin/postgres-bench" "$url" "$seconds"
 
 echo 'SELECT 7;' >"$state/select.sql"
 cat >"$state/insert.sql" <<'SQL'

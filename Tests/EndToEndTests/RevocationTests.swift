@@ -1,5 +1,6 @@
 import Foundation
 import JOSE
+import JSON
 import Postgres
 import Synchronization
 import TestSupport
@@ -105,6 +106,35 @@ import Testing
                 try await eventually("the end of all revocations") { try await pending(world) == 0 }
             }
             try await expectAllRevoked(people, world)
+        }
+    }
+
+    @Test func `a revocation has an identity, and one that a ticket left behind an id that no identity has`()
+        async throws
+    {
+        try await World.run { world in
+            let key = try await world.adminKey("read,revoke")
+            let owner = try await world.newGrantedAccount("owner")
+            let identity = try owner.text("identity.identityId")
+            let asked = try await world.service.administer(
+                "POST", "/admin/v1/identities/\(identity)/revoke", bearer: key, body: #"{"reason":"a test"}"#)
+            #expect(asked.status == 202)
+            #expect(asked.body.contains(#""identityId":"\#(identity)""#))
+
+            try await world.newPerson("stray")
+            let credential = try await world.authorize("stray", .apple)
+            let stray = try await retryWhenLate { try await world.service.signIn(.apple, credential.codeAlone) }
+            let cancelled = try await world.service.post(
+                "/v1/links/cancel", ["linkTicket": .string(stray.text("linkTicket"))])
+            #expect(cancelled.status == 204)
+            let left = "SELECT count(*) FROM outbox WHERE kind = 'revocation' AND identity_id IS NULL" as SQL
+            try await eventually("the revocation of what the ticket held") { try await world.count(left) == 1 }
+            let list = try await world.service.administer("GET", "/admin/v1/revocations", bearer: key)
+            let items = try #require(try JSONValue(parsing: Array(list.body.utf8))["items"]?.elements)
+            #expect(items.count == 2)
+            let ids = items.map { ($0["identityId"]?.string, $0["revocationId"]?.string) }
+            #expect(ids.contains { $0.0 == identity })
+            #expect(ids.contains { $0.0 != nil && $0.0 == $0.1 })
         }
     }
 

@@ -24,7 +24,8 @@ extension JSONWriter {
     mutating func members(of revocation: Revocation) {
         member("revocationId", "\(revocation.id)")
         member("provider", revocation.provider.rawValue)
-        member("identityId", revocation.identityID?.description)
+        // What a link ticket has left behind is of no identity; then an id that no identity has.
+        member("identityId", revocation.identityID?.description ?? "\(revocation.id)")
         member("status", revocation.status.rawValue)
         member("attempts", revocation.attempts)
         member("lastError", revocation.lastError)

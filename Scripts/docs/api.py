@@ -28,10 +28,17 @@ def check():
         f"{method.upper()} /admin/v1{template} for {scope}"
         for method, template, scope in re.findall(r'operation\(\s*\.(\w+),\s*"(/[^"]*)",\s*\.(\w+)', handlers)
     ]
-    # Of the pages one is opened by apps and one by clients; between the others only browsers go.
+    # Of the pages some paths are constants, and one is a setting. The console is no interface.
     pages = swift("WebPages")
-    routes += [f"GET {path}" for path in ("/web/authorize", "/oauth/authorize") if f'"{path}"' in pages]
-    compare(map(anonymous, routes), "the routes of HTTPAPI", map(anonymous, operations), "openapi.yaml")
+    paths = dict(re.findall(r'let (\w+) = "(/(?:web|oauth)/[^"]*)"', pages))
+    paths["path"] = re.search(r'"appFlip.path", \.path, default: "([^"]+)"', swift("countersign"))[1]
+    routes += [
+        f"{method.upper()} {template or paths[constant]}"
+        for method, template, constant in re.findall(
+            r'\bRoute\(\s*\.(\w+),\s*(?:"(/(?:web|oauth)/[^"]*)"|(?:Self\.)?(\w*[pP]ath)\b)', pages)
+        if template or constant in paths
+    ]
+    compare(map(anonymous, routes), "the routes of HTTPAPI and WebPages", map(anonymous, operations), "openapi.yaml")
 
     problems = source("Problem")
     for text, enum, schema in (problems, "Code", "Code"), (source("AuditEvent"), "Kind", "AuditEventType"):

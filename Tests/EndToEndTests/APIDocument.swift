@@ -20,7 +20,9 @@ struct APIDocument {
         var description: String { "\(method) \(template)" }
 
         /// Whether it is a page for browsers.
-        var isPage: Bool { template.hasPrefix("/web/") || template == "/oauth/authorize" }
+        var isPage: Bool {
+            template.hasPrefix("/web/") || ["/oauth/authorize", "/oauth/other-account", "/app-flip"].contains(template)
+        }
 
         /// Whether it is on the private listener.
         var isPrivate: Bool { template.wholeMatch(of: /\/(admin|health|metrics).*/) != nil }

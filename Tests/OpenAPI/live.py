@@ -10,7 +10,7 @@ from functools import cached_property
 import schemathesis
 from schemathesis.core.failures import Failure
 
-from people import Account, Person
+from people import Account, Browser, Person
 from world import APPLE_CLIENT, REDIRECT, WEB_CLIENT
 
 ADDRESSES = json.loads(os.environ["OPENAPI_WORLD"])
@@ -38,9 +38,16 @@ EXAMPLE_IDS = {
     "clientId": "csc_GgE2dJ3kq0hXvT5mWnYb1A",
     "client_id": "csc_GgE2dJ3kq0hXvT5mWnYb1A",
 }
+# The flow and the hidden field of a page, and what else a page leads to.
+FLOW = "01a1fc41-9f20-7d11-b1c2-3a4f5e6d7c8b"
+CSRF = "csrf-of-the-page"
+WEB_STATE, HANDLE, ASSET = "state-of-the-flow", "handle-of-the-answer", "asset-of-the-page"
 OAUTH_CODE = "zT5vQ8mJc2kXrL0bWnHy4GsPdA7uEiF9oRe6YtBq1Kg"
 
+PAGES = ("/web/", "/oauth/authorize", "/oauth/other-account", "/app-flip")
+
 WITH_PASSWORD = {
+    "signInOnPage", "signInOnPageByCode",
     "signInWithPassword", "signInWithEmailCode", "signInByWeb", "changePassword", "verifyEmail", "resetPassword", "mailCode"}
 CHANGES_OF_CLIENTS = {
     "readOAuthClient", "changeOAuthClient", "rotateOAuthClientSecret", "disableOAuthClient", "enableOAuthClient"}
@@ -113,6 +120,28 @@ class Cast:
             "name": "Another", "redirectUris": ["https://another.example.com/linked"]})["clientId"]
 
     @cached_property
+    def browser(self):
+        """Before the page whose form is sent, or from which the browser goes on."""
+        browser = Browser(ADDRESSES)
+        match self.operation:
+            case "createOnPage" | "bindOnPage" | "cancelLinkOnPage":
+                browser.come_to_choose(Account(ADDRESSES))
+            case "unlinkOnPage" | "signOutOnPage":
+                account = Account(ADDRESSES, password=True)
+                account.bind_google()
+                browser.sign_in(account)
+            case "decideOnClient" | "useAnotherAccount":
+                browser.sign_in(Account(ADDRESSES, password=True))
+                browser.come_to_consent()
+            case "takeAppleAnswer" | "finishApple":
+                browser.leave_for("apple")
+            case "finishGoogle":
+                browser.leave_for("google")
+            case _:
+                browser.open()
+        return browser
+
+    @cached_property
     def web_code(self):
         return self.account.web_code(CHALLENGE)
 
@@ -120,6 +149,9 @@ class Cast:
     def code(self):
         if self.operation == "bindAccount":
             return self.account.mailed("bind", linkTicket=self.ticket)
+        if self.operation == "signInOnPageByCode":
+            self.browser.ask_for_code(self.account)
+            return self.account.code_in_mail()
         return self.account.mailed(PURPOSES[self.operation])
 
 
@@ -130,6 +162,7 @@ class Staging:
 
     def __init__(self, case):
         self.operation = case.operation.definition.raw["operationId"]
+        self.path = case.operation.path
         self.body = case.body if isinstance(case.body, dict) else {}
         by_password = self.operation in WITH_PASSWORD or "password" in self.body or "emailCode" in self.body
         key = self.operation, by_password
@@ -192,6 +225,12 @@ class Staging:
                 return self.cast.newcomer.assertion()
             case "client_id" if value == EXAMPLE_IDS["client_id"]:
                 return ADDRESSES["oauthClient"]["clientId"]
+            case "csrf" if value == CSRF:
+                return self.cast.browser.csrf(self.path)
+            case "state" if value == WEB_STATE:
+                return self.cast.browser.state
+            case "identity" if value == EXAMPLE_IDS["identityId"]:
+                return self.cast.browser.linked_identity
             case "code" if value == WEB_CODE:
                 return self.cast.web_code
             case "code" | "emailCode" if value == CODE:
@@ -204,6 +243,15 @@ class Staging:
 
     def parameter(self, name, value):
         """The live value for an example in a path or a query."""
+        match name:
+            case "flow" if value == FLOW:
+                return self.cast.browser.flow
+            case "state" if value == WEB_STATE:
+                return self.cast.browser.state
+            case "h" if value == HANDLE:
+                return self.cast.browser.handle
+            case "asset" if value == ASSET:
+                return self.cast.browser.asset
         if EXAMPLE_IDS.get(name) != value:
             return value
         if name in ("clientId", "client_id"):
@@ -248,6 +296,8 @@ def before_call(context, case, kwargs):
         case.body = {name: stage.member(name, value) for name, value in case.body.items()}
     elif stage.operation == "takeGoogleEvent" and isinstance(case.body, str) and case.body.startswith("eyJ"):
         case.body = stage.cast.newcomer.event("google")
+    if stage.path.startswith(PAGES) and "browser" in vars(stage.cast):
+        case.headers["Cookie"] = stage.cast.browser.cookies
     if case.headers.get("Authorization") == BEARER:
         schemes = {name for each in case.operation.definition.raw.get("security", []) for name in each}
         if "adminKey" in schemes:
@@ -266,7 +316,10 @@ def before_call(context, case, kwargs):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    if response.status_code < 300 and case.method != "GET":
+    # A page's form leads on.
+    is_page = case.operation.path.startswith(PAGES)
+    spends = case.method != "GET" or "/callback/" in case.operation.path
+    if spends and response.status_code < (400 if is_page else 300):
         Staging.used_up(case.operation.definition.raw["operationId"])
 
 
@@ -288,6 +341,7 @@ class HeaderMissing(Failure):
 
 # Seconds for which others than the key set may be kept.
 SHARED = {
+    "/.well-known/jwks.json": 300, "/.well-known/openid-configuration": 300, "/web/assets/{asset}": 31_536_000,
     "/.well-known/oauth-authorization-server": 60, "/.well-known/apple-app-site-association": 3600,
     "/.well-known/assetlinks.json": 3600}
 OAUTH = {"/oauth/token", "/oauth/revoke", "/oauth/introspect", "/oauth/userinfo"}
@@ -298,16 +352,16 @@ def common_headers(context, response, case):
     """The headers of every answer."""
     headers = {name.lower(): values[0] for name, values in response.headers.items()}
     path = case.operation.path
-    shared = path.startswith("/.well-known") and response.status_code == 200
+    shared = path in SHARED and response.status_code == 200
     expected = {
         "x-content-type-options": "nosniff",
-        "cache-control": f"public, max-age={SHARED.get(path, 300)}" if shared else "no-store"}
+        "cache-control": f"public, max-age={SHARED[path]}" if shared else "no-store"}
     # Clients hear of another scheme, or of more than its name (RFC 6749 §5.2, RFC 6750 §3).
     if response.status_code == 401 and path not in OAUTH:
         expected["www-authenticate"] = "Bearer"
     wrong = [name for name, value in expected.items() if headers.get(name) != value]
     wrong += [name for name in ("x-request-id",) if not headers.get(name)]
-    cookie = [] if path.startswith("/web/") or path == "/oauth/authorize" else ["set-cookie"]
+    cookie = [] if path.startswith(PAGES) else ["set-cookie"]
     wrong += [name for name in (*cookie, "access-control-allow-origin") if name in headers]
     if response.status_code in (429, 503) and not headers.get("retry-after"):
         wrong.append("retry-after")

@@ -4,10 +4,12 @@ import re
 import time
 import urllib.parse
 import uuid
+from functools import cached_property
 
 import requests
 
-from world import APPLE_CLIENT, GOOGLE_CLIENT, LINKING_AUDIENCE, TIMEOUT, WEB_APP, WEB_REDIRECT
+from world import (
+    APPLE_CLIENT, GOOGLE_CLIENT, LINKING_AUDIENCE, LINKING_REDIRECT, TIMEOUT, WEB_APP, WEB_REDIRECT)
 
 FLIP_REDIRECT = "https://oauth-redirect.googleusercontent.com/a/com.google.OPA"
 PASSWORD = "correct horse battery staple"
@@ -122,6 +124,9 @@ class Account(Person):
     def mailed(self, purpose, **members):
         """The code that is mailed to this person for a purpose."""
         self.call("POST", "/v1/email-codes", {"email": self.email, "purpose": purpose, **members})
+        return self.code_in_mail()
+
+    def code_in_mail(self):
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
             with open(self.addresses["mail"]) as mail:
@@ -132,7 +137,92 @@ class Account(Person):
                         if code:
                             return code[0]
             time.sleep(0.02)
-        raise TimeoutError(f"no code for {purpose}")
+        raise TimeoutError("no code in the mail")
+
+
+class Browser:
+    """A browser on our own pages, with the cookies that it has got and the page that it shows."""
+
+    def __init__(self, addresses):
+        self.addresses, self.session, self.flow = addresses, requests.Session(), None
+
+    @property
+    def cookies(self):
+        return "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.session.cookies)
+
+    def get(self, path, **query):
+        """Follows redirects to the page that is shown then."""
+        self.shown(self.session.get(self.addresses["public"] + path, params=query, timeout=TIMEOUT))
+
+    def post(self, path, allow_redirects=True, **fields):
+        """Sends a form of the page."""
+        action = f"{path}?flow={self.flow}" if self.flow else path
+        answer = self.session.post(
+            self.addresses["public"] + action, {"csrf": self.csrf(path), **fields}, timeout=TIMEOUT,
+            allow_redirects=allow_redirects)
+        self.shown(answer)
+        return answer
+
+    def shown(self, answer):
+        if answer.status_code >= 400:
+            raise RuntimeError(f"{answer.request.method} {answer.request.url}: {answer.status_code}")
+        self.page = answer.text
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(answer.url).query)
+        self.flow = query.get("flow", [self.flow])[0]
+
+    def csrf(self, path):
+        """The hidden field of the page's form that goes there; any, where the page has no such form."""
+        form = re.search(rf'action="{path}[?"].*?name="csrf" value="([^"]+)"', self.page, re.S)
+        if not form and self.flow:
+            for screen in "password", "email", "create", "bind":
+                page = self.session.get(f"{self.addresses['public']}/web/sign-in", timeout=TIMEOUT, params={
+                    "flow": self.flow, "with": screen}).text
+                form = form or re.search(rf'action="{path}[?"].*?name="csrf" value="([^"]+)"', page, re.S)
+        return form[1] if form else "none"
+
+    @property
+    def linked_identity(self):
+        return re.search(r'name="identity" value="([^"]+)"', self.page)[1]
+
+    @property
+    def asset(self):
+        return re.search(r'"/web/assets/([^"]+)"', self.page)[1]
+
+    def open(self):
+        """A sign-in that ends at the page of the account."""
+        self.get("/web/account")
+
+    def sign_in(self, account):
+        self.open()
+        self.post("/web/password", email=account.email, password=PASSWORD)
+        self.flow = None
+
+    def ask_for_code(self, account):
+        self.post("/web/email-code", email=account.email)
+
+    def come_to_choose(self, account):
+        """The page of a person who has proven the mailbox of an account that they don't know."""
+        self.open()
+        self.ask_for_code(account)
+        self.post("/web/email-code", email=account.email, code=account.code_in_mail())
+
+    def come_to_consent(self):
+        self.get("/oauth/authorize", client_id=self.addresses["oauthClient"]["clientId"], state="s",
+                 redirect_uri=LINKING_REDIRECT, response_type="code", scope="profile")
+
+    def leave_for(self, provider):
+        """Goes to the provider, to come back with the state that it is sent there with."""
+        self.open()
+        answer = self.post(f"/web/start/{provider}", allow_redirects=False)
+        self.state = urllib.parse.parse_qs(urllib.parse.urlsplit(answer.headers["Location"]).query)["state"][0]
+
+    @cached_property
+    def handle(self):
+        """Of what Apple has made it post, which is good once."""
+        answer = self.session.post(
+            f"{self.addresses['public']}/web/callback/apple", timeout=TIMEOUT, allow_redirects=False,
+            data={"state": self.state, "error": "user_cancelled_authorize"})
+        return urllib.parse.parse_qs(urllib.parse.urlsplit(answer.headers["Location"]).query)["h"][0]
 
 
 def answered(answer):

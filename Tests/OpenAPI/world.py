@@ -113,7 +113,7 @@ def world(binaries, state):
         settings = {
             "POSTGRES_URL": database, "KEYRING_PATH": state / "keyring",
             "SERVER_PORT": public, "ADMIN_PORT": private, "SERVER_DRAIN_SECONDS": 0,
-            "APPLE_CLIENT_IDS": f"{APPLE_CLIENT},{WEB_CLIENT}", "APPLE_TEAM_ID": "SANDBOX001",
+            "APPLE_CLIENT_IDS": f"{APPLE_CLIENT},{WEB_CLIENT}", "APPLE_SERVICES_ID": WEB_CLIENT, "APPLE_TEAM_ID": "SANDBOX001",
             "APPLE_KEY_ID": "CHECK00001", "APPLE_PRIVATE_KEY_PATH": apple_key, "APPLE_REDIRECT_URIS": REDIRECT,
             "APPLE_KEYS_URL": f"{sandbox}/apple/auth/keys", "APPLE_TOKEN_URL": f"{sandbox}/apple/auth/token",
             "APPLE_REVOKE_URL": f"{sandbox}/apple/auth/revoke",
@@ -126,6 +126,7 @@ def world(binaries, state):
             "LIMITS_REGISTRATION_PER_NETWORK": 0, "LIMITS_MAIL_PER_ADDRESS": 0,
             "LIMITS_JUNK_CODES_PER_NETWORK": 0, "LIMITS_WEB_FLOWS_PER_NETWORK": 0, "LIMITS_EXPORT_PER_ACCOUNT": 0,
             "WEB_APPS": WEB_APP, "WEB_APP_LAMP_REDIRECT_URIS": WEB_REDIRECT,
+            "WEB_APP_LAMP_APPLE_RELAY_PACKAGE": "com.example.lamp",
             "OAUTH_ENABLED": "true", "APP_FLIP_APPLE_APP_IDS": "ABCDE12345.com.example.lamp",
             "APP_FLIP_ANDROID_APPS": "com.example.lamp=" + ":".join(["1F"] * 32),
         }

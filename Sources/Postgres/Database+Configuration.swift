@@ -80,6 +80,18 @@ extension Database {
 
     package struct Statistics: Sendable, Equatable {
         /// Connections with nothing to do.
+        /// The connection string with the files that it names relatively counted from a folder. libpq counts them from
+        /// the working directory. A string that libpq can't read is left as it is.
+        package static func locatingFiles(of url: String, in folder: String) -> String {
+            guard let given = ConnectionParameters.parse(url) else { return url }
+            let paths = ConnectionParameters.fileKeywords.compactMap { keyword in
+                given[keyword].flatMap { path in
+                    ConnectionParameters.isRelativeFile(path, of: keyword) ? (keyword, "\(folder)/\(path)") : nil
+                }
+            }
+            return paths.reduce(url) { ConnectionParameters.appending($1.0, $1.1, to: $0) }
+        }
+
         package let idle: Int
         /// Connections with statements in flight, or leased.
         package let busy: Int

@@ -132,7 +132,8 @@ import Testing
         setup.environment[variable] = value
         let faults = setup.faults()
         #expect(faults.contains { $0.hasPrefix("\(key) (\(variable)): ") }, "\(faults)")
-        if value.utf8.count > 4 { #expect(!faults.joined().contains(value)) }
+        // The path of a file that was tried is the one value that is shown.
+        if value.utf8.count > 4, !value.hasPrefix("/") { #expect(!faults.joined().contains(value)) }
     }
 
     @Test(

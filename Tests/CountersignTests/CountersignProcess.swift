@@ -15,19 +15,23 @@ struct CountersignProcess {
     }
 
     /// Runs it with nothing of the test's own environment.
+    ///
+    /// - Parameter directory: where it is started from; where the test was, if nil.
     static func run(
-        _ arguments: [String], environment: [String: String] = [:], input: String = ""
+        _ arguments: [String], environment: [String: String] = [:], input: String = "", directory: String? = nil
     ) async throws -> CountersignProcess {
-        try await run(executable, arguments, environment: environment, input: Data(input.utf8))
+        try await run(executable, arguments, environment: environment, input: Data(input.utf8), directory: directory)
     }
 
     static func run(
-        _ executable: URL, _ arguments: [String], environment: [String: String] = [:], input: Data
+        _ executable: URL, _ arguments: [String], environment: [String: String] = [:], input: Data,
+        directory: String? = nil
     ) async throws -> CountersignProcess {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
         process.environment = environment
+        if let directory { process.currentDirectoryURL = URL(filePath: directory) }
         let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
         process.standardInput = stdin
         process.standardOutput = stdout

@@ -23,6 +23,8 @@ struct ConfigurationFaults: Error, CustomStringConvertible {
 enum ConfigurationOrigin: Equatable, CustomStringConvertible {
     case file(String)
     case environment(String)
+    /// Neither the file nor the variable has it.
+    case missing(file: String, variable: String)
     case commandLine
     case builtIn
 
@@ -30,6 +32,7 @@ enum ConfigurationOrigin: Equatable, CustomStringConvertible {
         switch self {
         case .file(let path): path
         case .environment(let variable): variable
+        case .missing(let file, let variable): "not in \(file), nor is \(variable) set"
         case .commandLine: "--config"
         case .builtIn: "default"
         }

@@ -5,6 +5,8 @@ import Synchronization
 /// A YAML file of keys, nested or dotted.
 struct ConfigurationFile: Sendable {
     let path: String
+    /// The folder that it is in, absolute; nil for what is no file in a file system.
+    let folder: String?
     /// The full names of all leaves, in the order of the file.
     let keys: [String]
     /// Whether only its owner may open it, or it is no file in a file system.
@@ -21,7 +23,8 @@ struct ConfigurationFile: Sendable {
     init(path: String, origin: ConfigurationOrigin, isReload: Bool) throws(ConfigurationFaults) {
         self.path = path
         func fault(_ sentence: String) -> ConfigurationFaults {
-            ConfigurationFaults(faults: [ConfigurationFault(key: path, origin: origin, sentence: sentence)])
+            ConfigurationFaults(
+                faults: [ConfigurationFault(key: Self.absolute(path), origin: origin, sentence: sentence)])
         }
         // Opened first and examined by its descriptor: another file may take its name in between, and `/dev/fd/63` has
         // no other name. O_NONBLOCK keeps the open of a pipe from waiting for a writer, and changes nothing for a file.
@@ -36,6 +39,9 @@ struct ConfigurationFile: Sendable {
             guard !isReload else { throw fault("is no file, and can't be read a second time") }
         default: throw fault("is no file")
         }
+        folder =
+            status.st_mode & S_IFMT == S_IFREG
+            ? Self.absolute(path).split(separator: "/").dropLast().map { "/\($0)" }.joined() : nil
         isSecret =
             status.st_mode & S_IFMT != S_IFREG
             || ConfigurationReader.isSecret(mode: Int(status.st_mode), owner: status.st_uid, reader: geteuid())
@@ -74,6 +80,11 @@ struct ConfigurationFile: Sendable {
             return .list(list)
         }
         return nil
+    }
+
+    /// A path from the root, for people and for files that are named relative to it.
+    static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
     }
 
     private static func isBlank(_ data: Data) -> Bool {

@@ -15,21 +15,21 @@ extension ConfigurationReader {
             let mode = (attributes[.posixPermissions] as? NSNumber)?.intValue,
             let owner = (attributes[.ownerAccountID] as? NSNumber)?.uint32Value
         else {
-            refuse(setting.name, "names no file")
+            refuse(setting, path, Self.isOutOfReach(target) ? "names a file that can't be read" : "names no file")
             return nil
         }
         guard Self.isSecret(mode: mode, owner: owner, reader: geteuid()) else {
-            refuse(setting.name, "names a file that others than its owner can open: set its mode to 0600")
+            refuse(setting, path, "names a file that others than its owner can open: set its mode to 0600")
             return nil
         }
         guard let handle = FileHandle(forReadingAtPath: target),
             let data = try? handle.read(upToCount: Self.maximumSecretBytes + 1) ?? Data()
         else {
-            refuse(setting.name, "names a file that can't be read")
+            refuse(setting, path, "names a file that can't be read")
             return nil
         }
         guard data.count <= Self.maximumSecretBytes else {
-            refuse(setting.name, "names a file that is too large")
+            refuse(setting, path, "names a file that is too large")
             return nil
         }
         let bytes = [UInt8](data)
@@ -46,16 +46,34 @@ extension ConfigurationReader {
             let handle = FileHandle(forReadingAtPath: target),
             let data = try? handle.read(upToCount: maximumBytes + 1) ?? Data()
         else {
-            refuse(setting.name, "names no file that can be read")
+            refuse(setting, path, "names no file that can be read")
             return nil
         }
         guard data.count <= maximumBytes else {
-            refuse(setting.name, "names a file that is larger than \(maximumBytes / 1024) KiB")
+            refuse(setting, path, "names a file that is larger than \(maximumBytes / 1024) KiB")
             return nil
         }
         let bytes = [UInt8](data)
         fingerprints[setting.name] = SHA256.hash(bytes)
         return bytes
+    }
+
+    /// Records a fault of the file that a key names, and shows which one that is.
+    mutating func refuse(_ setting: Setting<String>, _ path: String, _ sentence: String) {
+        refuse(setting.name, sentence + (Self.isShowable(path) ? " (\(ConfigurationFile.absolute(path)))" : ""))
+    }
+
+    /// Whether this user may not even look whether the file is there.
+    private static func isOutOfReach(_ path: String) -> Bool {
+        access(path, F_OK) != 0 && errno == EACCES
+    }
+
+    /// Whether a text is a path beyond doubt. One that isn't is not shown: somebody may have written the secret where its
+    /// file's name belongs, such as a line of the key ring.
+    static func isShowable(_ path: String) -> Bool {
+        path.split(separator: "/").allSatisfy { part in
+            part.utf8.count <= 64 && part.allSatisfy { $0.isLetter || $0.isNumber || "._-@~".contains($0) }
+        }
     }
 
     /// Whether only its owner may open the file. A file of root's may also be readable for a group: that is how

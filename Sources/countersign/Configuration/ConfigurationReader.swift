@@ -52,6 +52,9 @@ struct ConfigurationReader {
                         key: setting.name, origin: origin,
                         sentence: "is a secret in a file that others than its owner can open: set its mode to 0600"))
             }
+            if case .file = origin, let folder = sources.folder(of: setting.name) {
+                return setting.form.located(value, folder)
+            }
             return value
         }
         faults.append(

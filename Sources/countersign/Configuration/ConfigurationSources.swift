@@ -66,6 +66,25 @@ struct ConfigurationSources: Sendable {
     /// reported and are no fault, for not all of them are mistakes: an older release finds those of a newer one after
     /// an upgrade is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service named countersign.
     var unknownVariables: [String] {
+    /// Where a key that has no value could have one.
+    func origin(ofMissing name: String) -> ConfigurationOrigin {
+        let variable = variable(for: name)
+        return file.map { .missing(file: $0.path, variable: variable) } ?? .environment(variable)
+    }
+
+    /// The folder from which relative paths of the file count that has a key. Nil where the configuration came through a
+    /// pipe: they count from where the program is started.
+    func folder(of name: String) -> String? {
+        (kept.names.contains(name) ? kept.file : file)?.folder
+    }
+
+    /// The path that a key names.
+    func path(of row: any SettingRow) -> String? {
+        guard let (raw, origin) = value(of: row.name), let path = raw.text else { return nil }
+        guard case .file = origin, let folder = folder(of: row.name) else { return path }
+        return row.located(path, in: folder)
+    }
+
         let known = Set(rows.map { variable(for: $0.name) } + [Self.fileVariable])
         return variables.filter { !known.contains($0) }
     }

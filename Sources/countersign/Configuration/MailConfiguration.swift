@@ -40,7 +40,7 @@ extension MailTemplates {
         do {
             try self.init(serviceName: serviceName, directory: directory)
         } catch {
-            for sentence in error.sentences { reader.refuse(Settings.Mail.templatesPath.name, sentence) }
+            for sentence in error.sentences { reader.refuse(Settings.Mail.templatesPath, directory, sentence) }
             return nil
         }
     }

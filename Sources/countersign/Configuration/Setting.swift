@@ -37,6 +37,9 @@ protocol SettingRow: Sendable {
     var meaning: String { get }
     var expectation: String { get }
     func accepts(_ raw: RawValue) -> Bool
+    func sentence(refusing raw: RawValue) -> String
+    /// The value of a text key with its relative paths counted from this folder.
+    func located(_ text: String, in folder: String) -> String
 }
 
 extension Setting: SettingRow {
@@ -44,5 +47,14 @@ extension Setting: SettingRow {
 
     func accepts(_ raw: RawValue) -> Bool {
         form.parse(raw) != nil
+    }
+
+    /// The fault of a value that the key can't have.
+    func sentence(refusing raw: RawValue) -> String {
+        "expects \(form.expectation)" + (form.flaw(raw).map { ": \($0)" } ?? "")
+    }
+
+    func located(_ text: String, in folder: String) -> String {
+        (text as? Value).flatMap { form.located($0, folder) as? String } ?? text
     }
 }

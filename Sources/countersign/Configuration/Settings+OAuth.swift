@@ -10,7 +10,7 @@ extension Settings {
             "oauth.scopes", .list(of: "scopes", minimum: 1, where: { OAuthScope($0) != nil }), default: "profile,email",
             reloads: true, "What can be granted to clients")
         static let scopeTextsPath = Setting(
-            "oauth.scopeTextsPath", .text, reloads: true,
+            "oauth.scopeTextsPath", .filePath, reloads: true,
             """
             A YAML file with the sentences of the consent: each scope's, by language, at least `en`. `profile` and `email` \
             have built-in ones

@@ -56,14 +56,14 @@ extension Settings {
             "pages.name", .text, fallbackDescription: "the host of `server.publicUrl`",
             "What the pages call the service")
         static let logoPath = Setting(
-            "pages.logoPath", .text, "The logo above the pages: a PNG or SVG file of at most 64 KiB")
+            "pages.logoPath", .filePath, "The logo above the pages: a PNG or SVG file of at most 64 KiB")
         static let accentColor = Setting(
             "pages.accentColor", .color, "The colour of the main buttons. In YAML it stands in quotes")
         static let privacyURL = Setting("pages.privacyUrl", .pageURL, "The privacy notice, linked below each page")
         static let termsURL = Setting("pages.termsUrl", .pageURL, "The terms of use, linked likewise")
         static let helpURL = Setting("pages.helpUrl", .pageURL, "Help, linked likewise")
         static let appleLogoPath = Setting(
-            "pages.appleLogoPath", .text,
+            "pages.appleLogoPath", .filePath,
             """
             Apple's black logo for the button, a PNG or SVG file of at most 64 KiB from Apple Design Resources, which \
             we may not ship. Without it the button has its title alone

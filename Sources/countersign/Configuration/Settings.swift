@@ -150,7 +150,7 @@ enum Settings {
                 keyID = Setting(
                     "\(prefix).keyId", .text, reloads: true, meaning("keyId", "Key ID of the private key"))
                 privateKeyPath = Setting(
-                    "\(prefix).privateKeyPath", .text, reloads: true,
+                    "\(prefix).privateKeyPath", .filePath, reloads: true,
                     meaning("privateKeyPath", "The `.p8` file, which signs the client secrets"))
             }
 
@@ -273,7 +273,7 @@ enum Settings {
             """)
     }
 
-    static let keyringPath = Setting("keyring.path", .text, fallbackDescription: "required", "The key ring")
+    static let keyringPath = Setting("keyring.path", .filePath, fallbackDescription: "required", "The key ring")
 
     enum Mail {
         static let smtpURL = Setting(
@@ -287,7 +287,7 @@ enum Settings {
             "mail.serviceName", .text, fallbackDescription: "the host of `server.publicUrl`",
             "What mails call the service")
         static let templatesPath = Setting(
-            "mail.templatesPath", .text,
+            "mail.templatesPath", .filePath,
             "[Templates](mail.md#templates) in place of the built-in ones, or in more languages")
     }
 

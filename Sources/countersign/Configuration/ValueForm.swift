@@ -13,6 +13,11 @@ struct ValueForm<Value: Sendable>: Sendable {
     let parse: @Sendable (RawValue) -> Value?
     /// Whether a value of a secret key really has a secret in it; a URL may have none.
     var holdsSecret: @Sendable (RawValue) -> Bool = { _ in true }
+    /// The value with the relative paths in it counted from a folder.
+    var located: @Sendable (_ value: Value, _ folder: String) -> Value = { value, _ in value }
+    /// What is wrong with a value that `parse` refuses, where there is more to say than the expectation: never a part
+    /// of the value.
+    var flaw: @Sendable (RawValue) -> String? = { _ in nil }
 }
 
 extension ValueForm<String> {
@@ -20,6 +25,14 @@ extension ValueForm<String> {
         ValueForm(expectation: "a text that is not empty", placeholder: "") { raw in
             raw.text.flatMap { $0.isEmpty || $0.unicodeScalars.contains { $0.value < 0x20 } ? nil : $0 }
         }
+    }
+
+    /// A relative path of the configuration file counts from that file's folder, so that the file means the same to the
+    /// service, to a command by hand and to a timer. One of a variable counts from where the program is started.
+    static var filePath: ValueForm {
+        var form = text
+        form.located = { path, folder in path.hasPrefix("/") ? path : "\(folder)/\(path)" }
+        return form
     }
 
     static var host: ValueForm {
@@ -64,6 +77,7 @@ extension ValueForm<String> {
             }
         }
         form.holdsSecret = { $0.text.map(Database.Configuration.hasPassword(url:)) ?? true }
+        form.located = { Database.Configuration.locatingFiles(of: $0, in: $1) }
         return form
     }
 

@@ -9,7 +9,7 @@ extension Doctor {
                 || row.name == Settings.keyringPath.name
         }
         let paths = rows.compactMap { row in
-            reading.sources.value(of: row.name)?.raw.text.map { (key: row.name, path: $0) }
+            reading.sources.path(of: row).map { (key: row.name, path: $0) }
         }
         let findings = paths.flatMap { file(key: $0.key, path: $0.path) }
         return findings.isEmpty ? [.ok(.files, "secret files are this user's alone: \(paths.count)")] : findings
@@ -19,7 +19,7 @@ extension Doctor {
         let target = URL(filePath: path).resolvingSymlinksInPath()
         var (file, directory) = (stat(), stat())
         guard stat(target.path, &file) == 0, stat(target.deletingLastPathComponent().path, &directory) == 0 else {
-            return [.failure(.files, "\(key) names no file", advice: "put it there")]
+            return [.failure(.files, "\(key) names no file: \(target.path)", advice: "put it there")]
         }
         var findings: [Finding] = []
         if file.st_uid != geteuid() {

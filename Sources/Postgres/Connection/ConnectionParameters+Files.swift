@@ -1,0 +1,26 @@
+import Primitives
+
+extension ConnectionParameters {
+    /// The parameters that name files (PostgreSQL manual, §34.1.2).
+    static let fileKeywords = ["passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslcrldir"]
+
+    /// Whether libpq would look for the value of such a parameter in its working directory. From version 16 on `system`
+    /// is a word for `sslrootcert`; a key of an engine is `ENGINE:KEY`.
+    static func isRelativeFile(_ value: String, of keyword: String) -> Bool {
+        switch keyword {
+        case _ where value.isEmpty || value.hasPrefix("/"): false
+        case "sslrootcert": value != "system"
+        case "sslkey": !value.contains(":")
+        default: true
+        }
+    }
+
+    /// The connection string, in either form, with another parameter. Of one that is there twice libpq takes the later.
+    static func appending(_ keyword: String, _ value: String, to url: String) -> String {
+        guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://") else {
+            return "\(url) \(keyword)='\(value.replacing("\\", with: "\\\\").replacing("'", with: "\\'"))'"
+        }
+        let separator = url.contains("?") ? (url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&") : "?"
+        return "\(url)\(separator)\(keyword)=\(PercentEncoding.encode(value))"
+    }
+}

@@ -1,0 +1,141 @@
+import Curl
+import Foundation
+import OpenSSL
+import Postgres
+import TestSupport
+import Testing
+
+@testable import countersign
+
+/// Where the relative paths of a configuration count from, and what is said of a file that is not there.
+@Suite(.timeLimit(.minutes(2))) struct ConfigurationPathTests {
+    private typealias Setup = ConfigurationSetup
+
+    private static let yaml = """
+        postgres.url: "postgresql://service@/app"
+        apple: { clientIds: [com.example.lamp], teamId: ABCDE12345, keyId: FGHIJ67890, privateKeyPath: AuthKey.p8 }
+        keyring: { path: keyring }
+        pages: { logoPath: pictures/logo.svg }
+
+        """
+
+    /// The files that `yaml` names, beside it.
+    private static func installed() throws -> Setup {
+        let setup = try Setup()
+        _ = try setup.file("countersign.yaml", yaml)
+        _ = try setup.file("AuthKey.p8", String(decoding: P256PrivateKey().pem(), as: UTF8.self))
+        try FileManager.default.createDirectory(
+            at: setup.directory.appending(path: "pictures"), withIntermediateDirectories: true)
+        _ = try setup.file("pictures/logo.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>")
+        return setup
+    }
+
+    private static func check(_ setup: Setup, _ arguments: [String] = [], from directory: String) async throws
+        -> CountersignProcess
+    {
+        try await CountersignProcess.run(
+            ["config", "check"] + arguments,
+            environment: arguments.isEmpty
+                ? ["COUNTERSIGN_CONFIG": setup.directory.appending(path: "countersign.yaml").path] : [:],
+            directory: directory)
+    }
+
+    @Test func `the files beside a configuration are found wherever the program is started`() async throws {
+        let setup = try Self.installed()
+        for directory in ["/", setup.directory.path, setup.directory.appending(path: "pictures").path] {
+            let run = try await Self.check(setup, from: directory)
+            #expect(run.code == 0, "\(directory): \(run.errors)")
+        }
+        let relative = try await Self.check(
+            setup, ["--config", "../countersign.yaml"], from: "\(setup.directory.path)/pictures")
+        #expect(relative.code == 0, "\(relative.errors)")
+    }
+
+    @Test func `a file that is not there is named by the path that was tried`() async throws {
+        let setup = try Self.installed()
+        for name in ["keyring", "AuthKey.p8", "pictures/logo.svg"] {
+            try FileManager.default.removeItem(at: setup.directory.appending(path: name))
+        }
+        let run = try await Self.check(setup, from: "/")
+        #expect(run.code == 2)
+        let folder = setup.directory.path
+        for (key, path) in [
+            ("keyring.path", "keyring"), ("apple.privateKeyPath", "AuthKey.p8"),
+            ("pages.logoPath", "pictures/logo.svg"),
+        ] {
+            let line = run.errors.split(separator: "\n").first { $0.hasPrefix("countersign: \(key) (") }
+            #expect(line?.hasSuffix("(\(folder)/\(path))") == true, "\(run.errors)")
+        }
+        let missing = try await Self.check(setup, ["--config", "nowhere.yaml"], from: "/usr")
+        #expect(missing.errors == "countersign: /usr/nowhere.yaml (--config): is no file\n")
+    }
+
+    @Test func `a path in a variable counts from where the program is started`() async throws {
+        let setup = try Self.installed()
+        let environment = setup.environment.merging(["COUNTERSIGN_KEYRING_PATH": "keyring"]) { $1 }
+        let there = try await CountersignProcess.run(
+            ["config", "check"], environment: environment, directory: setup.directory.path)
+        #expect(there.code == 0, "\(there.errors)")
+        let elsewhere = try await CountersignProcess.run(
+            ["config", "check"], environment: environment, directory: "/usr")
+        #expect(elsewhere.errors.contains("keyring.path (COUNTERSIGN_KEYRING_PATH): names no file (/usr/keyring)"))
+    }
+
+    @Test(arguments: [
+        "k1 \(String(repeating: "A", count: 43))=", String(repeating: "A", count: 100), "{\"private_key\":\"x\"}",
+    ])
+    func `a secret in the place of its file's name is not shown`(secret: String) throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_KEYRING_PATH"] = secret
+        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): names no file"])
+    }
+
+    @Test func `every key that names a file or a folder counts from the file's folder`() {
+        let rows = Settings.rows(teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"])
+        // `appFlip.path` is a path of a URL.
+        let paths = rows.filter { $0.name.hasSuffix("Path") || $0.name == Settings.keyringPath.name }
+        #expect(paths.count >= 8)
+        for row in paths { #expect(row.located("a/b", in: "/etc") == "/etc/a/b", "\(row.name)") }
+        for row in paths { #expect(row.located("/a/b", in: "/etc") == "/a/b", "\(row.name)") }
+    }
+
+    @Test(
+        arguments: [
+            ("postgresql://me@db/app", "postgresql://me@db/app"),
+            ("postgresql://me@db/app?passfile=/run/pgpass", "postgresql://me@db/app?passfile=/run/pgpass"),
+            (
+                "postgresql://me@db/app?passfile=pgpass",
+                "postgresql://me@db/app?passfile=pgpass&passfile=%2Fetc%2Fa%20b%2Fpgpass"
+            ),
+            ("host=db passfile=pgpass", #"host=db passfile=pgpass passfile='/etc/a b/pgpass'"#),
+            ("host=db sslrootcert=system", "host=db sslrootcert=system"),
+            ("host=db sslkey=pkcs11:7", "host=db sslkey=pkcs11:7"),
+            ("not a string", "not a string"),
+        ])
+    func `a connection string gets the whole paths of its files`(given: String, located: String) {
+        #expect(Database.Configuration.locatingFiles(of: given, in: "/etc/a b") == located)
+    }
+
+    @Test func `a password file beside the configuration opens the database, from wherever it is asked`() async throws {
+        try await PrivateCluster.run { cluster, url in
+            let scratch = ScratchDatabase(url: url)
+            let rules = try await scratch.withPool(.test(poolSize: 1)) { database in
+                try await database.execute("CREATE ROLE guarded LOGIN SUPERUSER PASSWORD 'canary'")
+                return try await database.query("SELECT current_setting('hba_file')") { row throws(PostgresError) in
+                    try row.decode(String.self)
+                }[0]
+            }
+            let trusting = try String(contentsOfFile: rules, encoding: .utf8)
+            try Data(("local all guarded scram-sha-256\n" + trusting).utf8).write(to: URL(filePath: rules))
+            try await cluster.stop()
+            _ = try await cluster.start()
+            let setup = try Setup()
+            let socket = PrivateCluster.socketDirectory(url)
+            _ = try setup.file("pgpass", "*:*:*:guarded:canary\n")
+            let path = try setup.file(
+                "countersign.yaml", "postgres.url: \"postgresql://guarded@/postgres?host=\(socket)&passfile=pgpass\"\n")
+            let run = try await CountersignProcess.run(["migrate", "status", "--config", path], directory: "/")
+            #expect(run.code == 0, "\(run.errors)")
+        }
+    }
+}

@@ -54,7 +54,7 @@ import Testing
         ]
         let warnings = """
             countersign: warning: COUNTERSIGN_APPLE_TEAM_BETA_TEAM_ID belongs to no key
-            countersign: warning: COUNTERSIGN_SERVR_PORT belongs to no key
+            countersign: warning: COUNTERSIGN_SERVR_PORT belongs to no key; did you mean COUNTERSIGN_SERVER_PORT?
 
             """
         let shown = try await CountersignProcess.run(["config", "show"], environment: environment)

@@ -49,6 +49,6 @@ struct ConfigCommand: ParsableCommand {
 
 extension ConfigurationSources {
     fileprivate func warnOfUnknownVariables() {
-        for variable in unknownVariables { printNotice("warning: \(variable) belongs to no key") }
+        for variable in unknownVariables { printNotice("warning: \(variable)") }
     }
 }

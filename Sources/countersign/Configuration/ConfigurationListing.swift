@@ -50,7 +50,7 @@ extension ConfigurationReader {
     mutating func refuseUnacceptable() {
         for row in sources.rows {
             guard let found = sources.value(of: row.name), !row.accepts(found.raw) else { continue }
-            refuse(row.name, "expects \(row.expectation)")
+            refuse(row.name, row.sentence(refusing: found.raw))
         }
     }
 }

@@ -38,7 +38,7 @@ struct ConfigurationReader {
 
     /// Records a fault that depends on other keys or on the file that the value names.
     mutating func refuse(_ name: String, _ sentence: String) {
-        let origin = sources.value(of: name)?.origin ?? .environment(sources.variable(for: name))
+        let origin = sources.value(of: name)?.origin ?? sources.origin(ofMissing: name)
         faults.append(ConfigurationFault(key: name, origin: origin, sentence: sentence))
     }
 
@@ -58,8 +58,7 @@ struct ConfigurationReader {
             return value
         }
         faults.append(
-            ConfigurationFault(
-                key: setting.name, origin: origin, sentence: "expects \(setting.form.expectation)"))
+            ConfigurationFault(key: setting.name, origin: origin, sentence: setting.sentence(refusing: raw)))
         return setting.form.placeholder
     }
 }
@@ -111,6 +110,8 @@ extension ConfigurationSources {
                 return nil
             } else if known.contains(where: { $0.hasPrefix(key + ".") }) {
                 sentence = "is a section: write its keys below it, or remove it"
+            } else if let nearest = known.nearest(to: key) {
+                sentence = "unknown key; did you mean \(nearest)?"
             } else if key.hasPrefix("apple.team.") {
                 sentence =
                     "unknown key: apple.teams doesn't list the team (the team main has the short names, apple.clientIds)"

@@ -1,5 +1,14 @@
 import Configuration
 
+/// A variable with our prefix that belongs to no key.
+struct UnknownVariable: Equatable, CustomStringConvertible {
+    let name: String
+    /// The variable of a key that was probably meant.
+    let nearest: String?
+
+    var description: String { "\(name) belongs to no key" + (nearest.map { "; did you mean \($0)?" } ?? "") }
+}
+
 /// The sources of values: the environment first, then one YAML file, if there is one.
 struct ConfigurationSources: Sendable {
     private static let fileVariable = "COUNTERSIGN_CONFIG"
@@ -57,15 +66,6 @@ struct ConfigurationSources: Sendable {
 
     var filePath: String? { file?.path }
 
-    /// `apple.clientIds` → `COUNTERSIGN_APPLE_CLIENT_IDS`, as the environment provider spells it.
-    func variable(for name: String) -> String {
-        (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
-    }
-
-    /// The variables with our prefix that belong to no key: a misspelt one silently leaves a default in place. They are
-    /// reported and are no fault, for not all of them are mistakes: an older release finds those of a newer one after
-    /// an upgrade is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service named countersign.
-    var unknownVariables: [String] {
     /// Where a key that has no value could have one.
     func origin(ofMissing name: String) -> ConfigurationOrigin {
         let variable = variable(for: name)
@@ -85,8 +85,18 @@ struct ConfigurationSources: Sendable {
         return row.located(path, in: folder)
     }
 
+    /// `apple.clientIds` → `COUNTERSIGN_APPLE_CLIENT_IDS`, as the environment provider spells it.
+    func variable(for name: String) -> String {
+        (try? environment.value(forKey: variableKey(for: name), type: .string).encodedKey) ?? name
+    }
+
+    /// The variables with our prefix that belong to no key: a misspelt one silently leaves a default in place. They are
+    /// reported and are no fault, for not all of them are mistakes: an older release finds those of a newer one after
+    /// an upgrade is taken back, and Kubernetes sets COUNTERSIGN_SERVICE_HOST and more for a Service named countersign.
+    var unknownVariables: [UnknownVariable] {
         let known = Set(rows.map { variable(for: $0.name) } + [Self.fileVariable])
         return variables.filter { !known.contains($0) }
+            .map { UnknownVariable(name: $0, nearest: known.nearest(to: $0)) }
     }
 
     private func variableKey(for name: String) -> AbsoluteConfigKey {

@@ -134,15 +134,25 @@ extension ValueForm<[String]> {
         of items: String, minimum: Int = 0, where isItem: @escaping @Sendable (String) -> Bool = { _ in true }
     ) -> ValueForm {
         let least = minimum > 0 ? ", at least \(minimum)" : ""
-        return ValueForm(expectation: "a list of \(items)\(least), none empty and none twice", placeholder: []) { raw in
+        @Sendable func flaw(_ raw: RawValue) -> String? {
             let list = raw.list
-            let areSound = list.allSatisfy { item in
-                !item.isEmpty && !item.unicodeScalars.contains { $0.value < 0x20 } && isItem(item)
-            }
             // By bytes: two spellings that Swift calls equal are two client IDs to everyone else.
-            let isDistinct = Set(list.map { Array($0.utf8) }).count == list.count
-            return areSound && isDistinct && list.count >= minimum ? list : nil
+            var places: [[UInt8]: Int] = [:]
+            for (item, place) in zip(list, 1...) {
+                if item.isEmpty { return "item \(place) is empty" }
+                let isSound = !item.unicodeScalars.contains { $0.value < 0x20 } && isItem(item)
+                if !isSound { return "item \(place) of \(list.count) isn't one" }
+                if let first = places.updateValue(place, forKey: Array(item.utf8)) {
+                    return "item \(place) is item \(first) again"
+                }
+            }
+            return list.count < minimum ? "there \(list.count == 1 ? "is" : "are") \(list.count)" : nil
         }
+        var form = ValueForm(
+            expectation: "a list of \(items)\(least), none empty and none twice", placeholder: []
+        ) { flaw($0) == nil ? $0.list : nil }
+        form.flaw = flaw
+        return form
     }
 
     static var clientIDs: ValueForm { .list(of: "client IDs", minimum: 1) }

@@ -38,7 +38,7 @@ struct Doctor: Sendable {
     private var unknownVariables: [Finding] {
         reading.sources.unknownVariables.map { variable in
             .warning(
-                .configuration, "\(variable) belongs to no key",
+                .configuration, "\(variable)",
                 advice: "correct or remove it, unless it belongs to another release or another program")
         }
     }

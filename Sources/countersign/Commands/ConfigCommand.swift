@@ -15,7 +15,8 @@ struct ConfigCommand: ParsableCommand {
         func run() throws {
             let sources = try options.sources()
             sources.warnOfUnknownVariables()
-            _ = try sources.load(ServiceConfiguration.init)
+            let configuration = try sources.load(ServiceConfiguration.init)
+            for warning in configuration.warnings { printNotice("warning: \(warning.sentence)") }
             print("the configuration is sound")
         }
     }

@@ -8,12 +8,32 @@ enum ConfigurationWarning: Equatable, Sendable {
     case foreignKeys(Provider, url: String)
     /// The connection string of this key leads across a network, and the server's certificate isn't checked.
     case unverifiedDatabase(key: String, sslmode: String)
+    /// `server.trustedProxies` has a network in which clients are too, each of whom then chooses its address.
+    case clientsTrusted(network: String)
+    /// The private listener, which speaks plain HTTP, is not on a loopback address.
+    case exposedPrivateListener(host: String)
+
+    /// For people: key, what is dangerous about it, and why.
+    var sentence: String {
+        switch self {
+        case .foreignKeys(let provider, let url):
+            "\(provider.rawValue).keysUrl is not the provider's own address (\(url)): what answers there signs in as anybody"
+        case .unverifiedDatabase(let key, let sslmode):
+            "\(key) leads across a network with sslmode=\(sslmode), which checks no host name"
+        case .clientsTrusted(let network):
+            "server.trustedProxies trusts \(network), and clients with it: each of them can forge its address"
+        case .exposedPrivateListener(let host):
+            "admin.host is \(host), no loopback address: admin keys cross the network in clear, and /metrics is open to it"
+        }
+    }
 
     /// For the log.
     var message: String {
         switch self {
         case .foreignKeys: "provider's keys come from another address than the provider's own"
         case .unverifiedDatabase: "database is reached across a network, its certificate unchecked"
+        case .clientsTrusted: "clients are trusted as proxies, so each of them can forge its address"
+        case .exposedPrivateListener: "private listener is on no loopback address"
         }
     }
 
@@ -21,6 +41,8 @@ enum ConfigurationWarning: Equatable, Sendable {
         switch self {
         case .foreignKeys(let provider, let url): ["provider": provider.rawValue, "keysUrl": url]
         case .unverifiedDatabase(let key, let sslmode): ["key": key, "sslmode": sslmode]
+        case .clientsTrusted(let network): ["key": Settings.Server.trustedProxies.name, "network": network]
+        case .exposedPrivateListener(let host): ["key": Settings.Admin.host.name, "host": host]
         }
     }
 }
@@ -31,7 +53,13 @@ extension ServiceConfiguration {
             + database.connectionStrings.compactMap { key, url in
                 guard case .chosen(let mode) = TransportSecurity(url: url) else { return nil }
                 return .unverifiedDatabase(key: key, sslmode: mode)
-            }
+            } + exposures
+    }
+
+    /// What the addresses of the listeners and of the proxies open.
+    private var exposures: [ConfigurationWarning] {
+        let trusted = server.clientsTrusted.map { ConfigurationWarning.clientsTrusted(network: $0) }
+        return WebAddress.isLoopback(admin.host) ? trusted : trusted + [.exposedPrivateListener(host: admin.host)]
     }
 
     /// The providers whose keys come from elsewhere, in a service that the public reaches. The stand-in of tests and demos

@@ -8,6 +8,8 @@ struct ServerConfiguration: Sendable {
     /// Without a slash at its end.
     let publicURL: String
     let trustedProxies: TrustedProxies
+    /// The entries of `server.trustedProxies` that hold clients as well.
+    let clientsTrusted: [String]
     let drainSeconds: Int
     /// 0 for no limit.
     let connectionsPerNetwork: Int
@@ -15,8 +17,10 @@ struct ServerConfiguration: Sendable {
     init(from reader: inout ConfigurationReader) {
         host = reader.value(Settings.Server.host)
         port = reader.value(Settings.Server.port)
+        let proxies = reader.value(Settings.Server.trustedProxies)
         // Each entry was validated by its setting.
-        trustedProxies = TrustedProxies(reader.value(Settings.Server.trustedProxies)) ?? .none
+        trustedProxies = TrustedProxies(proxies) ?? .none
+        clientsTrusted = proxies.filter(TrustedProxies.holdsClients)
         drainSeconds = reader.value(Settings.Server.drainSeconds)
         connectionsPerNetwork = reader.value(Settings.Limits.connectionsPerNetwork)
         if let url = reader.optional(Settings.Server.publicURL) {

@@ -71,9 +71,9 @@ extension Doctor {
     private func transport(_ server: DatabaseServer) -> [Finding] {
         guard TransportSecurity(url: configuration.database.url) != .local else { return [] }
         let unverified = configuration.warnings.compactMap { warning -> Finding? in
-            guard case .unverifiedDatabase(let key, let mode) = warning else { return nil }
+            guard case .unverifiedDatabase = warning else { return nil }
             return .warning(
-                .databaseTransport, "\(key) leads across a network with sslmode=\(mode), which checks no host name",
+                .databaseTransport, warning.sentence,
                 advice: "sslmode=verify-full with sslrootcert, unless nobody can stand in between")
         }
         guard server.isEncrypted else {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 
 /// The checks that need nothing but this machine.
 extension Doctor {
@@ -41,19 +42,21 @@ extension Doctor {
     @Sendable func listeners() async -> [Finding] {
         var findings: [Finding] = []
         let (server, admin) = (configuration.server, configuration.admin)
-        if !WebAddress.isLoopback(admin.host) {
-            findings.append(
-                .warning(
-                    .listeners, "the private listener is on \(admin.host), which is no loopback address",
-                    advice: "see that a firewall keeps everybody but operators and Prometheus from admin.port"))
+        for warning in configuration.warnings {
+            switch warning {
+            case .exposedPrivateListener:
+                findings.append(
+                    .warning(
+                        .listeners, warning.sentence,
+                        advice: "see that a firewall keeps everybody but operators and Prometheus from admin.port"))
+            case .clientsTrusted:
+                findings.append(
+                    .warning(.listeners, warning.sentence, advice: "list the addresses of the proxies alone"))
+            case .foreignKeys, .unverifiedDatabase:
+                break
+            }
         }
-        let proxies = reading.sources.value(of: Settings.Server.trustedProxies.name)?.raw.list ?? []
-        if proxies.contains(where: { $0.hasSuffix("/0") }) {
-            findings.append(
-                .warning(
-                    .listeners, "server.trustedProxies trusts every address: any client can forge its own",
-                    advice: "list the addresses of the proxies alone"))
-        } else if proxies.isEmpty, server.publicURL.hasPrefix("https:") {
+        if server.trustedProxies == .none, server.publicURL.hasPrefix("https:") {
             findings.append(
                 .warning(
                     .listeners,

@@ -1,0 +1,115 @@
+import Foundation
+import Testing
+
+@testable import countersign
+
+/// What a fault of the configuration says, so that nobody has to search for its cause.
+@Suite struct ConfigurationFaultTests {
+    private typealias Setup = ConfigurationSetup
+
+    @Test(
+        arguments: [
+            ("server: {prot: 1}", "server.prot", "server.port"),
+            ("apple:\n  clientID: a", "apple.clientID", "apple.clientIds"),
+            ("keyring.pth: a", "keyring.pth", "keyring.path"),
+            ("server: {trustedproxy: a}", "server.trustedproxy", nil),
+            ("lamp: {colour: red}", "lamp.colour", nil),
+        ] as [(String, String, String?)])
+    func `a misspelt key is asked whether it meant the nearest one`(yaml: String, key: String, meant: String?) throws {
+        let fault = try #require(try Setup().faults(yaml: yaml).first { $0.hasPrefix("\(key) (") })
+        #expect(fault.hasSuffix(meant.map { "unknown key; did you mean \($0)?" } ?? "for all there are"), "\(fault)")
+    }
+
+    @Test func `a misspelt variable too`() throws {
+        let sources = try ConfigurationSources(
+            path: nil, environment: ["COUNTERSIGN_SERVR_PORT": "1", "COUNTERSIGN_LAMP_COLOUR": "red"])
+        #expect(
+            sources.unknownVariables.map(\.description) == [
+                "COUNTERSIGN_LAMP_COLOUR belongs to no key",
+                "COUNTERSIGN_SERVR_PORT belongs to no key; did you mean COUNTERSIGN_SERVER_PORT?",
+            ])
+    }
+
+    @Test(
+        arguments: [
+            ("log.level", true), ("log.lvel", true), ("log.leevel", true), ("log.levle", true), ("log.lavel", true),
+            ("LOG.LEVEL", true), ("lg.levl", true), ("lg.lvl", false), ("mail.from", false), ("log", false),
+        ])
+    func `a name is near by two characters more, less, swapped or different, in any case`(wrong: String, isNear: Bool) {
+        #expect(["log.level", "server.port"].nearest(to: wrong) == (isNear ? "log.level" : nil))
+    }
+
+    @Test func `a name of a megabyte is compared with nothing`() {
+        #expect(["server.port"].nearest(to: String(repeating: "server.port", count: 100_000)) == nil)
+    }
+
+    @Test func `a key that is missing is named with the file and the variable that lack it`() throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_KEYRING_PATH"] = nil
+        let path = setup.directory.appending(path: "config.yaml").path
+        #expect(
+            setup.faults(yaml: "log.level: info") == [
+                "keyring.path (not in \(path), nor is COUNTERSIGN_KEYRING_PATH set): is required"
+            ])
+        #expect(setup.faults() == ["keyring.path (COUNTERSIGN_KEYRING_PATH): is required"])
+    }
+
+    @Test(
+        arguments: [
+            ("10.0.0.0/8, proxy.example", "item 2 of 2 isn't one"), ("10.0.0.0/8,,::1", "item 2 is empty"),
+            ("::1,10.0.0.1,::1", "item 3 is item 1 again"),
+        ])
+    func `a list says which of its items is wrong`(list: String, flaw: String) throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = list
+        let fault = try #require(setup.faults().first)
+        #expect(fault.hasPrefix("server.trustedProxies (COUNTERSIGN_SERVER_TRUSTED_PROXIES): expects a list of"))
+        #expect(fault.hasSuffix(": \(flaw)"), "\(fault)")
+        #expect(!fault.contains("proxy.example"))
+        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = nil
+        setup.environment["COUNTERSIGN_APPLE_CLIENT_IDS"] = ""
+        #expect(setup.faults().first?.hasSuffix("at least 1, none empty and none twice: there are 0") == true)
+    }
+
+    @Test(
+        arguments: [
+            (["SERVER_TRUSTED_PROXIES": "0.0.0.0/0"], "server.trustedProxies trusts 0.0.0.0/0, and clients with it"),
+            (["SERVER_TRUSTED_PROXIES": "10.0.0.0/8,128.0.0.0/1"], "server.trustedProxies trusts 128.0.0.0/1"),
+            (["SERVER_TRUSTED_PROXIES": "::/0"], "server.trustedProxies trusts ::/0"),
+            (
+                ["ADMIN_HOST": "0.0.0.0"],
+                "admin.host is 0.0.0.0, no loopback address: admin keys cross the network in clear"
+            ),
+            (
+                ["POSTGRES_URL": "postgresql://a@db.example/app?sslmode=prefer"],
+                "postgres.url leads across a network with sslmode=prefer"
+            ),
+            (
+                ["POSTGRES_URL": "postgresql://a@db.example/app?sslmode=allow"],
+                "postgres.url leads across a network with sslmode=allow"
+            ),
+            (
+                [
+                    "SERVER_PUBLIC_URL": "https://auth.example.com",
+                    "APPLE_KEYS_URL": "http://127.0.0.1:8090/apple/keys",
+                ],
+                "apple.keysUrl is not the provider's own address"
+            ),
+        ] as [([String: String], String)])
+    func `config check says what is allowed and dangerous`(variables: [String: String], sentence: String) async throws {
+        let setup = try Setup()
+        for (name, value) in variables { setup.environment["COUNTERSIGN_\(name)"] = value }
+        let run = try await CountersignProcess.run(["config", "check"], environment: setup.environment)
+        #expect(run.code == 0)
+        #expect(run.output == "the configuration is sound\n")
+        #expect(run.errors.hasPrefix("countersign: warning: \(sentence)"), "\(run.errors)")
+        #expect(run.errors.split(separator: "\n").count == 1)
+    }
+
+    @Test(arguments: ["10.0.0.0/8", "10.0.0.1", "fc00::/7", "2001:db8::/32"])
+    func `a network of one's own is no danger`(proxies: String) async throws {
+        let setup = try Setup()
+        setup.environment["COUNTERSIGN_SERVER_TRUSTED_PROXIES"] = proxies
+        #expect(try setup.load().warnings.isEmpty)
+    }
+}

@@ -220,7 +220,7 @@ import Testing
             let sound = try await Self.consentTexts(scratch, texts: Self.gapped)
             #expect(
                 sound == [
-                    "ok consentTexts: each scope of the 1 enabled clients has a sentence in en, de, fr; the pages in es, "
+                    "ok consentTexts: each scope of 1 enabled client has a sentence in en, de, fr; the pages in es, "
                         + "ja, zh-Hans have the English one"
                 ])
 
@@ -247,7 +247,7 @@ import Testing
             let builtIn = try await Self.consentTexts(
                 scratch, scopes: "profile,email", texts: "profile: {de: Ihr Name}\n")
             #expect(
-                builtIn == ["ok consentTexts: each scope of the 1 enabled clients has a sentence in en, de"])
+                builtIn == ["ok consentTexts: each scope of 1 enabled client has a sentence in en, de"])
             let replaced = try await Self.consentTexts(
                 scratch, scopes: "profile,email",
                 texts: "profile: {en: Your name}\nemail: {en: Your address, de: Ihre Adresse}\n")

@@ -318,8 +318,20 @@ import Testing
             ]
             let empty = try await CountersignProcess.run(["doctor"], environment: variables)
             #expect(empty.code == 1)
-            #expect(empty.output.contains("failure schema: "), "\(empty.output)")
-            #expect(empty.output.contains("ok configuration: "))
+            let found = empty.lines.filter { $0.contains(" schema: ") || $0.contains("keyRing: ") }
+            #expect(
+                found == [
+                    "failure schema: The database has no schema yet: run `countersign migrate up`; "
+                        + "`countersign migrate status` shows all",
+                    "note    keyRing: couldn't be compared with the database: the schema is not the one that this "
+                        + "program needs",
+                ], "\(empty.output)")
+            #expect(!empty.output.contains("SQLSTATE"))
+            #expect(empty.output.contains("ok      configuration: "))
+            let order = ["failure", "warning", "ok", "note"]
+            let statuses = empty.lines.map { line in order.firstIndex { line.hasPrefix($0 + " ") } ?? -1 }
+            #expect(statuses == statuses.sorted(), "\(empty.output)")
+            #expect(empty.lines.allSatisfy { $0.dropFirst(7).first == " " && $0.dropFirst(8).first?.isLetter == true })
 
             variables["COUNTERSIGN_POSTGRES_URL"] = "postgresql://a:canary-password@127.0.0.1:1/none"
             let lost = try await CountersignProcess.run(["doctor", "--json"], environment: variables)

@@ -47,11 +47,11 @@ import Testing
         let base = "https://auth.example.com/web"
         #expect(
             findings == [
-                "ok webSignIn: Apple must have \(base)/callback/apple as a Return URL of the Services ID com.example.web",
-                "ok webSignIn: Google must have \(base)/callback/google as a redirect URI of the client g",
-                "ok webSignIn: the app lamp has 1 links, 1 loopback addresses, 1 private schemes: another app can claim a "
+                "note webSignIn: Apple must have \(base)/callback/apple as a Return URL of the Services ID com.example.web",
+                "note webSignIn: Google must have \(base)/callback/google as a redirect URI of the client g",
+                "ok webSignIn: the app lamp has 1 link, 1 loopback address, 1 private scheme: another app can claim a "
                     + "scheme, and its people are asked for a click",
-                "ok webSignIn: Apple must have \(base)/relay/apple/lamp as a Return URL of the Services ID that the app names",
+                "note webSignIn: Apple must have \(base)/relay/apple/lamp as a Return URL of the Services ID that the app names",
             ])
     }
 

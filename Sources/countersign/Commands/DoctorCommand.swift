@@ -5,8 +5,8 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Looks at everything that the service needs, and changes nothing.",
         discussion: """
-            A line for each check: ok, warning or failure, what was found, and what to do. Exit code 1 when something \
-            would fail. docs/operations/doctor.md describes each.
+            A line for each finding, what is wrong first: failure, warning, ok, or note for what can't be checked \
+            from here; what was found, and what to do. Exit code 1 when something would fail. docs/operations/doctor.md describes each.
             """)
 
     @OptionGroup var options: ConfigurationOptions
@@ -14,7 +14,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let findings = try await findings()
-        print(json ? findings.json : findings.map(\.line).joined(separator: "\n"))
+        print(json ? findings.json : findings.lines.joined(separator: "\n"))
         if findings.status == .failure { throw ExitCode(1) }
     }
 

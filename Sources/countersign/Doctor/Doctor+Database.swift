@@ -31,6 +31,27 @@ extension Doctor {
         return findings
     }
 
+    /// Runs the body where the tables are those that this program knows. Where they aren't, the check of the schema has
+    /// the failure, and what was left out is a note.
+    func withSchema(
+        _ check: CheckName, _ leftOut: String, _ body: (Database) async throws -> [Finding]
+    ) async -> [Finding] {
+        await withDatabase { database, logger in
+            do {
+                guard try await Migrator(database: database, logger: logger).servingFaults().isEmpty else {
+                    return [.note(check, "\(leftOut): the schema is not the one that this program needs")]
+                }
+                return try await body(database)
+            } catch {
+                return [
+                    .warning(
+                        check, "\(leftOut): \(sentence(error))",
+                        advice: "see the findings on the database, and try again when it has less to do")
+                ]
+            }
+        }
+    }
+
     private func findings(of database: Database, _ migrator: Migrator) async -> [Finding] {
         let inspection = DatabaseInspection(database: database)
         let server: DatabaseServer
@@ -139,7 +160,9 @@ extension Doctor {
         do {
             let faults = try await migrator.servingFaults()
             guard faults.isEmpty else {
-                return faults.map { .failure(.schema, $0.description, advice: "see `countersign migrate status`") }
+                return faults.map {
+                    .failure(.schema, $0.description, advice: "`countersign migrate status` shows all")
+                }
             }
             guard let later = try await migrator.latestOfLaterProgram() else {
                 return [.ok(.schema, "is this binary's")]

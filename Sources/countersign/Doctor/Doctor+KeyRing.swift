@@ -4,16 +4,8 @@ import Storage
 /// The check whether the key ring opens what the database holds.
 extension Doctor {
     @Sendable func keyRing() async -> [Finding] {
-        await withDatabase { database, _ in
-            do {
-                return findings(try await DatabaseInspection(database: database).sealed(under: configuration.keyRing))
-            } catch {
-                return [
-                    .warning(
-                        .keyRing, "couldn't be compared with the database: \(sentence(error))",
-                        advice: "see the findings on the database, and try again when it has less to do")
-                ]
-            }
+        await withSchema(.keyRing, "couldn't be compared with the database") { database in
+            findings(try await DatabaseInspection(database: database).sealed(under: configuration.keyRing))
         }
     }
 
@@ -22,7 +14,7 @@ extension Doctor {
         guard faults.isEmpty else { return faults }
         let ring = configuration.keyRing
         let current = ring.current(for: .grants).keyID
-        let detail = "\(ring.all(for: .grants).count) keys, \(current) writes"
+        let detail = "\(counted(ring.all(for: .grants).count, "key")), \(current) writes"
         let old = samples.filter { $0.keyID != current && $0.kind.canBeResealed }
         guard !old.isEmpty else { return [.ok(.keyRing, detail)] }
         let kinds = old.map { "\($0.kind.rawValue) under \($0.keyID)" }.joined(separator: ", ")

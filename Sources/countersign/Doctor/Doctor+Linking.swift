@@ -85,17 +85,8 @@ extension Doctor {
         guard let oauth = configuration.reloadable.oauth else {
             return [.ok(.consentTexts, "nobody is asked: oauth.enabled is false")]
         }
-        return await withDatabase { database, _ in
-            do {
-                let clients = try await enabledClients(in: database)
-                return unreadLanguages(oauth) + consent(oauth, of: clients)
-            } catch {
-                return [
-                    .warning(
-                        .consentTexts, "the clients couldn't be read: \(sentence(error))",
-                        advice: "see the findings on the database, and try again when it has less to do")
-                ]
-            }
+        return await withSchema(.consentTexts, "the clients couldn't be read") { database in
+            unreadLanguages(oauth) + consent(oauth, of: try await enabledClients(in: database))
         }
     }
 
@@ -127,7 +118,8 @@ extension Doctor {
                 advice: "add it to the file of oauth.scopeTextsPath")
         }
         guard gaps.isEmpty else { return gaps }
-        let detail = "each scope of the \(clients.count) enabled clients has a sentence in \(languages.listed)"
+        let detail =
+            "each scope of \(counted(clients.count, "enabled client")) has a sentence in \(languages.listed)"
         let others = PageLanguage.allCases.filter { !languages.contains($0) }
         guard !others.isEmpty, !scopes.allSatisfy(oauth.usesBuiltInTexts) else { return [.ok(.consentTexts, detail)] }
         return [.ok(.consentTexts, detail + "; the pages in \(others.listed) have the English one")]

@@ -57,7 +57,7 @@ extension Doctor {
     private func keys(_ check: CheckName, at url: String) async -> Finding {
         do throws(KeySetFetchFailure) {
             let keys = try await PublishedKeySet(at: url, fetcher: fetcher)
-            let detail = "\(keys.usableCount) usable keys at \(url), good for \(keys.lifetime) s"
+            let detail = "\(counted(keys.usableCount, "usable key")) at \(url), good for \(keys.lifetime) s"
             guard keys.rejected.isEmpty else {
                 return .warning(
                     check, detail + ", left out: \(keys.rejected.map(\.rawValue).joined(separator: ", "))",

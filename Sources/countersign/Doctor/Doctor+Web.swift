@@ -37,7 +37,7 @@ extension Doctor {
             ]
         }
         return [
-            .ok(
+            .note(
                 .webSignIn,
                 "Apple must have \(callback(of: .apple)) as a Return URL of the Services ID \(servicesID)")
         ]
@@ -48,7 +48,7 @@ extension Doctor {
             return [.ok(.webSignIn, "no Google button: google.serverClientId is not set")]
         }
         return [
-            .ok(
+            .note(
                 .webSignIn, "Google must have \(callback(of: .google)) as a redirect URI of the client \(client.id)")
         ]
     }
@@ -57,14 +57,16 @@ extension Doctor {
         let links = app.redirectURIs.count { $0.kind == .https }
         let loopback = app.redirectURIs.count { $0.kind == .loopback }
         let schemes = app.redirectURIs.count - links - loopback
-        let detail = "the app \(app.id) has \(links) links, \(loopback) loopback addresses, \(schemes) private schemes"
+        let detail =
+            "the app \(app.id) has \(counted(links, "link")), \(counted(loopback, "loopback address", "es")), "
+            + counted(schemes, "private scheme")
         guard schemes > 0 else { return .ok(.webSignIn, detail) }
         return .ok(.webSignIn, detail + ": another app can claim a scheme, and its people are asked for a click")
     }
 
     private func relays(_ web: WebConfiguration) -> [Finding] {
         web.relayRedirectURIs(publicURL: configuration.server.publicURL).map { uri in
-            .ok(.webSignIn, "Apple must have \(uri) as a Return URL of the Services ID that the app names")
+            .note(.webSignIn, "Apple must have \(uri) as a Return URL of the Services ID that the app names")
         }
     }
 }

@@ -69,8 +69,21 @@ struct Doctor: Sendable {
     }
 }
 
+/// `1 key`, `2 keys`.
+func counted(_ count: Int, _ noun: String, _ plural: String = "s") -> String {
+    "\(count) \(noun)\(count == 1 ? "" : plural)"
+}
+
 extension [Finding] {
     var status: Finding.Status { map(\.status).max() ?? .ok }
+
+    /// A line each, what is wrong first, in columns.
+    var lines: [String] {
+        let width = map(\.status.rawValue.utf8.count).max() ?? 0
+        return [Finding.Status.failure, .warning, .ok, .note].flatMap { status in
+            filter { $0.status == status }.map { $0.line(padded: width) }
+        }
+    }
 
     /// `{"status","checks":[{"name","status","detail","advice"?}]}`.
     var json: String {

@@ -1,6 +1,8 @@
 /// A finding of a check: one line for the operator.
 struct Finding: Sendable, Equatable {
     enum Status: String, Comparable, Sendable {
+        /// Something to know or to do that can't be checked from here.
+        case note
         case ok
         case warning
         case failure
@@ -9,9 +11,10 @@ struct Finding: Sendable, Equatable {
 
         private var rank: Int {
             switch self {
-            case .ok: 0
-            case .warning: 1
-            case .failure: 2
+            case .note: 0
+            case .ok: 1
+            case .warning: 2
+            case .failure: 3
             }
         }
     }
@@ -21,6 +24,10 @@ struct Finding: Sendable, Equatable {
     let detail: String
     /// What to do.
     let advice: String?
+
+    static func note(_ check: CheckName, _ detail: String) -> Finding {
+        Finding(check: check, status: .note, detail: detail, advice: nil)
+    }
 
     static func ok(_ check: CheckName, _ detail: String) -> Finding {
         Finding(check: check, status: .ok, detail: detail, advice: nil)
@@ -35,8 +42,14 @@ struct Finding: Sendable, Equatable {
     }
 
     /// `status name: detail; advice`, on one line whatever is in it.
-    var line: String {
-        let text = "\(status.rawValue) \(check.rawValue): \(detail)" + (advice.map { "; \($0)" } ?? "")
+    var line: String { line(padded: 0) }
+
+    /// The line, whose name begins in the same column as that of others of this width.
+    func line(padded width: Int) -> String {
+        // A detail may be a whole sentence.
+        let found = advice != nil && detail.hasSuffix(".") ? String(detail.dropLast()) : detail
+        let padding = String(repeating: " ", count: max(0, width - status.rawValue.utf8.count))
+        let text = "\(status.rawValue)\(padding) \(check.rawValue): \(found)" + (advice.map { "; \($0)" } ?? "")
         return String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || $0.value == 0x7F ? " " : $0 }))
     }

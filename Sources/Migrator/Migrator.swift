@@ -67,6 +67,11 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// The steps that `down` would take. Takes no lock and writes nothing.
+    package func planDown(steps: Int = 1) async throws -> [MigrationStep] {
+        try await history().reversible(steps: steps).map { MigrationStep(label: $0.label, direction: .down) }
+    }
+
     /// Every migration that the binary or the database knows.
     package func status() async throws -> [MigrationEntry] {
         try await history().entries

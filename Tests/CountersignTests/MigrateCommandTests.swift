@@ -51,6 +51,40 @@ import Testing
         }
     }
 
+    @Test(arguments: [("yes", true), ("no", false), ("y", false), ("", false)])
+    func `migrate down asks a person at a terminal, and takes nothing back but for a yes`(answer: String, isTaken: Bool)
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let latest = try #require(Migration.embedded.last).label
+            let before = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+            let run = try await Self.atTerminal(["migrate", "down"], scratch.url, typing: answer)
+            #expect(run.code == (isTaken ? 0 : 1), "\(run.shown)")
+            #expect(run.shown.components(separatedBy: "Take back \(latest), ").count == 2, "\(run.shown)")
+            #expect(run.shown.contains("took back \(latest)") == isTaken)
+            #expect(run.shown.contains("Nothing was done.") == !isTaken)
+            let after = try await Self.count("SELECT count(*) FROM schema_migrations", scratch)
+            #expect(after == before - (isTaken ? 1 : 0))
+
+            let unasked = try await Self.atTerminal(["migrate", "down", "--yes"], scratch.url, typing: "no")
+            #expect(unasked.code == 0)
+            #expect(!unasked.shown.contains("Take back"))
+            #expect(try await Self.count("SELECT count(*) FROM schema_migrations", scratch) == after - 1)
+        }
+    }
+
+    /// A run whose standard input is a terminal at which somebody types an answer, by `script(1)`.
+    private static func atTerminal(
+        _ arguments: [String], _ url: String, typing answer: String
+    ) async throws -> (code: Int32, shown: String) {
+        let words = ([CountersignProcess.executable.path] + arguments).joined(separator: " ")
+        let run = try await CountersignProcess.run(
+            URL(filePath: "/usr/bin/script"), ["--quiet", "--return", "--command", words, "/dev/null"],
+            environment: ["COUNTERSIGN_POSTGRES_URL": url, "PATH": "/usr/bin:/bin"],
+            input: Data((answer + "\n").utf8))
+        return (run.code, run.output)
+    }
+
     @Test func `on the schema of a later release nothing is applied or taken back, and each command says so`()
         async throws
     {

@@ -37,10 +37,13 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     struct Down: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Takes the latest migrations back. Asks nothing.")
+        static let configuration = CommandConfiguration(
+            abstract: "Takes the latest migrations back, and with them what their columns and tables hold.",
+            discussion: "Asks once when standard input is a terminal, and nothing elsewhere.")
 
         @OptionGroup var options: ConfigurationOptions
         @Option(help: "How many; more than are applied is all.") var steps = 1
+        @Flag(help: "Do not ask.") var yes = false
 
         func validate() throws {
             guard steps > 0 else { throw ValidationError("--steps is a number from 1") }
@@ -48,6 +51,12 @@ struct MigrateCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withMigrator(options) { migrator in
+                let plan = try await migrator.planDown(steps: steps).map(\.label)
+                if !plan.isEmpty, !yes {
+                    try TerminalQuestion(
+                        "Take back \(plan.joined(separator: ", ")), and delete what only they hold? [yes/no] "
+                    ).requireYes()
+                }
                 let taken = try await migrator.down(steps: steps) { print("took back \($0.label)") }
                 if taken.isEmpty { print("nothing to take back") }
             }

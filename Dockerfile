@@ -14,6 +14,9 @@ COPY Sources Sources
 # Not built here, but the manifest has targets in both, and SwiftPM requires their folders.
 COPY Benchmarks Benchmarks
 COPY Tests Tests
+# There is no repository here to find the commit in: `docker build --build-arg COMMIT=$(git rev-parse HEAD) .`
+ARG COMMIT=
+RUN --network=none [ -z "$COMMIT" ] || echo "$COMMIT" >Sources/Version/revision
 RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign \
     && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
 

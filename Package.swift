@@ -78,6 +78,13 @@ let package = Package(
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(name: "Primitives", exclude: readme, swiftSettings: cBoundarySettings),
+        .executableTarget(name: "embed-revision", exclude: readme, swiftSettings: commonSettings),
+        .plugin(
+            name: "EmbedRevisionPlugin", capability: .buildTool(), dependencies: ["embed-revision"],
+            path: "Sources/EmbedRevisionPlugin"),
+        .target(
+            name: "Version", exclude: ["revision"] + readme, swiftSettings: commonSettings,
+            plugins: ["EmbedRevisionPlugin"]),
 
         // Layer 1: one Swift face for each C library; formats
         .target(name: "OpenSSL", dependencies: ["COpenSSL"], exclude: readme, swiftSettings: cBoundarySettings),
@@ -158,8 +165,8 @@ let package = Package(
             dependencies: [
                 "WebPages", "HTTPAPI", "HTTPServer", "OAuthServer", "SignIn", "Storage", "Providers", "Migrator",
                 "Accounts",
-                "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", arguments,
-                configuration, log, metrics, lifecycle, signals,
+                "KeyRing", "JOSE", "JSON", "Prometheus", "Curl", "Postgres", "OpenSSL", "Primitives", "Version",
+                arguments, configuration, log, metrics, lifecycle, signals,
             ],
             exclude: readme, swiftSettings: commonSettings),
         .executableTarget(
@@ -241,8 +248,8 @@ let package = Package(
         .testTarget(
             name: "CountersignTests",
             dependencies: [
-                "countersign", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON", "KeyRing",
-                "Migrator",
+                "countersign", "embed-revision", "TestSupport", "HTTPAPI", "HTTPServer", "Curl", "Accounts", "JSON",
+                "KeyRing", "Migrator",
                 "OpenSSL", "Postgres", "Prometheus", "Providers", "Primitives", "Storage", "WebPages", log, lifecycle,
             ],
             swiftSettings: commonSettings),

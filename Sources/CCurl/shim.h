@@ -4,6 +4,11 @@
 #include <curl/curl.h>
 #include <pthread.h>
 
+// CURLVERSION_NOW is a macro that Swift can't import.
+static inline const char *ccurl_version(void) {
+    return curl_version_info(CURLVERSION_NOW)->version;
+}
+
 // Swift doesn't import variadic functions: one inline function for each type of argument that we pass.
 
 static inline CURLcode ccurl_easy_set_long(CURL *easy, CURLoption option, long value) {

@@ -2,6 +2,9 @@ import COpenSSL
 
 /// Settings of libcrypto for the whole process.
 package enum OpenSSLLibrary {
+    /// The version of the library that is loaded, `3.0.17`.
+    package static var version: String { unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING)) }
+
     /// Makes libcrypto leave its memory to the system when the process ends. Must precede the first use of OpenSSL,
     /// that of libcurl and libpq included; later calls do nothing.
     ///

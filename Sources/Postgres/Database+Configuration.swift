@@ -1,4 +1,12 @@
+import CPostgres
+
 extension Database {
+    /// The version of the libpq that is loaded, `15.18`.
+    package static var libraryVersion: String {
+        let number = PQlibVersion()
+        return "\(number / 10_000).\(number % 10_000)"
+    }
+
     package struct Configuration: Sendable {
         /// A libpq URI or connection string, several hosts included.
         package var url: String
@@ -72,14 +80,6 @@ extension Database {
             ConnectionParameters.parse(url) != nil
         }
 
-        /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
-        package static func hasPassword(url: String) -> Bool {
-            ConnectionParameters.parse(url).map { $0["password"] != nil } ?? true
-        }
-    }
-
-    package struct Statistics: Sendable, Equatable {
-        /// Connections with nothing to do.
         /// The connection string with the files that it names relatively counted from a folder. libpq counts them from
         /// the working directory. A string that libpq can't read is left as it is.
         package static func locatingFiles(of url: String, in folder: String) -> String {
@@ -92,6 +92,14 @@ extension Database {
             return paths.reduce(url) { ConnectionParameters.appending($1.0, $1.1, to: $0) }
         }
 
+        /// Whether the URL has a password in it. One that libpq can't read is taken for one that has.
+        package static func hasPassword(url: String) -> Bool {
+            ConnectionParameters.parse(url).map { $0["password"] != nil } ?? true
+        }
+    }
+
+    package struct Statistics: Sendable, Equatable {
+        /// Connections with nothing to do.
         package let idle: Int
         /// Connections with statements in flight, or leased.
         package let busy: Int

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import OpenSSL
+import Version
 
 /// `countersign`: the service and its tools.
 ///
@@ -14,7 +15,7 @@ struct Countersign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "countersign",
         abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
-        version: "0.1.0",
+        version: ProgramVersion.description,
         subcommands: [
             ServeCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self, TokenCommand.self,
             AccountCommand.self, IdentityCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self,

@@ -75,6 +75,8 @@ extension ConsoleAPI {
             "System",
             [
                 .facts([
+                    ConsoleFact("Version", .text(environment.version)),
+                    ConsoleFact("Commit", .code(environment.commit)),
                     ConsoleFact("This process started", .time(environment.startedAt)),
                     ConsoleFact("Schema", .text(schema.latest)),
                     ConsoleFact(

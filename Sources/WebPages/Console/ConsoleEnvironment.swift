@@ -42,6 +42,9 @@ package struct ConsoleEnvironment: Sendable {
         }
     }
 
+    package let version: String
+    /// 40 hexadecimal digits, or `unknown`.
+    package let commit: String
     package let isReady: @Sendable () async -> Bool
     package let schema: @Sendable () async -> Schema
     package let keySets: @Sendable () -> [KeySet]
@@ -51,12 +54,15 @@ package struct ConsoleEnvironment: Sendable {
     package let settings: [Setting]
 
     package init(
-        startedAt: Timestamp, history: OutcomeHistory, isReady: @escaping @Sendable () async -> Bool,
+        version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory,
+        isReady: @escaping @Sendable () async -> Bool,
         schema: @escaping @Sendable () async -> Schema, keySets: @escaping @Sendable () -> [KeySet],
         settings: [Setting]
     ) {
         self.startedAt = startedAt
         self.history = history
+        self.version = version
+        self.commit = commit
         self.isReady = isReady
         self.schema = schema
         self.keySets = keySets

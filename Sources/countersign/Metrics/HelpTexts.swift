@@ -14,6 +14,8 @@ enum HelpTexts {
             "Rounds of sealing the audit trail that failed.",
         "countersign_audit_unsealed_seconds":
             "Age of the oldest row of the audit trail that no seal covers yet.",
+        "countersign_build_info":
+            "Always 1: the version and the commit of the program that runs.",
         "countersign_clock_difference_seconds":
             "How far this machine's clock is ahead of the database's.",
         "countersign_code_exchange_seconds":

@@ -13,6 +13,7 @@ import ServiceLifecycle
 import SignIn
 import Storage
 import UnixSignals
+import Version
 import WebPages
 
 /// The composition root of `serve`: everything is built from the bottom up and passed by parameter.
@@ -29,6 +30,10 @@ enum Composition {
         MetricsSystem.bootstrap(metrics)
         let clock = SystemClock()
         let database = Database(configuration: .service(configuration.database), logger: logger)
+        Gauge(
+            label: "countersign_build_info",
+            dimensions: [("version", ProgramVersion.number), ("commit", ProgramVersion.commit)]
+        ).record(1)
         let healthDatabase = Database(configuration: .health(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
         do {
@@ -89,7 +94,8 @@ enum Composition {
             let console = ConsoleAPI(
                 administration: administration, oauth: oauthAdministration,
                 environment: ConsoleEnvironment(
-                    startedAt: clock.now(), history: resources.metrics.history, health: health,
+                    version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
+                    history: resources.metrics.history, health: health,
                     migrator: migrator, keySets: keySets, shown: shown),
                 host: ConsoleHost(
                     address: configuration.admin.host, publicHost: configuration.admin.publicHost))

@@ -7,11 +7,11 @@ import WebPages
 
 extension ConsoleEnvironment {
     init(
-        startedAt: Timestamp, history: OutcomeHistory, health: Health, migrator: Migrator, keySets: [KeySetCache],
-        shown: ConfigurationListing
+        version: String, commit: String, startedAt: Timestamp, history: OutcomeHistory, health: Health,
+        migrator: Migrator, keySets: [KeySetCache], shown: ConfigurationListing
     ) {
         self.init(
-            startedAt: startedAt, history: history, isReady: { await health.isReady },
+            version: version, commit: commit, startedAt: startedAt, history: history, isReady: { await health.isReady },
             schema: { await Schema(migrator) },
             keySets: {
                 keySets.map { cache in

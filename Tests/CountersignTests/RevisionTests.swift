@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+/// The build step that finds the commit, run as the build runs it, and what shows it.
+@Suite(.timeLimit(.minutes(2))) struct RevisionTests {
+    private static let commit = String(repeating: "0123456789", count: 4)
+    private static let other = String(repeating: "a", count: 40)
+
+    /// The commit that is embedded from a repository of these files.
+    private func embedded(_ git: [String: String], revision: String = "$Format:%H$\n") throws -> String? {
+        let root = FileManager.default.temporaryDirectory.appending(path: "revision-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: root) }
+        for (name, text) in git {
+            let file = root.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: file)
+        }
+        let (written, output) = (root.appending(path: "revision"), root.appending(path: "out.swift"))
+        try Data(revision.utf8).write(to: written)
+        let process = Process()
+        process.executableURL = CountersignProcess.executable.deletingLastPathComponent()
+            .appending(path: "embed-revision")
+        process.arguments = [written.path, root.appending(path: ".git").path, output.path]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        let source = try String(contentsOf: output, encoding: .utf8)
+        return source.firstMatch(of: /let embeddedCommit = "([^"]*)"/).map { String($0.1) }
+    }
+
+    @Test func `the commit is that of the branch which is checked out`() throws {
+        let (commit, other) = (Self.commit, Self.other)
+        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/refs/heads/main": "\(commit)\n"]) == commit)
+        #expect(try embedded([".git/HEAD": "\(commit)\n", ".git/refs/heads/main": "\(other)\n"]) == commit)
+        let packed = "# pack-refs with: peeled\n\(other) refs/heads/domain\n\(commit) refs/heads/main\n"
+        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n", ".git/packed-refs": packed]) == commit)
+        #expect(
+            try embedded([
+                ".git": "gitdir: main/.git/worktrees/tree\n", "main/.git/worktrees/tree/HEAD": "ref: refs/heads/b\n",
+                "main/.git/worktrees/tree/commondir": "../..\n", "main/.git/refs/heads/b": "\(commit)\n",
+            ]) == commit)
+    }
+
+    @Test func `an archive says its own commit, and what is no repository has none`() throws {
+        #expect(try embedded([:], revision: "\(Self.commit)\n") == Self.commit)
+        #expect(try embedded([:]) == "unknown")
+        #expect(try embedded([".git/HEAD": "ref: refs/heads/main\n"]) == "unknown")
+        #expect(try embedded([".git/HEAD": "\"; import Foundation\n"]) == "unknown")
+    }
+
+    @Test func `the program prints its version, its commit and its libraries`() async throws {
+        let run = try await CountersignProcess.run(["--version"])
+        let lines = run.lines.map { $0.split(separator: " ").map(String.init) }
+        #expect(lines.map(\.first) == ["countersign", "commit", "Swift", "OpenSSL", "libcurl", "libpq"])
+        #expect(lines.allSatisfy { $0.count == 2 }, "\(run.output)")
+        #expect(lines[1][1].wholeMatch(of: /[0-9a-f]{40}|unknown/) != nil)
+        for line in [lines[0]] + lines.dropFirst(2) {
+            #expect(line[1].wholeMatch(of: /[0-9]+(\.[0-9]+)+[a-z]?/) != nil, "\(line)")
+        }
+    }
+}

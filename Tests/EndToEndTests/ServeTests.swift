@@ -41,10 +41,7 @@ import Testing
     @Test func `a database that can't be reached is reported in one sentence, without its password`() async throws {
         let ending = try await Countersign.run(
             ["serve"], ["postgres.url": "postgresql://a:canary-password@127.0.0.1:1/countersign"])
-        #expect(ending.status == 1)
-        // The log has a line about it before.
-        #expect(
-            ending.error.split(separator: "\n").last?.hasPrefix("countersign: The database can't be reached") == true)
+        expectRefusal(ending, saying: "countersign: The database can't be reached")
         #expect(!ending.error.contains("canary-password"))
     }
 
@@ -67,6 +64,32 @@ import Testing
             try await Countersign.serve(settings("local")) { service in
                 #expect(service.log.contains("fsync is off: ") == (fsync == ["off"]))
                 #expect(!service.log.contains("synchronous_commit"))
+            }
+        }
+    }
+
+    @Test func `the log begins with the version and ends with the reason, the metrics and the console have it too`()
+        async throws
+    {
+        try await ScratchDatabase.withMigrated { scratch in
+            let version = try await Countersign.run(["--version"]).output.split(separator: "\n")
+            let number = version[0].dropFirst("countersign ".count)
+            let commit = version[1].dropFirst("commit ".count)
+            let settings = [
+                "postgres.url": scratch.url, "apple.keysUrl": "http://127.0.0.1:1/", "servr.drainSeconds": "7",
+            ]
+            for (signal, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] {
+                let service = try await Countersign.start(settings)
+                let metrics = try await service.privateGet("/metrics").text
+                #expect(
+                    metrics.contains("countersign_build_info{commit=\"\(commit)\",version=\"\(number)\"} 1\n")
+                        || metrics.contains("countersign_build_info{version=\"\(number)\",commit=\"\(commit)\"} 1\n"))
+                let first = try #require(try service.logLines().first)
+                #expect(first["message"]?.string == "starting")
+                #expect(first["version"]?.string == String(number))
+                #expect(first["commit"]?.string == String(commit))
+                let last = await service.kill(signal).error.split(separator: "\n").last
+                #expect(last?.contains(#""message":"ended","reason":"\#(name)""#) == true, "\(last ?? "")")
             }
         }
     }
@@ -95,8 +118,9 @@ import Testing
             try await Countersign.serve(settings) { service in
                 let taken = settings.merging(["server.port": String(service.port)]) { _, new in new }
                 let ending = try await Countersign.run(["serve"], taken)
-                #expect(ending.status == 1)
-                #expect(ending.error.contains("127.0.0.1:\(service.port): Address already in use"), "\(ending.error)")
+                expectRefusal(
+                    ending,
+                    saying: "The public listener can't use 127.0.0.1:\(service.port): Address already in use.")
                 #expect(service.isRunning)
             }
         }

@@ -21,26 +21,32 @@ enum Composition {
     /// - Parameters:
     ///   - shown: the configuration as the console shows it.
     ///   - reload: the service that reloads the configuration. Its `adopt` is set here.
+    ///   - openLog: is called when database, schema and ports are as the service needs them.
     static func run(
-        _ configuration: ServiceConfiguration, shown: ConfigurationListing, reload: ConfigurationReload, logger: Logger
+        _ configuration: ServiceConfiguration, shown: ConfigurationListing, reload: ConfigurationReload, logger: Logger,
+        openLog: () -> Void
     ) async throws {
         ProcessLimits.adopt()
         // Before any metric is made: a metric keeps the factory that it was made with.
         let metrics = PrometheusRegistry(help: HelpTexts.all)
         MetricsSystem.bootstrap(metrics)
-        let clock = SystemClock()
-        let database = Database(configuration: .service(configuration.database), logger: logger)
         Gauge(
             label: "countersign_build_info",
             dimensions: [("version", ProgramVersion.number), ("commit", ProgramVersion.commit)]
         ).record(1)
+        let clock = SystemClock()
+        let database = Database(configuration: .service(configuration.database), logger: logger)
         let healthDatabase = Database(configuration: .health(configuration.database), logger: logger)
         let fetcher = try CurlFetcher()
+        let addresses = ListenerAddresses(configuration)
         do {
+            // Before any service runs: one that has begun its work would be torn down by a port that is taken.
+            for listener in addresses.all { try listener.requireAddress() }
             try await database.requireUTF8()
             let durability = try RequiredDurability(await DatabaseInspection(database: database).durability())
             let migrator = Migrator(database: database, logger: logger)
             try await migrator.requireServableSchema()
+            openLog()
             for gap in durability.warnings { logger.warning("\(gap)") }
             let schema = ServedSchema(migrator: Migrator(database: healthDatabase, logger: logger), logger: logger)
             let inspection = DatabaseInspection(database: healthDatabase)
@@ -100,7 +106,7 @@ enum Composition {
                 host: ConsoleHost(
                     address: configuration.admin.host, publicHost: configuration.admin.publicHost))
             let listeners = Listeners(
-                configuration, routes: publicRoutes.routes,
+                addresses, routes: publicRoutes.routes,
                 administration: AdminAPI(administration: administration, oauth: oauthAdministration).routes
                     + console.routes,
                 health: health, metrics: page, logger: logger)
@@ -128,9 +134,8 @@ enum Composition {
                     ShutdownLimit(
                         limit: .seconds(configuration.server.drainSeconds) + ShutdownLimit.afterDrain, logger: logger),
                 ]
-            let group = ServiceGroupConfiguration(
-                services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            try await ServiceGroup(configuration: group).run()
+            try await ServiceGroup(services: services, logger: logger)
+                .run(until: UnixSignalsSequence(trapping: .sigterm, .sigint), logger: logger)
         } catch {
             await close([database, healthDatabase], fetcher)
             throw error
@@ -144,6 +149,34 @@ enum Composition {
     }
 }
 
+/// Where the listeners of `serve` listen, and how they end.
+private struct ListenerAddresses {
+    let `public`: Listener.Configuration
+    let `private`: Listener.Configuration
+    let health: Listener.Configuration?
+
+    var all: [Listener.Configuration] { [`public`, `private`] + [health].compactMap(\.self) }
+
+    init(_ configuration: ServiceConfiguration) {
+        var forClients = Listener.Configuration(
+            name: "public", host: configuration.server.host, port: configuration.server.port)
+        forClients.drain = .seconds(configuration.server.drainSeconds)
+        forClients.finish = ShutdownLimit.forRequests
+        forClients.trustedProxies = configuration.server.trustedProxies
+        forClients.limits.connectionsPerNetwork = configuration.server.connectionsPerNetwork
+        `public` = forClients
+        var forOperators = Listener.Configuration(
+            name: "private", host: configuration.admin.host, port: configuration.admin.port)
+        forOperators.finish = ShutdownLimit.forPrivateListeners
+        `private` = forOperators
+        health = configuration.admin.healthPort.map { port in
+            var forHealth = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
+            forHealth.finish = ShutdownLimit.forPrivateListeners
+            return forHealth
+        }
+    }
+}
+
 /// The listeners of `serve`.
 private struct Listeners {
     let publicListener: Listener
@@ -151,28 +184,14 @@ private struct Listeners {
     let privateListeners: [Listener]
 
     init(
-        _ configuration: ServiceConfiguration, routes: [Route], administration: [Route], health: Health,
+        _ addresses: ListenerAddresses, routes: [Route], administration: [Route], health: Health,
         metrics: MetricsPage, logger: Logger
     ) {
-        var forClients = Listener.Configuration(
-            name: "public", host: configuration.server.host, port: configuration.server.port)
-        forClients.drain = .seconds(configuration.server.drainSeconds)
-        forClients.finish = ShutdownLimit.forRequests
-        forClients.trustedProxies = configuration.server.trustedProxies
-        forClients.limits.connectionsPerNetwork = configuration.server.connectionsPerNetwork
-        publicListener = Listener(forClients, routes: routes, logger: logger, onShutdown: health.stop)
-        var forOperators = Listener.Configuration(
-            name: "private", host: configuration.admin.host, port: configuration.admin.port)
-        forOperators.finish = ShutdownLimit.forPrivateListeners
-        var listeners = [
-            Listener(forOperators, routes: administration + health.routes + metrics.routes, logger: logger)
-        ]
-        if let port = configuration.admin.healthPort {
-            var forHealth = Listener.Configuration(name: "health", host: configuration.server.host, port: port)
-            forHealth.finish = ShutdownLimit.forPrivateListeners
-            listeners.append(Listener(forHealth, routes: health.routes, logger: logger))
-        }
-        privateListeners = listeners
+        publicListener = Listener(addresses.public, routes: routes, logger: logger, onShutdown: health.stop)
+        let forOperators = Listener(
+            addresses.private, routes: administration + health.routes + metrics.routes, logger: logger)
+        let forHealth = addresses.health.map { Listener($0, routes: health.routes, logger: logger) }
+        privateListeners = [forOperators] + [forHealth].compactMap(\.self)
     }
 }
 

@@ -60,6 +60,17 @@ import Testing
                 #expect(identity["blocked"]?["since"]?.string == since)
                 #expect(identity["blocked"]?["reason"]?.string == "bulk-account")
             }
+            let settings = ["postgres.url": world.scratch.url]
+            let list = ["identity", "list", "--blocked"]
+            let account = try signedIn.text("account.accountId")
+            let listed = try await Countersign.run(list, settings)
+            #expect(listed.status == 0, "\(listed.error)")
+            #expect(listed.output == "\(id) \(account) google main kim \(since) bulk-account\n")
+            let json = try await Countersign.run(list + ["--json"], settings)
+            #expect(
+                json.output == #"{"identityId":"\#(id)","accountId":"\#(account)","provider":"google","realm":"main","#
+                    + #""subject":"kim","blocked":{"since":"\#(since)","reason":"bulk-account"}}"# + "\n")
+
             let refused = try await Self.signIn("kim", in: world)
             #expect(refused.status == 403)
             #expect(refused.code == "account_disabled")
@@ -86,7 +97,6 @@ import Testing
                 #expect(identity["blocked"]?["reason"]?.string == "account-disabled")
             }
             #expect(try await Self.signIn("kim", in: world).code == "account_disabled")
-            let settings = ["postgres.url": world.scratch.url]
             let done = try await Countersign.run(["identity", "unblock", id, "--reason", "case 18"], settings)
             #expect(done.status == 0, "\(done.error)")
             #expect(done.output.isEmpty)
@@ -98,6 +108,11 @@ import Testing
                     AND identity_id = \(id)::uuid
                 """)
             #expect(byOperator == 1)
+            let none = try await Countersign.run(list, settings)
+            #expect(none.status == 1)
+            #expect(none.output.isEmpty)
+            #expect(none.error == "countersign: No identity is blocked.\n")
+            #expect(try await Countersign.run(["identity", "list"], settings).status == 2)
         }
     }
 

@@ -1,11 +1,12 @@
 import Accounts
 import ArgumentParser
+import JSON
 import Storage
 
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity", abstract: "Acts on people's provider identities.",
-        subcommands: [Revoke.self, Unblock.self])
+        subcommands: [List.self, Revoke.self, Unblock.self])
 
     /// What every command about an identity needs.
     struct Subject: ParsableArguments {
@@ -24,6 +25,43 @@ struct IdentityCommand: AsyncParsableCommand {
         }
 
         var isMissing: CommandFailure { CommandFailure("There is no identity \(identityID).") }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Lists the identities that can't sign in because their provider has disabled the account there.",
+            discussion: """
+                A line each: identity, account, provider, realm, subject, since when, and the provider's word for why. \
+                Exit code 1 when there is none.
+                """)
+
+        @OptionGroup var options: ConfigurationOptions
+        @Flag(help: "Those that a provider's event has blocked; there is no other list.") var blocked = false
+        @Flag(help: "A JSON object a line.") var json = false
+
+        func validate() throws {
+            guard blocked else { throw ValidationError("say --blocked: there is no list of all identities") }
+        }
+
+        func run() async throws {
+            // Blocks have no index: among many millions of identities finding them takes longer than a request may.
+            let isEmpty = try await withDatabase(options, statementTimeout: nil) { database in
+                let identities = BlockedIdentities(database: database)
+                var output = StandardOutput()
+                var last: BlockedIdentity?
+                repeat {
+                    let page = try await identities.page(after: last)
+                    for identity in page {
+                        try output.append(Array(((json ? identity.json : identity.line) + "\n").utf8))
+                    }
+                    if page.isEmpty { break }
+                    last = page.last
+                } while true
+                try output.flush()
+                return last == nil
+            }
+            if isEmpty { throw CommandFailure("No identity is blocked.") }
+        }
     }
 
     struct Revoke: AsyncParsableCommand {
@@ -76,6 +114,33 @@ struct IdentityCommand: AsyncParsableCommand {
             }
             guard isFound else { throw subject.isMissing }
         }
+    }
+}
+
+extension BlockedIdentity {
+    fileprivate var line: String {
+        [
+            id.description, accountID.description, key.provider.rawValue, key.realm.text, key.subject.text,
+            block.since.rfc3339, block.reason,
+        ].joined(separator: " ")
+    }
+
+    /// The members that an identity has in the API, its realm and its account.
+    fileprivate var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("identityId", id.description)
+        writer.member("accountId", accountID.description)
+        writer.member("provider", key.provider.rawValue)
+        writer.member("realm", key.realm.text)
+        writer.member("subject", key.subject.text)
+        writer.name("blocked")
+        writer.beginObject()
+        writer.member("since", block.since.rfc3339)
+        writer.member("reason", block.reason)
+        writer.endObject()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }
 

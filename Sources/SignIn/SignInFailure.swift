@@ -22,7 +22,7 @@ package enum SignInFailure: Error, Equatable, Sendable {
     case malformedEmail
     /// The account has no address, and the operation needs one.
     case emailRequired
-    case weakPassword
+    case weakPassword(PasswordPolicy.Weakness)
     case invalidCredentials
     case invalidSession
     case invalidRefreshToken

@@ -63,6 +63,13 @@ import Testing
             #expect(refused.status == 400)
             #expect(refused.code == code, "\(String(decoding: body.bytes, as: UTF8.self))")
         }
+        for (password, detail) in [
+            ("short", "The password has less than 8 bytes."),
+            (String(repeating: "ab", count: 1000), "The password has more than 1024 bytes."),
+            ("password", "The password is one of those that are guessed first."),
+        ] {
+            #expect(try await put(["newPassword": .string(password)]).json?["detail"]?.string == detail)
+        }
         try await age(bearer)
         let stale = try await put(["newPassword": "correct horse battery"])
         #expect(stale.status == 403)

@@ -25,7 +25,7 @@ extension SignInFailure: ProblemConvertible {
             Problem(.invalidRequest, errors: [FieldError(field: "email", reason: .invalid)])
         case .emailRequired:
             Problem(.invalidRequest, detail: "The account has no email address; set one first.")
-        case .weakPassword: Problem(.weakPassword)
+        case .weakPassword(let weakness): Problem(.weakPassword, detail: weakness.detail)
         case .invalidCredentials, .proofNoLongerValid, .holderNotShown: Problem(.invalidCredentials)
         case .invalidSession: Problem(.invalidSession)
         case .invalidRefreshToken: Problem(.invalidRefreshToken)
@@ -54,6 +54,16 @@ extension SignInFailure: ProblemConvertible {
             Problem(.temporarilyUnavailable, reason: reason)
         case .fault(let operation):
             Problem(.internalError, reason: operation)
+        }
+    }
+}
+
+extension PasswordPolicy.Weakness {
+    fileprivate var detail: String {
+        switch self {
+        case .tooShort: "The password has less than \(PasswordPolicy.bytes.lowerBound) bytes."
+        case .tooLong: "The password has more than \(PasswordPolicy.bytes.upperBound) bytes."
+        case .tooCommon: "The password is one of those that are guessed first."
         }
     }
 }

@@ -46,7 +46,7 @@ package struct AccountSettings: Sendable {
         } else if current == nil {
             throw .missingCredential("currentPassword")
         }
-        guard PasswordPolicy.accepts(newPassword, for: account.email) else { throw .weakPassword }
+        try PasswordPolicy.require(newPassword, for: account.email)
         if let current {
             try await limits.guessingPassword(
                 of: account.email?.text ?? "\(account.id)", guesser: .session(session.id), by: client

@@ -94,7 +94,7 @@ package struct EmailCodeSignIn: Sendable {
     ) async throws(SignInFailure) {
         let address = EmailAddress(email)
         // First: a password that the policy refuses doesn't cost a try.
-        guard PasswordPolicy.accepts(newPassword, for: address) else { throw .weakPassword }
+        try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: client)
         let hash = try await hasher.hash(newPassword, by: .network(client.network))
         let now = clock.now()

@@ -72,7 +72,7 @@ package struct TicketLinking: Sendable {
     ) async throws(SignInFailure) -> SignedIn {
         var passwordHash: String?
         if let password {
-            guard PasswordPolicy.accepts(password, for: ticket.email) else { throw .weakPassword }
+            try PasswordPolicy.require(password, for: ticket.email)
             passwordHash = try await passwords.hasher.hash(password, by: .network(client.network))
         }
         let newSession = try newSession(for: ticket, client: client)

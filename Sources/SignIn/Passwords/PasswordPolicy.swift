@@ -5,11 +5,25 @@ import Primitives
 package enum PasswordPolicy {
     package static let bytes = 8...1024
 
-    package static func accepts(_ password: String, for email: EmailAddress?) -> Bool {
-        guard bytes.contains(password.utf8.count) else { return false }
+    /// What a password is refused for.
+    package enum Weakness: Equatable, Sendable {
+        case tooShort
+        case tooLong
+        /// Among the first that are guessed: a common one, one character again and again, the account's own address.
+        case tooCommon
+    }
+
+    /// Refuses a new password that is not good enough.
+    package static func require(_ password: String, for email: EmailAddress?) throws(SignInFailure) {
+        if let weakness = weakness(of: password, for: email) { throw .weakPassword(weakness) }
+    }
+
+    private static func weakness(of password: String, for email: EmailAddress?) -> Weakness? {
+        guard password.utf8.count >= bytes.lowerBound else { return .tooShort }
+        guard password.utf8.count <= bytes.upperBound else { return .tooLong }
         let folded = String(decoding: password.utf8.map(\.asciiLowercased), as: UTF8.self)
-        if let email, folded.utf8.elementsEqual(email.text.utf8) { return false }
-        guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return false }
-        return !CommonPasswords.list.contains(folded)
+        if let email, folded.utf8.elementsEqual(email.text.utf8) { return .tooCommon }
+        guard let first = folded.utf8.first, !folded.utf8.allSatisfy({ $0 == first }) else { return .tooCommon }
+        return CommonPasswords.list.contains(folded) ? .tooCommon : nil
     }
 }

@@ -17,7 +17,7 @@ package struct PasswordSignIn: Sendable {
         email: String, password: String, displayName: DisplayName?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
-        guard PasswordPolicy.accepts(password, for: address) else { throw .weakPassword }
+        try PasswordPolicy.require(password, for: address)
         // Before the look-up: this answer alone reveals whether an account has the address.
         try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
         guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+/// `Scripts/check-skips`, which `Scripts/test` asks after each run.
+@Suite(.timeLimit(.minutes(1))) struct SkippedTestTests {
+    private static let script = URL(filePath: #filePath).appending(path: "../../../Scripts/check-skips").standardized
+
+    /// The events of a run, as the test program writes them.
+    private static let events = [
+        ("testSkipped", "EndToEndTests.Neighbours/FullDiskTests"),
+        ("testSkipped", "EndToEndTests.Neighbours/FullDiskTests/`a full disk costs/is`()/FullDiskTests.swift:14:9"),
+        ("testSkipped", "WebPagesTests.PageHTMLTests/`every page is written`()/PageHTMLTests.swift:192:6"),
+        ("testEnded", "WebPagesTests.PageHTMLTests/`a page`()/PageHTMLTests.swift:19:6"),
+    ].map { #"{"kind":"event","payload":{"kind":"\#($0)","testID":"\#($1)"},"version":0}"# }
+
+    @Test(
+        arguments: [
+            ([], 3), (["FullDiskTests"], 1), (["FullDiskTests", "every page is written"], 0),
+            (["every page is written"], 2), (["FullDisk", "page", "HeaderTraceTests"], 3), (["PageHTMLTests"], 2),
+        ] as [([String], Int)])
+    func `a test that is skipped fails the run, unless it or its suite is named`(names: [String], faults: Int)
+        async throws
+    {
+        let file = FileManager.default.temporaryDirectory.appending(path: "events-\(UUID().uuidString)")
+        try Data((Self.events.joined(separator: "\n") + "\n").utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let run = try await CountersignProcess.run(
+            Self.script, [file.path] + names, environment: ["PATH": "/usr/bin:/bin"], input: Data())
+        #expect(run.code == (faults == 0 ? 0 : 1))
+        #expect(run.errors.split(separator: "\n").count == faults, "\(run.errors)")
+    }
+}

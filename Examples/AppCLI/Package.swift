@@ -3,7 +3,7 @@ import PackageDescription
 
 // Without traits only CountersignClient is fetched and built, not the service and its dependencies. An app names the
 // repository instead of a path:
-//     .package(url: "https://git.example.com/countersign", from: "1.0.0", traits: [])
+//     .package(url: "https://git.example.com/countersign", from: "0.1.0", traits: [])
 let package = Package(
     name: "AppCLI",
     platforms: [.macOS(.v12)],

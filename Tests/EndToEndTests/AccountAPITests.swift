@@ -31,9 +31,10 @@ import Testing
         let before = try await service.get("/v1/account", bearer: bearer).body
         #expect(try await service.send("PATCH", "/v1/account", [:], bearer: bearer).body.utf8.elementsEqual(before))
         let bodies: [TokenMint.Members] = [
-            ["displayName": .null], ["displayName": 1], ["displayName": ""], ["displayName": "\u{200B}"],
+            ["displayName": 1], ["displayName": ""], ["displayName": "\u{200B}"],
             ["displayName": .string(String(repeating: "a", count: 1025))], ["displayName": "Kim", "role": "admin"],
-            ["createdAt": .null], ["status": "disabled"], ["accountId": "x"], ["email": "ada@example.com"],
+            ["createdAt": .null], ["displayName": .null, "status": "disabled"], ["accountId": "x"],
+            ["email": "ada@example.com"],
             ["emailVerified": true], ["hasPassword": false],
         ]
         for body in bodies {
@@ -42,6 +43,24 @@ import Testing
             #expect(refused.code == "invalid_request")
         }
         #expect(try await service.get("/v1/account", bearer: bearer).body == before)
+    }
+
+    @Test func `null clears the name, and that is recorded`() async throws {
+        let world = try World.shared
+        let bearer = try await bearer("unnamer")
+        let named = try await world.service.send("PATCH", "/v1/account", ["displayName": "Kim"], bearer: bearer)
+        #expect(named.json?["displayName"]?.string == "Kim")
+        let cleared = try await world.service.send("PATCH", "/v1/account", ["displayName": .null], bearer: bearer)
+        #expect(cleared.status == 200, "\(cleared.body)")
+        let account = try #require(try await world.service.get("/v1/account", bearer: bearer).json)
+        for json in [try #require(cleared.json), account] {
+            #expect(json["accountId"]?.string == named.json?["accountId"]?.string)
+            #expect(json["displayName"] == nil)
+        }
+        let id = try #require(account["accountId"]?.string)
+        let recorded = try await world.count(
+            "SELECT count(*) FROM audit_events WHERE type = 'display_name_changed' AND account_id = \(id)::uuid")
+        #expect(recorded == 2)
     }
 
     // MARK: Password

@@ -29,11 +29,13 @@ extension MobileAPI {
             },
             Route(.patch, "/v1/account") { request in
                 let session = try await session(of: request)
-                let name = try request.fields { fields in
-                    fields.optionalValue("displayName", as: DisplayName.init)
-                }
-                let account = try await accounts.rename(
-                    accountOf: session, to: name, client: request.caller(device: nil))
+                let client = request.caller(device: nil)
+                let account =
+                    switch try request.fields({ $0.patch("displayName", as: DisplayName.init) }) {
+                    case .keep: try await accounts.account(of: session)
+                    case .clear: try await accounts.rename(accountOf: session, to: nil, client: client)
+                    case .set(let name): try await accounts.rename(accountOf: session, to: name, client: client)
+                    }
                 return try await response(account, of: session)
             },
             Route(.put, "/v1/account/password", priority: .revoking) { request in

@@ -27,11 +27,20 @@ extension Request {
     }
 }
 
+/// What a member of a PATCH does (RFC 7396 §2).
+package enum Patch<Value> {
+    /// It is absent.
+    case keep
+    /// It is `null`.
+    case clear
+    case set(Value)
+}
+
 /// The members of one JSON object of a request, read by type.
 ///
 /// Errors are collected rather than thrown, so that one response names them all: a required string that is missing
 /// reads as `""`, and the value built from it is discarded. `null` is a type of its own and never stands for an absent
-/// member.
+/// member; only ``patch(_:maximumBytes:as:)`` takes it.
 package struct RequestFields {
     /// Thrown where no placeholder exists to continue with. The field error has been recorded.
     private struct Unreadable: Error {}
@@ -130,6 +139,17 @@ package struct RequestFields {
         }
         guard let value else { throw Unreadable() }
         return value
+    }
+
+    /// What a member does to a value that may be unset: the result of `parse` for a string sets it, `null` clears it.
+    package mutating func patch<Value>(
+        _ name: String, maximumBytes: Int = 1024, as parse: (String) -> Value?
+    ) -> Patch<Value> {
+        if let value = object[name], value.isNull {
+            known.append(name)
+            return .clear
+        }
+        return optionalValue(name, maximumBytes: maximumBytes, as: parse).map(Patch.set) ?? .keep
     }
 
     // MARK: Choices

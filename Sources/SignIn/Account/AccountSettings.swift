@@ -21,10 +21,10 @@ package struct AccountSettings: Sendable {
         return account
     }
 
+    /// - Parameter name: `nil` for none.
     package func rename(
         accountOf session: Session, to name: DisplayName?, client: Client
     ) async throws(SignInFailure) -> Account {
-        guard let name else { return try await account(of: session) }
         let now = clock.now()
         let renamed = try await stored {
             try await store.rename(session.accountID, to: name, at: now, from: mailLanguages.origin(of: client))

@@ -48,11 +48,11 @@ extension AccountStore {
     }
 
     package func rename(
-        _ id: AccountID, to name: DisplayName, at now: Timestamp, from origin: ChangeOrigin
+        _ id: AccountID, to name: DisplayName?, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> Account? {
         try await database.transaction(retries: 2) { transaction in
             let renamed = try await transaction.execute(
-                "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id)")
+                "UPDATE accounts SET display_name = \(name?.text) WHERE account_id = \(id)")
             guard renamed == 1 else { return nil }
             try await AuditTrail.record(
                 AuditEvent(.displayNameChanged, from: origin, accountID: id), at: now, in: transaction)

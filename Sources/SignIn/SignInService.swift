@@ -122,7 +122,7 @@ package struct SignInService: Sendable {
             logger: logger)
         accounts = AccountSettings(
             store: stores.accounts, replacements: stores.emailReplacements,
-            personalData: PersonalDataExport(store: stores.personalData), exports: exports,
+            personalData: stores.personalData, exports: exports,
             codes: codes,
             hasher: passwordHasher, limits: limits, mailLanguages: mailLanguages, clock: clock)
         self.tickets = TicketLinking(

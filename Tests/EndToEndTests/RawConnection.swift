@@ -37,8 +37,19 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Everything until the peer closes its side.
-    func readToEnd() async -> String {
+    /// The next bytes that come; none when the peer has closed its side, or reset the connection.
+    func readSome() async -> [UInt8] {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { [socket] in
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                let count = recv(socket, &buffer, buffer.count, 0)
+                continuation.resume(returning: Array(buffer.prefix(max(0, count))))
+            }
+        }
+    }
+
+    /// Everything until the peer closes its side, or resets the connection.
+    func readToEnd() async -> [UInt8] {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [socket] in
                 var received: [UInt8] = []
@@ -48,7 +59,7 @@ final class RawConnection: Sendable {
                     guard count > 0 else { break }
                     received += buffer[..<count]
                 }
-                continuation.resume(returning: String(decoding: received, as: UTF8.self))
+                continuation.resume(returning: received)
             }
         }
     }
@@ -68,17 +79,39 @@ struct RawAnswer: Sendable {
     /// The names in lower case.
     let fields: [(name: String, value: String)]
     let body: String
+    /// Whether a body in chunks has its last one.
+    let isWhole: Bool
 
-    init(_ text: String) {
-        self.text = text
-        let parts = text.components(separatedBy: "\r\n\r\n")
-        let lines = parts[0].components(separatedBy: "\r\n")
+    init(_ bytes: [UInt8]) {
+        text = String(decoding: bytes, as: UTF8.self)
+        let end = bytes.firstRange(of: Array("\r\n\r\n".utf8)) ?? bytes.endIndex..<bytes.endIndex
+        let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
         status = lines[0].split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
         fields = lines.dropFirst().map { line in
             let field = line.components(separatedBy: ": ")
             return (field[0].lowercased(), field.dropFirst().joined(separator: ": "))
         }
-        body = parts.dropFirst().joined(separator: "\r\n\r\n")
+        let rest = bytes[end.upperBound...]
+        guard fields.contains(where: { $0.name == "transfer-encoding" && $0.value == "chunked" }) else {
+            (body, isWhole) = (String(decoding: rest, as: UTF8.self), true)
+            return
+        }
+        let (content, isWhole) = Self.unchunked(rest)
+        (body, self.isWhole) = (String(decoding: content, as: UTF8.self), isWhole)
+    }
+
+    /// The content of the chunks (RFC 9112 §7.1), and whether the last one is there.
+    private static func unchunked(_ bytes: ArraySlice<UInt8>) -> (content: [UInt8], isWhole: Bool) {
+        var (rest, content) = (bytes, [UInt8]())
+        while let end = rest.firstIndex(of: UInt8(ascii: "\r")),
+            let size = Int(String(decoding: rest[..<end], as: UTF8.self), radix: 16)
+        {
+            guard size > 0 else { return (content, true) }
+            let chunk = rest[end...].dropFirst(2)
+            content += chunk.prefix(size)
+            rest = chunk.dropFirst(size + 2)
+        }
+        return (content, false)
     }
 
     /// The one value of a field; nil when there is none, or more than one.

@@ -105,6 +105,8 @@ struct Answer {
     let statusLine: String
     let fields: [(name: String, value: String)]
     let body: [UInt8]
+    /// The sizes of its chunks, the last one's aside; empty where it came with a length.
+    private(set) var chunks: [Int] = []
 
     /// Removes one whole answer from the front of `buffer`, or leaves the buffer unchanged.
     fileprivate init?(_ buffer: inout ByteBuffer, toHead: Bool) {
@@ -117,10 +119,11 @@ struct Answer {
             return (parts[0].lowercased(), parts.count == 2 ? String(parts[1]) : "")
         }
         if !toHead, fields.contains(where: { $0.name == "transfer-encoding" && $0.value == "chunked" }) {
-            var chunks = buffer.getSlice(at: buffer.readerIndex + end + 4, length: buffer.readableBytes - end - 4)
-            guard let whole = chunks?.readChunks() else { return nil }
-            buffer.moveReaderIndex(forwardBy: buffer.readableBytes - (chunks?.readableBytes ?? 0))
-            body = whole
+            var rest = buffer.getSlice(at: buffer.readerIndex + end + 4, length: buffer.readableBytes - end - 4)
+            guard let whole = rest?.readChunks() else { return nil }
+            buffer.moveReaderIndex(forwardBy: buffer.readableBytes - (rest?.readableBytes ?? 0))
+            body = whole.body
+            self.chunks = whole.sizes
             return
         }
         let length = toHead ? 0 : fields.first { $0.name == "content-length" }.flatMap { Int($0.value) } ?? 0
@@ -146,8 +149,9 @@ struct Answer {
 
 extension ByteBuffer {
     /// A chunked body without trailers (RFC 9112 §7.1), or `nil` when its last chunk is yet to come.
-    fileprivate mutating func readChunks() -> [UInt8]? {
+    fileprivate mutating func readChunks() -> (body: [UInt8], sizes: [Int])? {
         var body: [UInt8] = []
+        var sizes: [Int] = []
         while let end = readableBytesView.firstIndex(of: UInt8(ascii: "\r")),
             let size = Int(String(decoding: readableBytesView[..<end], as: UTF8.self), radix: 16)
         {
@@ -156,7 +160,8 @@ extension ByteBuffer {
             moveReaderIndex(forwardBy: digits + 2)
             body += readBytes(length: size) ?? []
             moveReaderIndex(forwardBy: 2)
-            if size == 0 { return body }
+            if size == 0 { return (body, sizes) }
+            sizes.append(size)
         }
         return nil
     }

@@ -62,6 +62,8 @@ struct StreamTests {
                 #expect(answer["X-Request-Id"] != nil)
                 let rest = String(repeating: "d", count: 200_000)
                 #expect(answer.text == "dddb" + rest)
+                // Each has a deadline of its own.
+                #expect(answer.chunks == [3, 1, 65_536, 65_536, 65_536, 3_392])
                 #expect(try await client.answer().json?["pong"]?.bool == true)
             }
         }
@@ -162,6 +164,25 @@ struct StreamTests {
                 }
                 gate.open()
                 #expect(try await client.answer().text == "one two")
+            }
+        }
+    }
+
+    @Test func `a request holds its permit while its body is made`() async throws {
+        let gate = Gate()
+        let slow = Self.streamed("/v1/slow") { _ in await gate.pass() }
+        var limits = ServerLimits.uncontended
+        // One request that reads at a time.
+        limits.concurrentRequests = 2
+        try await withServer([slow, Self.ping], limits: limits) { port in
+            try await RawConnection.open(port) { client in
+                try await client.send(Self.get("/v1/slow"))
+                await gate.waitForArrival()
+                let other = try await RawConnection.open(port) { try await $0.exchange(Self.get("/v1/ping")) }
+                #expect(other.status == 503)
+                gate.open()
+                #expect(try await client.answer().status == 200)
+                #expect(try await client.exchange(Self.get("/v1/ping")).status == 200)
             }
         }
     }

@@ -19,4 +19,13 @@ import Testing
             #expect(await limit.admit { true } == true)
         }
     }
+
+    @Test func `a place is taken until it is freed`() {
+        let limit = ConcurrencyLimit(1)
+        var place = limit.acquire()
+        #expect(place != nil)
+        #expect(limit.acquire() == nil)
+        place = nil
+        #expect(limit.acquire() != nil)
+    }
 }

@@ -38,8 +38,7 @@ extension AdminAPI {
                     _ = try await administration.account(id)
                     return Response(.ok, contentType: "application/json")
                 }
-                let document = try await administration.export(id, by: administrator)
-                return Response(.ok, contentType: "application/json", body: document)
+                return .streamed(try await administration.export(id, by: administrator))
             },
             operation(.post, "/accounts/{accountId}/disable", .manage) { request, administrator in
                 let reason = try request.fields { try $0.reason() }

@@ -24,8 +24,7 @@ extension MobileAPI {
                 let session = try await session(of: request)
                 // An export is recorded and counted, and HEAD must have no effect.
                 if request.isHead { return Response(.ok, contentType: "application/json") }
-                let document = try await accounts.export(of: session, client: request.caller(device: nil))
-                return Response(.ok, contentType: "application/json", body: document)
+                return .streamed(try await accounts.export(of: session, client: request.caller(device: nil)))
             },
             Route(.patch, "/v1/account") { request in
                 let session = try await session(of: request)

@@ -6,7 +6,7 @@ import Storage
 package struct AccountSettings: Sendable {
     let store: AccountStore
     let replacements: EmailReplacementStore
-    let personalData: PersonalDataExport
+    let personalData: PersonalData
     let exports: ConcurrencyLimit
     let codes: EmailCodes
     let hasher: PasswordHasher
@@ -103,28 +103,21 @@ package struct AccountSettings: Sendable {
         }
     }
 
-    /// Everything that is stored about the session's person, as JSON (``PersonalDataExport``).
-    package func export(of session: Session, client: Client) async throws(SignInFailure) -> [UInt8] {
+    /// Everything that is stored about the session's person.
+    package func export(of session: Session, client: Client) async throws(SignInFailure) -> PersonalDataExport {
         let now = clock.now()
         guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let document = try await exports.admit { () async throws(SignInFailure) in
-            try await limitedExport(of: session, client: client, at: now)
-        }
-        guard let document else { throw .overloaded(retryAfter: 1) }
-        return document
-    }
-
-    private func limitedExport(
-        of session: Session, client: Client, at now: Timestamp
-    ) async throws(SignInFailure) -> [UInt8] {
+        guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
         let subject = "\(session.accountID)"
         try await limits.draw(.exportPerAccount, of: subject, by: client)
         do throws(SignInFailure) {
-            let document = try await stored {
-                try await personalData.answer(session.accountID, at: now, from: mailLanguages.origin(of: client))
+            let export = try await stored {
+                try await PersonalDataExport(
+                    of: session.accountID, from: personalData, at: now, by: mailLanguages.origin(of: client),
+                    holding: place)
             }
-            guard let document else { throw .invalidSession }
-            return document
+            guard let export else { throw .invalidSession }
+            return export
         } catch {
             await limits.putBack(.exportPerAccount, of: subject)
             throw error

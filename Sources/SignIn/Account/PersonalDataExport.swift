@@ -5,72 +5,60 @@ package import Storage
 
 /// Everything that is stored about the person of an account, as one JSON document: an object for the account, and a list
 /// for each other table, the newest row first. Without password hashes, tokens, codes and what these are found by.
+///
+/// Its making is recorded before the first byte. It has no bound: it is read by pages along a key and written as it is
+/// read, so that no connection to the database is held, and no more than a page in memory, while somebody takes it
+/// slowly.
 package struct PersonalDataExport: Sendable {
-    /// The bytes at which an answer over HTTP, which is made in memory, ends: some 10,000 rows.
-    package static let answerBytes = 4_000_000
-    private static let pageRows = 500
+    private static let pageRows = 200
+    /// The least that is written at once, but for the end: a list may be empty.
+    private static let partBytes = 32 * 1024
 
-    /// The answers of a process that are made at once: each is whole in memory until it is sent.
-    package static func concurrency() -> ConcurrencyLimit { ConcurrencyLimit(2) }
+    /// The exports that a process writes at once. Each has a page of rows in memory; what is slow is the one who reads.
+    package static func concurrency() -> ConcurrencyLimit { ConcurrencyLimit(16) }
 
+    private let id: AccountID
     private let store: PersonalData
+    private let recordedAt: Timestamp
+    /// Among those of the process, for as long as this value lives.
+    private let place: ConcurrencyLimit.Place?
 
-    package init(store: PersonalData) {
+    /// Records the export; `nil` when there is no such account.
+    package init?(
+        of id: AccountID, from store: PersonalData, at now: Timestamp, by origin: ChangeOrigin,
+        holding place: ConcurrencyLimit.Place? = nil
+    ) async throws {
+        guard try await store.recordExport(of: id, at: now, from: origin) else { return nil }
+        self.id = id
         self.store = store
+        self.recordedAt = now
+        self.place = place
     }
 
-    /// Records the export and writes its document, a page of rows at a time.
+    /// Writes the document.
     ///
-    /// - Parameters:
-    ///   - bytes: the size of the document from which on lists get no further row. Those that have more, the older
-    ///     ones, are named in `incompleteLists`.
-    ///   - write: takes the next part of the document. Nothing is written when there is no such account.
-    /// - Returns: whether there is such an account.
-    package func export(
-        _ id: AccountID, bytes: Int = .max, at now: Timestamp, from origin: ChangeOrigin,
-        write: ([UInt8]) throws -> Void
-    ) async throws -> Bool {
-        guard try await store.recordExport(of: id, at: now, from: origin) else { return false }
+    /// - Parameter write: takes the next part of it, when it has room.
+    /// - Throws: what `write` or the database throws, in the middle of the document.
+    package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         var writer = JSONWriter()
-        var incomplete: [String] = []
         writer.beginObject()
-        writer.member("exportedAt", now.rfc3339)
-        var written = 0
+        writer.member("exportedAt", recordedAt.rfc3339)
         for table in ExportedTable.all {
-            var isWhole = true
             var cursor: ExportCursor?
             writer.name(table.member)
             if table.form == .list { writer.beginArray() }
             repeat {
                 let page = try await store.page(
-                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, at: now)
-                for row in page.items {
-                    isWhole = table.form == .object || written + writer.bytes.count < bytes
-                    guard isWhole else { break }
-                    writer.write(row, of: table)
-                }
+                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, at: recordedAt)
+                for row in page.items { writer.write(row, of: table) }
                 if table.form == .object, page.items.isEmpty { writer.null() }
                 cursor = page.next
-                let part = writer.take()
-                written += part.count
-                try write(part)
-            } while isWhole && cursor != nil
+                if writer.bytes.count >= PersonalDataExport.partBytes { try await write(writer.take()) }
+            } while cursor != nil
             if table.form == .list { writer.endArray() }
-            if !isWhole { incomplete.append(table.member) }
         }
-        writer.member("incompleteLists", incomplete)
         writer.endObject()
-        try write(writer.take())
-        return true
-    }
-
-    /// The document, bounded by ``answerBytes``; `nil` when there is no such account.
-    func answer(_ id: AccountID, at now: Timestamp, from origin: ChangeOrigin) async throws -> [UInt8]? {
-        var document: [UInt8] = []
-        let isFound = try await export(id, bytes: PersonalDataExport.answerBytes, at: now, from: origin) {
-            document += $0
-        }
-        return isFound ? document : nil
+        try await write(writer.take())
     }
 }
 

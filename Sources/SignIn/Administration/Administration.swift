@@ -112,18 +112,16 @@ package struct Administration: Sendable {
         try await found { try await stores.accountSearch.account(of: id) }
     }
 
-    /// Everything that is stored about the person of an account, as JSON (``PersonalDataExport``).
+    /// Everything that is stored about the person of an account.
     package func export(
         _ id: AccountID, by administrator: Administrator
-    ) async throws(AdministrationFailure) -> [UInt8] {
+    ) async throws(AdministrationFailure) -> PersonalDataExport {
         let now = clock.now()
-        let document = try await exports.admit { () async throws(AdministrationFailure) in
-            try await found {
-                try await PersonalDataExport(store: stores.personalData).answer(id, at: now, from: administrator.origin)
-            }
+        guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
+        return try await found {
+            try await PersonalDataExport(
+                of: id, from: stores.personalData, at: now, by: administrator.origin, holding: place)
         }
-        guard let document else { throw .overloaded(retryAfter: 1) }
-        return document
     }
 
     package func sessions(

@@ -100,8 +100,8 @@ extension ConsoleAPI {
 
     private func download(_ id: String, by administrator: Administrator) async throws -> Response {
         let accountID: AccountID = try Self.identifier(id)
-        let document = try await administration.export(accountID, by: administrator)
-        return download(document, name: "account-\(accountID).json")
+        let export = try await administration.export(accountID, by: administrator)
+        return download(.streamed(export), name: "account-\(accountID).json")
     }
 
     /// What was typed into the form of an act.

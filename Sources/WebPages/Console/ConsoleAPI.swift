@@ -166,9 +166,9 @@ package struct ConsoleAPI: Sendable {
             signOut: try visitor.target(Self.signOutPath))
     }
 
-    /// A JSON document that the browser saves.
-    func download(_ document: [UInt8], name: String) -> Response {
-        var response = Response(.ok, contentType: "application/json", body: document)
+    /// A document that the browser saves.
+    func download(_ document: Response, name: String) -> Response {
+        var response = document
         response.headers = Self.headers + [("Content-Disposition", "attachment; filename=\"\(name)\"")]
         return response
     }

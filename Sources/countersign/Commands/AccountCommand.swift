@@ -32,8 +32,8 @@ struct AccountCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints everything that is stored about the person of an account, as one JSON document.",
             discussion: """
-                What GET /admin/v1/accounts/{id}/export answers with, but complete whatever its size. Without password \
-                hashes, tokens and codes. Recorded in the audit trail.
+                What GET /admin/v1/accounts/{id}/export answers with. Without password hashes, tokens and codes. Recorded \
+                in the audit trail.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -41,14 +41,14 @@ struct AccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try subject.id
-            let isFound = try await withDatabase(options) { database in
-                try await PersonalDataExport(store: PersonalData(database: database)).export(
-                    id, at: SystemClock().now(), from: .commandLine
-                ) { part in
+            try await withDatabase(options) { database in
+                let export = try await PersonalDataExport(
+                    of: id, from: PersonalData(database: database), at: SystemClock().now(), by: .commandLine)
+                guard let export else { throw subject.isMissing }
+                try await export.write { part in
                     try FileHandle.standardOutput.write(contentsOf: Data(part))
                 }
             }
-            guard isFound else { throw subject.isMissing }
             try FileHandle.standardOutput.write(contentsOf: Data("\n".utf8))
         }
     }

@@ -216,6 +216,33 @@ import Testing
         }
     }
 
+    @Test func `clients that don't read have sixteen places, and give them up when they go`() async throws {
+        try await World.run { world in
+            let created = try await Self.longAccount("export-stalled", in: world)
+            let bearer = try created.text("session.accessToken")
+            let key = try await world.adminKey("manage")
+            let path = "/admin/v1/accounts/\(try created.text("account.accountId"))/export"
+            var stalled = try (1...16).map { _ in try Self.ask(world.service.privatePort, path, key) }
+            try await eventually("all to have begun") {
+                try await world.count("SELECT count(*) FROM audit_events WHERE type = 'account_exported'") == 16
+            }
+            let owners = try await world.service.get("/v1/account/export", bearer: bearer)
+            #expect(owners.status == 503, "\(owners.text)")
+            #expect(owners.code == "temporarily_unavailable")
+            #expect(owners.retryAfter == 1)
+            let administrators = try await world.service.administer("GET", path, bearer: key)
+            #expect(administrators.status == 503)
+            #expect(administrators["Retry-After"] == "1")
+            // Until here they are open.
+            withExtendedLifetime(stalled) {}
+            stalled = []
+            try await eventually("a place to be free") {
+                let client = try Self.ask(world.service.port, "/v1/account/export", bearer)
+                return await client.readSome().starts(with: Array("HTTP/1.1 200 ".utf8))
+            }
+        }
+    }
+
     @Test func `a document whose database goes away in the middle has no end`() async throws {
         try await Sandbox.run { sandbox in
             try await PrivateCluster.run { cluster, url in

@@ -41,7 +41,7 @@ extension OAuthServer {
         let allowed = client.allowedScopes(of: configuration.scopes)
         let scopes = try Self.scopes(request) ?? allowed
         guard scopes.isSubset(of: allowed) else { throw .invalidScope }
-        let (identity, name) = try await person(of: assertion, for: client)
+        let identity = try await person(of: assertion, for: client)
         let hint = identity.email?.address.text
         let standing = try await clientCall { () throws(SignInFailure) in
             try await signIn.assertions.standing(of: identity)
@@ -60,7 +60,7 @@ extension OAuthServer {
         case (.create, .unknown(isFree: true)) where client.createsAccounts:
             let (tokens, link) = try newLink(to: client, scopes, caller, at: clock.now())
             let isCreated = try await clientCall { () throws(SignInFailure) in
-                try await signIn.assertions.create(identity, displayName: name, linked: link, client: caller)
+                try await signIn.assertions.create(identity, linked: link, client: caller)
             }
             guard isCreated else { throw .linkingError(loginHint: hint) }
             return answer(tokens.access, tokens.refresh, scopes)
@@ -91,16 +91,16 @@ extension OAuthServer {
     /// The person of an assertion, by Google's rules for ID tokens; addressed to Google's own client.
     private func person(
         of assertion: String, for client: OAuthClient
-    ) async throws(OAuthFailure) -> (VerifiedIdentity, DisplayName?) {
+    ) async throws(OAuthFailure) -> VerifiedIdentity {
         guard let google else { throw .unauthorizedClient }
         var rules = google.configuration
         rules.clientIDs = client.assertionAudiences
         rules.authorizedParties = []
         let provider = GoogleProvider(configuration: rules, keys: google.keys)
         do throws(CredentialRefusal) {
-            let credential = try await provider.credential(
-                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: clock.now())
-            return (credential.identity, credential.claims["name"]?.string.flatMap(DisplayName.init))
+            return try await provider.credential(
+                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: clock.now()
+            ).identity
         } catch {
             if error.reason == .keysUnavailable {
                 throw .unavailable(retryAfter: error.retryAfter ?? 60, detail: "keys_unavailable")

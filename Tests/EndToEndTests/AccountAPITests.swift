@@ -63,6 +63,30 @@ import Testing
         #expect(recorded == 2)
     }
 
+    @Test func `Google's name is a new account's, unless another is given, and one that was cleared stays so`()
+        async throws
+    {
+        let world = try World.shared
+        func token(_ person: String) async throws -> String {
+            _ = try await world.sandbox.addGooglePerson(
+                person, #"{"email":"\#(person)@example.com","givenName":"Kim","familyName":"Google"}"#)
+            return try await world.googleToken(person)
+        }
+        let named = try await world.create(of: try await world.service.signInWithGoogle(try await token("called")))
+        #expect(try named.text("account.displayName") == "Kim Google")
+        let ticket = try await world.service.signInWithGoogle(try await token("recalled")).text("linkTicket")
+        let renamed = try await world.service.post(
+            "/v1/links/create", ["linkTicket": .string(ticket), "displayName": "K."])
+        #expect(try renamed.text("account.displayName") == "K.")
+
+        let cleared = try await world.service.send(
+            "PATCH", "/v1/account", ["displayName": .null], bearer: try named.text("session.accessToken"))
+        #expect(cleared.status == 200)
+        let again = try await world.service.signInWithGoogle(try await world.googleToken("called"))
+        #expect(try again.text("status") == "signedIn")
+        #expect(again.json?["account"]?["displayName"] == nil)
+    }
+
     // MARK: Password
 
     @Test func `a password is set with fresh authentication, and changed with the one that there is`() async throws {

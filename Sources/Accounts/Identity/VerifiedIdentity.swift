@@ -41,10 +41,13 @@ package struct VerifiedIdentity: Hashable, Sendable {
     /// Apple's `transfer_sub`, present for 60 days after an app moved between teams.
     package let transferSubject: ProviderSubject?
 
+    /// The token's `name`, which Google's have: what the person calls themselves there, for an account that is made of it.
+    package private(set) var name: DisplayName?
+
     /// To be called in `Providers` and `Storage` alone. `package` access can't express that: `Scripts/check-layers` does.
     package init(
         key: IdentityKey, email: ProviderEmail?, clientID: String, authenticatedAt: Timestamp, issuedAt: Timestamp,
-        nonce: String? = nil, transferSubject: ProviderSubject? = nil
+        nonce: String? = nil, transferSubject: ProviderSubject? = nil, name: DisplayName? = nil
     ) {
         self.key = key
         self.email = email
@@ -53,15 +56,17 @@ package struct VerifiedIdentity: Hashable, Sendable {
         self.issuedAt = issuedAt
         self.nonce = nonce
         self.transferSubject = transferSubject
+        self.name = name
     }
 
-    /// The same person by two tokens: with the address of the other where this one has none, and the later time of issue,
+    /// The same person by two tokens: with the address and the name of the other where this one has none, and the later time of issue,
     /// as a token from before a sign-out may come beside the code of a new authorization. The time of authentication stays
     /// this one's.
     package func completed(by other: VerifiedIdentity) -> VerifiedIdentity {
         guard other.key == key else { return self }
         var completed = self
         completed.email = email ?? other.email
+        completed.name = name ?? other.name
         completed.issuedAt = max(issuedAt, other.issuedAt)
         return completed
     }

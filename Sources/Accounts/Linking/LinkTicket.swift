@@ -5,7 +5,7 @@ package struct LinkTicket: Sendable {
     package static let maximumHeld = 5
 
     package let identity: VerifiedIdentity
-    /// The name that the provider gave the client at first consent.
+    /// The name that the provider gave the client at first consent (Apple), or that is in its token (Google).
     package let displayName: DisplayName?
     /// The device, as the client described it at sign-in.
     package let device: Device?

@@ -18,7 +18,7 @@ extension MobileAPI {
                     )
                 }
                 let signedIn = try await tickets.create(
-                    linkTicket: ticket, displayName: displayName, password: password,
+                    linkTicket: ticket, name: NewAccountName(displayName), password: password,
                     client: request.caller(device: nil))
                 return .json(.created) { $0.members(of: signedIn) }
             },

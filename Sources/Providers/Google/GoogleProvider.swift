@@ -76,7 +76,8 @@ package struct GoogleProvider: IdentityProvider {
                 clientID: checked.audience,
                 authenticatedAt: try claims.authenticationTime(issuedAt: checked.issuedAt),
                 issuedAt: Timestamp(seconds: checked.issuedAt),
-                nonce: claims["nonce"]?.string)
+                nonce: claims["nonce"]?.string,
+                name: claims["name"]?.string.flatMap(DisplayName.init))
             return VerifiedCredential(identity: identity, claims: claims)
         }
     }

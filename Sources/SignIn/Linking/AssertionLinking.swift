@@ -57,14 +57,14 @@ package struct AssertionLinking: Sendable {
     ///
     /// - Returns: `false` when somebody has the identity or the address by now: nothing is made.
     package func create(
-        _ identity: VerifiedIdentity, displayName: DisplayName?, linked link: NewOAuthLink, client: Client
+        _ identity: VerifiedIdentity, linked link: NewOAuthLink, client: Client
     ) async throws(SignInFailure) -> Bool {
         let now = clock.now()
-        let (hash, _) = try await ticket(for: identity, displayName: displayName, at: now)
+        let (hash, _) = try await ticket(for: identity, displayName: identity.name, at: now)
         let (accountID, identityID) = (try AccountID.fresh(at: now), try IdentityID.fresh(at: now))
         let outcome = try await stored {
             try await tickets.store.create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, for: .client(link),
+                hash, accountID: accountID, identityID: identityID, name: .ofProvider, for: .client(link),
                 at: now, from: mailLanguages.origin(of: client))
         }
         guard case .created = outcome else {

@@ -27,6 +27,8 @@ package struct LinkRequired: Sendable {
     package let choices: [LinkChoice]
     /// The account that has the address, if the person may see something of it.
     package let holder: ShownHolder?
+    /// What the provider says that the person is called, for the field in which they may change it.
+    package var suggestedName: DisplayName?
 }
 
 /// The account that has the address of a ticket's person, as far as they may see it.

@@ -30,22 +30,22 @@ package struct TicketLinking: Sendable {
     ///
     /// - Parameter password: of the new account, for a ticket that a mailed code made.
     package func create(
-        linkTicket: String, displayName: DisplayName?, password: String? = nil, client: Client
+        linkTicket: String, name: NewAccountName, password: String? = nil, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.links.counting(.create, as: .linked) { () throws(SignInFailure) in
             switch try await tickets.openAny(linkTicket, at: clock.now()) {
             case .identity(let hash, let ticket):
                 guard password == nil else { throw .memberNotAllowed("password") }
-                return try await createAccount(for: ticket, hash, displayName: displayName, client: client)
+                return try await createAccount(for: ticket, hash, name: name, client: client)
             case .mailbox(let hash, let ticket):
                 return try await createAccount(
-                    for: ticket, hash, displayName: displayName, password: password, client: client)
+                    for: ticket, hash, name: name, password: password, client: client)
             }
         }
     }
 
     private func createAccount(
-        for ticket: LinkTicket, _ hash: [UInt8], displayName: DisplayName?, client: Client
+        for ticket: LinkTicket, _ hash: [UInt8], name: NewAccountName, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         let now = clock.now()
         let newSession = try issuer.newSession(
@@ -55,7 +55,7 @@ package struct TicketLinking: Sendable {
         let identityID = try IdentityID.fresh(at: now)
         let outcome = try await stored {
             try await store.create(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName,
+                hash, accountID: accountID, identityID: identityID, name: name,
                 for: .session(newSession), at: now, from: mailLanguages.origin(of: client))
         }
         switch outcome {
@@ -68,7 +68,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func createAccount(
-        for ticket: MailboxTicket, _ hash: [UInt8], displayName: DisplayName?, password: String?, client: Client
+        for ticket: MailboxTicket, _ hash: [UInt8], name: NewAccountName, password: String?, client: Client
     ) async throws(SignInFailure) -> SignedIn {
         var passwordHash: String?
         if let password {
@@ -79,7 +79,7 @@ package struct TicketLinking: Sendable {
         let accountID = try AccountID.fresh(at: newSession.now)
         let outcome = try await stored {
             try await mailboxes.create(
-                hash, accountID: accountID, passwordHash: passwordHash, displayName: displayName,
+                hash, accountID: accountID, passwordHash: passwordHash, displayName: name.chosen(over: nil),
                 newSession: newSession, from: mailLanguages.origin(of: client))
         }
         return try signedIn(outcome, newSession)

@@ -101,7 +101,7 @@ package struct ProviderSignIn: Sendable {
         let holder = try await holder(of: identity, at: now, from: origin)
         var decision = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
         let ticket = LinkTicket(
-            identity: identity, displayName: fullName, device: client.device,
+            identity: identity, displayName: fullName ?? identity.name, device: client.device,
             shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: now,
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)

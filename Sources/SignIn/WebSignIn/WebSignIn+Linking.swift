@@ -3,7 +3,9 @@ import Storage
 
 /// *Create* and *bind* on our own page, in a flow that ends here. The ticket never leaves the server.
 extension WebSignIn {
-    /// - Parameter password: of the new account, for a ticket that a mailed code made.
+    /// - Parameters:
+    ///   - displayName: what is left of the name that was shown; `nil` for none.
+    ///   - password: of the new account, for a ticket that a mailed code made.
     package func create(
         flow id: WebFlowID, browser: BrowserSecret?, displayName: DisplayName?, password: String? = nil,
         client: Client
@@ -11,7 +13,7 @@ extension WebSignIn {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
             let (flow, ticket) = try await readLinking(id, browser: browser)
             let signedIn = try await linking.create(
-                linkTicket: ticket, displayName: displayName, password: password, client: client.with(.browser))
+                linkTicket: ticket, name: .typed(displayName), password: password, client: client.with(.browser))
             return try await enter(flow, signedIn)
         }
     }
@@ -75,7 +77,8 @@ extension WebSignIn {
             }
             return LinkRequired(
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .identity(opened.identity),
-                choices: shown.choices, holder: shown.account.flatMap { ShownHolder($0, shown.view) })
+                choices: shown.choices, holder: shown.account.flatMap { ShownHolder($0, shown.view) },
+                suggestedName: opened.displayName)
         case .mailbox(_, let opened):
             let holder = try await stored { try await accounts.holder(of: opened.email) }
             return LinkRequired(

@@ -33,12 +33,12 @@ package struct LinkStore: Sendable {
 
     /// Creates an account for the ticket's identity, with what it is made for.
     package func create(
-        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, name: NewAccountName,
         for access: FirstAccess, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> CreateOutcome {
         for _ in 0..<AccountStore.triesForAddress {
             let outcome = try await createOnce(
-                hash, accountID: accountID, identityID: identityID, displayName: displayName, for: access, at: now,
+                hash, accountID: accountID, identityID: identityID, name: name, for: access, at: now,
                 from: origin)
             if let outcome { return outcome }
         }
@@ -47,7 +47,7 @@ package struct LinkStore: Sendable {
 
     /// - Returns: `nil` when the address was taken after it was looked up; the next attempt finds its holder.
     private func createOnce(
-        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, displayName: DisplayName?,
+        _ hash: [UInt8], accountID: AccountID, identityID: IdentityID, name: NewAccountName,
         for access: FirstAccess, at now: Timestamp, from origin: ChangeOrigin
     ) async throws -> CreateOutcome? {
         do {
@@ -73,7 +73,7 @@ package struct LinkStore: Sendable {
                         display_name, created_at)
                     VALUES (\(accountID), \(email?.address.text), \(email.map { $0.proof >= .stated } ?? false),
                         \((email?.proof ?? .stated).rawValue), \(email?.source.rawValue),
-                        \((displayName ?? ticket.displayName)?.text), \(now))
+                        \(name.chosen(over: ticket.displayName)?.text), \(now))
                     """)
                 // The provider's word alone gave it the address: its reader may have another opinion.
                 try await MailStore.notify(

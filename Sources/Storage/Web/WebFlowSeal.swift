@@ -89,6 +89,8 @@ extension ProvenPerson: Codable {
         let issuedAt: Int64
         let transferSubject: String?
         let displayName: String?
+        /// Absent in rows of a release that did not keep it.
+        let name: String?
         let grant: GrantForm?
 
         init(_ identity: VerifiedIdentity, _ grant: NewGrant?, _ displayName: DisplayName?) {
@@ -101,6 +103,7 @@ extension ProvenPerson: Codable {
             issuedAt = identity.issuedAt.microseconds
             transferSubject = identity.transferSubject?.text
             self.displayName = displayName?.text
+            name = identity.name?.text
             self.grant = grant.map(GrantForm.init)
         }
 
@@ -114,7 +117,8 @@ extension ProvenPerson: Codable {
                     email: try email?.email, clientID: clientID,
                     authenticatedAt: Timestamp(microseconds: authenticatedAt),
                     issuedAt: Timestamp(microseconds: issuedAt),
-                    transferSubject: transferSubject.flatMap(ProviderSubject.init))
+                    transferSubject: transferSubject.flatMap(ProviderSubject.init),
+                    name: name.flatMap(DisplayName.init))
             }
         }
     }

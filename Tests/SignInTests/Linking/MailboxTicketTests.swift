@@ -12,7 +12,8 @@ import Testing
         _ fixture: SignInFixture, _ ticket: LinkRequired, password: String?, displayName: String? = nil
     ) async throws -> SignedIn {
         try await fixture.service.tickets.create(
-            linkTicket: ticket.linkTicket, displayName: displayName.flatMap(DisplayName.init), password: password,
+            linkTicket: ticket.linkTicket, name: NewAccountName(displayName.flatMap(DisplayName.init)),
+            password: password,
             client: fixture.client)
     }
 
@@ -25,7 +26,7 @@ import Testing
             fixture.clock.advance(by: 120)
             let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
             let owner = try await fixture.service.tickets.create(
-                linkTicket: ticket.linkTicket, displayName: DisplayName("Kim"), client: nameless)
+                linkTicket: ticket.linkTicket, name: NewAccountName(DisplayName("Kim")), client: nameless)
             #expect(owner.account.displayName?.text == "Kim")
             #expect(!owner.account.hasPassword)
             #expect(owner.identity == nil)

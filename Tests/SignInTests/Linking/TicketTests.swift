@@ -32,7 +32,7 @@ import Testing
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
             _ = try await fixture.service.tickets.create(
-                linkTicket: ticket.linkTicket, displayName: nil, client: nameless)
+                linkTicket: ticket.linkTicket, name: .ofProvider, client: nameless)
             #expect(
                 try await fixture.count("sessions WHERE device_name = 'Kim''s phone' AND device_platform = 'ios'") == 1)
         }
@@ -52,7 +52,7 @@ import Testing
     func `an invented ticket is as good as an expired one`(text: String) async throws {
         try await SignInFixture.run { fixture in
             let create = try await failure {
-                try await fixture.service.tickets.create(linkTicket: text, displayName: nil, client: fixture.client)
+                try await fixture.service.tickets.create(linkTicket: text, name: .ofProvider, client: fixture.client)
             }
             #expect(create == "linkTicketExpired")
             // No password is hashed for it either.

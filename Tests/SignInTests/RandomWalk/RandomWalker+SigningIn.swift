@@ -112,7 +112,7 @@ extension RandomWalker {
         let password = mailbox != nil && chance(1, of: 2) ? try one(of: WalkPerson.passwords) : nil
         try await spend(ticket) { walker in
             let created = try await walker.world.service.tickets.create(
-                linkTicket: ticket, displayName: nil, password: password, client: walker.client)
+                linkTicket: ticket, name: .ofProvider, password: password, client: walker.client)
             walker.world.memory.remember(created)
             return true
         }

@@ -261,7 +261,8 @@ struct LifeCycleFixture: Sendable {
     }
 
     func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
-        try await service.tickets.create(linkTicket: ticket.linkTicket, displayName: displayName, client: client)
+        try await service.tickets.create(
+            linkTicket: ticket.linkTicket, name: NewAccountName(displayName), client: client)
     }
 
     func bind(

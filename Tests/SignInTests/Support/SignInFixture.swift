@@ -135,7 +135,7 @@ struct SignInFixture: Sendable {
     }
 
     func create(_ ticket: LinkRequired) async throws -> SignedIn {
-        try await service.tickets.create(linkTicket: ticket.linkTicket, displayName: nil, client: client)
+        try await service.tickets.create(linkTicket: ticket.linkTicket, name: .ofProvider, client: client)
     }
 
     func bind(_ ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false) async throws -> SignedIn {

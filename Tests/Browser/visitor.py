@@ -120,7 +120,7 @@ class Visitor:
     def ask_for_code(self, email, page=None):
         page = page or self.page
         if not page.locator(f"{CODE_FORM} input[name=email]").count():
-            self.click('main a[href*="/web/sign-in"]', page)
+            self.click('main button[name=to][value=email], main a[href*="/web/sign-in"]', page)
         self.write(page.locator(f"{CODE_FORM} input[name=email]"), email)
         return self.enter(f"{CODE_FORM} input[name=email]", page)
 

@@ -7,6 +7,8 @@ import SignIn
 extension WebAPI {
     /// The screens of a flow besides the first, which is the chooser, or the choice of *create* or *bind*.
     enum Screen: String {
+        /// For a form that leads back there.
+        case first
         case password
         case email
         case create
@@ -64,20 +66,23 @@ extension WebAPI {
         if let link = flow.link {
             page = try linkScreen(screen, flow, reference, link)
         } else if flow.status.isOpen {
-            page = try chooserScreen(screen, flow, reference)
+            page = try chooserScreen(screen, flow, reference, email: flow.loginHint)
         } else {
             throw SignInFailure.webFlowExpired
         }
         return response(page, to: request, flow: flow)
     }
 
-    private func chooserScreen(_ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference) throws -> WebPage {
+    /// - Parameter email: what stands in the field for the address.
+    func chooserScreen(
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, email: String?
+    ) throws -> WebPage {
         switch screen {
         case .password where offersPassword(in: flow):
-            return .password(try passwordPage(flow, reference, email: flow.loginHint))
+            return .password(try passwordPage(flow, reference, email: email))
         case .email where offersEmailCode(in: flow):
-            return .emailCode(try emailCodePage(flow, reference, .address, email: flow.loginHint))
-        case .password, .email, .create, .bind, nil:
+            return .emailCode(try emailCodePage(flow, reference, .address, email: email))
+        case .password, .email, .create, .bind, .first, nil:
             let providers = flow.only.map { [$0] } ?? flow.providers
             return .chooser(
                 ChooserPage(
@@ -87,7 +92,7 @@ extension WebAPI {
                     },
                     password: offersPassword(in: flow) ? try reference.target("/web/password") : nil,
                     emailCodeLink: emailCodeLink(in: flow, reference),
-                    cancel: try reference.target("/web/cancel"), email: flow.loginHint))
+                    cancel: try reference.target("/web/cancel"), email: email))
         }
     }
 

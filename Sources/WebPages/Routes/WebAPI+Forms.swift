@@ -9,10 +9,11 @@ extension WebAPI {
         [
             Route(.post, "/web/password") { request in try await takePassword(request) },
             Route(.post, "/web/email-code") { request in
-                let (flow, (email, code)) = try flowForm(of: request, "/web/email-code") { form in
-                    (form.string("email"), form.optionalString("code", maximumBytes: 64))
+                let (flow, (screen, email, code)) = try flowForm(of: request, "/web/email-code") { form in
+                    (form.screen(), form.string("email"), form.optionalString("code", maximumBytes: 64))
                 }
                 request.note(email: email)
+                if let screen { return try await show(screen, typed: email, flow, request) }
                 guard let code else { return try await mailCode(to: email, flow, request) }
                 return try await take(code, of: email, flow, request)
             },
@@ -20,10 +21,11 @@ extension WebAPI {
     }
 
     private func takePassword(_ request: Request) async throws -> Response {
-        let (flow, (email, password)) = try flowForm(of: request, "/web/password") { form in
-            (form.string("email"), form.string("password", maximumBytes: 4096))
+        let (flow, (screen, email, password)) = try flowForm(of: request, "/web/password") { form in
+            (form.screen(), form.string("email"), form.string("password", maximumBytes: 4096))
         }
         request.note(email: email)
+        if let screen { return try await show(screen, typed: email, flow, request) }
         do throws(SignInFailure) {
             let step = try await signIn.password(
                 email: email, password: password, flow: flow.id, browser: flow.browser,
@@ -34,6 +36,15 @@ extension WebAPI {
                 .password(try passwordPage(page, flow, email: email, error: fault))
             }
         }
+    }
+
+    /// Another screen of the flow, with the address that was typed. It is in no URL, and so the way leads through a form.
+    private func show(
+        _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
+    ) async throws -> Response {
+        let flow = try await signIn.flow(reference.id, browser: reference.browser)
+        guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
+        return response(try chooserScreen(screen, flow, reference, email: email), to: request, flow: flow)
     }
 
     private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
@@ -83,7 +94,7 @@ extension WebAPI {
     ) throws -> PasswordPage {
         PasswordPage(
             purpose: flow.purpose, form: try reference.target("/web/password"),
-            emailCodeLink: emailCodeLink(in: flow, reference), backLink: reference.link(), email: email, error: error)
+            offersEmailCode: offersEmailCode(in: flow), email: email, error: error)
     }
 
     func emailCodePage(
@@ -92,6 +103,11 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: flow.purpose, reason: .signIn, step: step, form: try reference.target("/web/email-code"),
-            backLink: reference.link(), email: email, error: error)
+            back: .button(Screen.first.rawValue), email: email, error: error)
     }
+}
+
+extension FormFields {
+    /// Where a button of the form leads besides, with what was typed: the value of the button.
+    mutating func screen() -> WebAPI.Screen? { optionalChoice("to", of: WebAPI.Screen.self) }
 }

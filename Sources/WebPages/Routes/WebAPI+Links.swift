@@ -15,6 +15,7 @@ extension WebAPI {
 
     /// What a form of *bind* proves the account by.
     private struct BindForm {
+        let screen: Screen?
         let proof: Proof?
         let email: String?
         let password: String?
@@ -22,6 +23,7 @@ extension WebAPI {
         let isReplacing: Bool
 
         init(_ form: inout FormFields) {
+            screen = form.screen()
             proof = form.optionalChoice("proof", of: Proof.self)
             email = form.optionalString("email")
             password = form.optionalString("password", maximumBytes: 4096)
@@ -36,6 +38,7 @@ extension WebAPI {
             Route(.post, "/web/link/bind") { request in
                 let (flow, form) = try flowForm(of: request, "/web/link/bind") { BindForm(&$0) }
                 request.note(email: form.email)
+                if let screen = form.screen { return try await show(screen, typed: form.email, flow, request) }
                 switch (form.proof, form.email, form.password, form.code) {
                 case (.ticket, nil, nil, nil):
                     return try await bind(form, .ticket, flow, request)
@@ -106,6 +109,15 @@ extension WebAPI {
         }
     }
 
+    /// Another screen, with the address that was typed.
+    private func show(
+        _ screen: Screen, typed email: String?, _ reference: FlowReference, _ request: Request
+    ) async throws -> Response {
+        let flow = try await signIn.flow(reference.id, browser: reference.browser)
+        guard let link = flow.link else { throw SignInFailure.webFlowExpired }
+        return response(try linkScreen(screen, flow, reference, link, typed: email), to: request, flow: flow)
+    }
+
     private func mailBindCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
         do throws(SignInFailure) {
             try await signIn.mailBindCode(
@@ -123,17 +135,18 @@ extension WebAPI {
 // MARK: - Pages
 
 extension WebAPI {
+    /// - Parameter email: what was typed on the screen before.
     func linkScreen(
-        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired
+        _ screen: Screen?, _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, typed email: String? = nil
     ) throws -> WebPage {
         switch screen {
         case .create where link.choices.contains(.create):
-            return .create(try createPage(flow, reference, link))
+            return .create(try createPage(flow, reference, link, displayName: link.suggestedName?.text))
         case .bind where link.choices.contains(.bind):
-            return .bind(try bindPage(flow, reference, link, email: link.ownEmail))
+            return .bind(try bindPage(flow, reference, link, email: email ?? link.ownEmail))
         case .email where offersBindCode(link):
-            return .emailCode(try bindCodePage(flow, reference, .address, email: link.ownEmail))
-        case .create, .bind, .email, .password, nil:
+            return .emailCode(try bindCodePage(flow, reference, .address, email: email ?? link.ownEmail))
+        case .create, .bind, .email, .password, .first, nil:
             return .link(
                 LinkPage(
                     purpose: flow.purpose, source: link.source, email: link.ownEmail,
@@ -154,7 +167,7 @@ extension WebAPI {
     }
 
     private func createPage(
-        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, displayName: String? = nil,
+        _ flow: WebFlow, _ reference: FlowReference, _ link: LinkRequired, displayName: String?,
         error: FormError? = nil
     ) throws -> CreatePage {
         CreatePage(
@@ -171,7 +184,7 @@ extension WebAPI {
         return BindPage(
             purpose: flow.purpose, source: link.source, holder: link.holder.map { AccountHolder($0) },
             confirm: link.provenHolder == nil ? nil : target, password: link.source == .mailbox ? nil : target,
-            emailCodeLink: offersBindCode(link) ? reference.link(.email) : nil,
+            offersEmailCode: offersBindCode(link),
             createLink: link.choices.contains(.create) ? reference.link(.create) : nil,
             cancel: try reference.target("/web/link/cancel"), email: email, error: error)
     }
@@ -182,7 +195,7 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: flow.purpose, reason: .bind, step: step, form: try reference.target("/web/link/bind"),
-            backLink: reference.link(.bind), email: email, error: error)
+            back: .button(Screen.bind.rawValue), email: email, error: error)
     }
 }
 

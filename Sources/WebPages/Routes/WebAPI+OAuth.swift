@@ -159,7 +159,7 @@ extension WebAPI {
     ) throws -> EmailCodePage {
         EmailCodePage(
             purpose: page.purpose, reason: .confirmAddress, step: step, form: try flow.target(Self.authorizePath),
-            backLink: flow.link(), email: email, error: error)
+            back: .link(flow.link()), email: email, error: error)
     }
 }
 

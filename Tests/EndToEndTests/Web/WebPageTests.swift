@@ -211,6 +211,81 @@ import Testing
         #expect(screen.html.root["lang"] == expected)
     }
 
+    @Test func `an address that was typed stays from page to page, and is in no URL`() async throws {
+        let world = try World.shared
+        let browser = world.browser()
+        let chooser = try await world.chooser(try AppAttempt(), browser)
+        let code = try await browser.submit(
+            try chooser.form("/web/password"), on: chooser,
+            typed: ["email": "typed@example.com", "password": "half a password"], button: "email")
+        #expect(code.status == 200, "\(code.answer.body)")
+        let form = try code.form("/web/email-code")
+        #expect(form.input("email")?.value == "typed@example.com")
+        #expect(!code.answer.body.contains("half a password"))
+        // Changed there, and back.
+        let back = try await browser.submit(form, on: code, typed: ["email": "other@example.com"], button: "first")
+        #expect(try back.form("/web/password").input("email")?.value == "other@example.com")
+        // After a wrong password, and from the page of the code.
+        let wrong = try await browser.submit(
+            try back.form("/web/password"), on: back, typed: ["password": "wrong horse battery"])
+        #expect(wrong.status == 401)
+        let again = try await browser.submit(try wrong.form("/web/password"), on: wrong, button: "email")
+        let sent = try await browser.submit(try again.form("/web/email-code"), on: again)
+        let leading = try #require(sent.html.forms.first { $0.buttons.contains { $0.value == "first" } })
+        let start = try await browser.submit(leading, on: sent, button: "first")
+        #expect(try start.form("/web/password").input("email")?.value == "other@example.com")
+        for page in [code, back, wrong, again, sent, start] {
+            #expect(!page.url.contains("typed") && !page.url.contains("other"), "\(page.url)")
+        }
+    }
+
+    @Test func `an address that was typed to bind stays, in place of the provider's`() async throws {
+        let world = try World.shared
+        try await world.newPerson("typing", email: "typing@example.com")
+        let browser = world.browser()
+        let account = try await browser.open(WebWorld.publicURL + "/web/account")
+        let link = try await world.signIn("typing", with: .apple, on: account, browser)
+        let way = try #require(link.html.links.first { $0.target.contains("with=bind") }, "\(link.answer.body)")
+        let bind = try await browser.click(way.target, on: link)
+        let form = try #require(bind.html.forms.first { $0.path == "/web/link/bind" && $0.input("password") != nil })
+        #expect(form.input("email")?.value == "typing@example.com")
+        let code = try await browser.submit(form, on: bind, typed: ["email": "mine@example.com"], button: "email")
+        let codeForm = try code.form("/web/link/bind")
+        #expect(codeForm.input("email")?.value == "mine@example.com")
+        let back = try await browser.submit(codeForm, on: code, button: "bind")
+        let returned = try #require(back.html.forms.first { $0.input("password") != nil })
+        #expect(returned.input("email")?.value == "mine@example.com")
+        for page in [code, back] { #expect(!page.url.contains("mine"), "\(page.url)") }
+    }
+
+    @Test func `the name of Google's token stands in the form of a new account, and an emptied field is no name`()
+        async throws
+    {
+        let world = try World.shared
+        for (person, typed, name) in [
+            ("called", "Kim Called", "Kim Called"), ("renamed", "K.", "K."), ("uncalled", "", nil),
+        ] as [(String, String, String?)] {
+            let claimed = "form-\(person)"
+            _ = try await world.sandbox.addGooglePerson(
+                claimed, #"{"email":"\#(claimed)@example.com","givenName":"Kim","familyName":"Called"}"#)
+            let browser = world.browser()
+            let chooser = try await browser.open(WebWorld.publicURL + "/web/account")
+            let link = try await world.signIn(claimed, with: .google, on: chooser, browser)
+            let way = try #require(link.html.links.first { $0.target.contains("with=create") }, "\(link.answer.body)")
+            let create = try await browser.click(way.target, on: link)
+            let form = try create.form("/web/link/create")
+            #expect(form.input("displayName")?.value == "Kim Called")
+            let account = try await browser.submit(form, on: create, typed: ["displayName": typed])
+            #expect(account.status == 200, "\(account.answer.body)")
+            let names = try await world.scratch.withPool { database in
+                try await database.query(
+                    "SELECT display_name FROM accounts WHERE email = \("form-\(person)@example.com")"
+                ) { row throws(PostgresError) in try row.decode(String?.self) }
+            }
+            #expect(names == [name])
+        }
+    }
+
     @Test func `a form without its token, of another page or from another site is refused`() async throws {
         let world = try World.shared
         let browser = world.browser()

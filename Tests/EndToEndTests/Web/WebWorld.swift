@@ -243,12 +243,16 @@ extension World {
         return try await exchange(code, attempt)
     }
 
-    /// The screen of a password or of a mailed code, wherever it is: on the chooser, or behind a link on it.
+    /// The screen of a password or of a mailed code, wherever it is: on the chooser, or behind a link or a button on it.
     func screen(
         _ path: String, from page: Browser.Page, _ browser: Browser, _ location: SourceLocation = #_sourceLocation
     ) async throws -> (page: Browser.Page, form: HTML.Form) {
         if let form = page.html.forms.first(where: { $0.path == path }) { return (page, form) }
         let word = path == "/web/password" ? "password" : "email"
+        if let form = page.html.forms.first(where: { $0.buttons.contains { $0.name == "to" && $0.value == word } }) {
+            let next = try await browser.submit(form, on: page, button: word)
+            return (next, try next.form(path, location))
+        }
         let link = try #require(
             page.html.links.first { $0.target.contains("with=\(word)") }, "no way to \(path): \(page.answer.body)",
             sourceLocation: location)

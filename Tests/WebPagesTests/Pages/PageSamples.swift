@@ -67,8 +67,8 @@ struct PageSamples {
                 "password",
                 .password(
                     PasswordPage(
-                        purpose: .app(app), form: form("password"), emailCodeLink: link("code"),
-                        backLink: link("chooser"), email: email, error: .wrongPassword))
+                        purpose: .app(app), form: form("password"), offersEmailCode: true, email: email,
+                        error: .wrongPassword))
             ),
         ]
     }
@@ -80,7 +80,7 @@ struct PageSamples {
                 .emailCode(
                     EmailCodePage(
                         purpose: .client(client), reason: reason, step: .address, form: form("email-code"),
-                        backLink: link("chooser"), email: email))
+                        back: .link(link("chooser")), email: email))
             )
         }
             + EmailCodePage.Reason.allCases.map { reason in
@@ -89,7 +89,7 @@ struct PageSamples {
                     .emailCode(
                         EmailCodePage(
                             purpose: .client(client), reason: reason, step: .code(email: email),
-                            form: form("email-code"), backLink: link("code"), error: reason == .bind ? .wrongCode : nil)
+                            form: form("email-code"), back: .button("first"), error: reason == .bind ? .wrongCode : nil)
                     )
                 )
             }
@@ -119,7 +119,7 @@ struct PageSamples {
         .bind(
             BindPage(
                 purpose: .account, source: source, holder: holder, confirm: isProof ? form("link/bind") : nil,
-                password: form("link/bind"), emailCodeLink: link("bind-code"), createLink: link("create"),
+                password: form("link/bind"), offersEmailCode: true, createLink: link("create"),
                 cancel: form("link/cancel"), email: email, error: error))
     }
 

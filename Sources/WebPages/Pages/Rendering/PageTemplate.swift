@@ -24,6 +24,7 @@ enum PageTemplate: String, CaseIterable {
     case error
     case emailField
     case passwordField
+    case emailCodeButton
     case holder
     case heldIdentity
     case lead
@@ -49,6 +50,8 @@ enum PageTemplate: String, CaseIterable {
         case .error: #"{{#error}}<p class="error" id="error" role="alert">{{message}}</p>{{/error}}"#
         case .emailField: PageTemplate.emailFieldSource
         case .passwordField: PageTemplate.passwordFieldSource
+        case .emailCodeButton:
+            #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#
         case .holder: PageTemplate.holderSource
         case .heldIdentity: PageTemplate.heldIdentitySource
         case .lead: #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#

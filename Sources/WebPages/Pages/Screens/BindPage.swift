@@ -7,8 +7,9 @@ package struct BindPage: Sendable {
     package let confirm: FormTarget?
     /// Posts `email`, `password`; `nil` where a mailbox was proven, which is the proof of its own account alone.
     package let password: FormTarget?
-    /// The page that mails a code.
-    package let emailCodeLink: String?
+    /// Whether a mailed code may prove it instead of the password: a button of that form, `to=email`, so that the address
+    /// that was typed comes along.
+    package let offersEmailCode: Bool
     /// The page of *create*, where that may be chosen.
     package let createLink: String?
     package let cancel: FormTarget
@@ -17,7 +18,7 @@ package struct BindPage: Sendable {
 
     package init(
         purpose: SignInPurpose, source: ProvenSource, holder: AccountHolder?, confirm: FormTarget?,
-        password: FormTarget?, emailCodeLink: String?, createLink: String?, cancel: FormTarget, email: String? = nil,
+        password: FormTarget?, offersEmailCode: Bool, createLink: String?, cancel: FormTarget, email: String? = nil,
         error: FormError? = nil
     ) {
         self.purpose = purpose
@@ -25,7 +26,7 @@ package struct BindPage: Sendable {
         self.holder = holder
         self.confirm = confirm
         self.password = password
-        self.emailCodeLink = emailCodeLink
+        self.offersEmailCode = offersEmailCode
         self.createLink = createLink
         self.cancel = cancel
         self.email = email
@@ -51,11 +52,12 @@ extension BindPage {
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{> emailField}}
         {{> passwordField}}
-        <button{{^confirm}} class="primary"{{/confirm}}>{{text.linkAccount}}</button></form>
+        <button{{^confirm}} class="primary"{{/confirm}}>{{text.linkAccount}}</button>
+        {{#offersEmailCode}}
+        {{> emailCodeButton}}
+        {{/offersEmailCode}}
+        </form>
         {{/password}}
-        {{#emailCodeLink}}
-        <a class="button" href="{{{emailCodeLink}}}">{{text.emailMeACode}}</a>
-        {{/emailCodeLink}}
         {{#createLink}}
         <p class="last"><a class="button quiet" href="{{{createLink}}}">{{text.createInstead}}</a></p>
         {{/createLink}}
@@ -70,7 +72,7 @@ extension BindPage {
         view["confirm"] = confirm?.value
         view["password"] = password?.value
         view["address"] = email.map { HTMLText($0) }
-        view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
+        view["offersEmailCode"] = offersEmailCode
         view["createLink"] = createLink.map { HTMLText($0) }
         view["cancel"] = cancel.value
         return view

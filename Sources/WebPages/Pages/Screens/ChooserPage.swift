@@ -7,7 +7,8 @@ package struct ChooserPage: Sendable {
     package let providers: [ProviderButton]
     /// Posts `email`, `password`; `nil` where only a provider is offered.
     package let password: FormTarget?
-    /// The page that mails a code; `nil` where that isn't offered.
+    /// The page that mails a code; `nil` where that isn't offered. Beside a password it is a button of that form, `to=email`,
+    /// so that the address that was typed comes along.
     package let emailCodeLink: String?
     /// `nil` where there is nothing to go back to.
     package let cancel: FormTarget?
@@ -55,11 +56,17 @@ extension ChooserPage {
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{> emailField}}
         {{> passwordField}}
-        <button class="primary">{{text.signIn}}</button></form>
+        <button class="primary">{{text.signIn}}</button>
+        {{#emailCodeLink}}
+        {{> emailCodeButton}}
+        {{/emailCodeLink}}
+        </form>
         {{/password}}
+        {{^password}}
         {{#emailCodeLink}}
         <a class="button" href="{{{emailCodeLink}}}">{{text.emailMeACode}}</a>
         {{/emailCodeLink}}
+        {{/password}}
         {{> cancelLast}}
         """
 

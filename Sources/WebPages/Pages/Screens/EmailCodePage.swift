@@ -17,25 +17,33 @@ package struct EmailCodePage: Sendable {
         case code(email: String)
     }
 
+    package enum Back: Sendable {
+        /// A page before which nothing was typed.
+        case link(String)
+        /// The value of the button.
+        case button(String)
+    }
+
     package let purpose: SignInPurpose
     package let reason: Reason
     package let step: Step
     /// Where both steps post: without `code` one is mailed. "Send another code" posts `email` here.
     package let form: FormTarget
-    package let backLink: String
+    /// Where *Back* leads, with what was typed: a button of the form, `to`.
+    package let back: Back
     /// What stands in the field for the address in the first step.
     package let email: String?
     package let error: FormError?
 
     package init(
-        purpose: SignInPurpose, reason: Reason, step: Step, form: FormTarget, backLink: String, email: String? = nil,
+        purpose: SignInPurpose, reason: Reason, step: Step, form: FormTarget, back: Back, email: String? = nil,
         error: FormError? = nil
     ) {
         self.purpose = purpose
         self.reason = reason
         self.step = step
         self.form = form
-        self.backLink = backLink
+        self.back = back
         self.email = email
         self.error = error
     }
@@ -60,13 +68,19 @@ extension EmailCodePage {
         <form class="last" method="post" action="{{{action}}}">{{> csrf}}
         <input type="hidden" name="email" value="{{{address}}}">
         <p class="hint">{{text.codeMissing}}</p>
-        <button class="quiet">{{text.sendAnotherCode}}</button></form>
+        <button class="quiet">{{text.sendAnotherCode}}</button>
         {{/sent}}
         {{^sent}}
         {{> emailField}}
-        <button class="primary">{{text.sendCode}}</button></form>
+        <button class="primary">{{text.sendCode}}</button>
         {{/sent}}
+        {{#backScreen}}
+        <p class="last"><button class="quiet" name="to" value="{{{backScreen}}}" formnovalidate>{{text.back}}</button></p>
+        {{/backScreen}}
+        </form>
+        {{#backLink}}
         <p class="last"><a class="button quiet" href="{{{backLink}}}">{{text.back}}</a></p>
+        {{/backLink}}
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
@@ -87,7 +101,10 @@ extension EmailCodePage {
         }
         view.show(purpose, in: theme)
         view.values.merge(form.value) { $1 }
-        view["backLink"] = HTMLText(backLink)
+        switch back {
+        case .link(let target): view["backLink"] = HTMLText(target)
+        case .button(let screen): view["backScreen"] = HTMLText(screen)
+        }
         return view
     }
 

@@ -1,22 +1,18 @@
 /// Address and password alone, as after a wrong one.
 package struct PasswordPage: Sendable {
     package let purpose: SignInPurpose
-    /// Posts `email`, `password`.
+    /// Posts `email`, `password`; also `to`, the screen to which a button leads with what was typed.
     package let form: FormTarget
-    package let emailCodeLink: String?
-    /// The chooser.
-    package let backLink: String
+    package let offersEmailCode: Bool
     package let email: String?
     package let error: FormError?
 
     package init(
-        purpose: SignInPurpose, form: FormTarget, emailCodeLink: String?, backLink: String, email: String? = nil,
-        error: FormError? = nil
+        purpose: SignInPurpose, form: FormTarget, offersEmailCode: Bool, email: String? = nil, error: FormError? = nil
     ) {
         self.purpose = purpose
         self.form = form
-        self.emailCodeLink = emailCodeLink
-        self.backLink = backLink
+        self.offersEmailCode = offersEmailCode
         self.email = email
         self.error = error
     }
@@ -29,11 +25,11 @@ extension PasswordPage {
         <form method="post" action="{{{action}}}">{{> csrf}}
         {{> emailField}}
         {{> passwordField}}
-        <button class="primary">{{text.signIn}}</button></form>
-        {{#emailCodeLink}}
-        <a class="button" href="{{{emailCodeLink}}}">{{text.emailMeACode}}</a>
-        {{/emailCodeLink}}
-        <p class="last"><a class="button quiet" href="{{{backLink}}}">{{text.back}}</a></p>
+        <button class="primary">{{text.signIn}}</button>
+        {{#offersEmailCode}}
+        {{> emailCodeButton}}
+        {{/offersEmailCode}}
+        <p class="last"><button class="quiet" name="to" value="first" formnovalidate>{{text.back}}</button></p></form>
         """
 
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
@@ -41,8 +37,7 @@ extension PasswordPage {
         view.show(purpose, in: theme)
         view.values.merge(form.value) { $1 }
         view["address"] = email.map { HTMLText($0) }
-        view["emailCodeLink"] = emailCodeLink.map { HTMLText($0) }
-        view["backLink"] = HTMLText(backLink)
+        view["offersEmailCode"] = offersEmailCode
         return view
     }
 }

@@ -46,6 +46,43 @@ import Testing
         #expect(answer.status == 404)
     }
 
+    @Test(arguments: ["/", "/nowhere", "/web/nowhere", "/web/", "/oauth/nowhere", "/v10", "/console"])
+    func `a browser at an address that is none gets a page in its language, everybody else JSON`(
+        _ path: String
+    ) async throws {
+        let service = try World.shared.service
+        func ask(_ method: String, accept: String) async throws -> RawAnswer {
+            try await service.exchange(
+                service.port, method, path, authorization: nil,
+                headers: "Accept: \(accept)\r\nAccept-Language: de\r\n")
+        }
+        for accept in ["text/html", "application/xhtml+xml, Text/HTML;q=0.9, */*;q=0.8"] {
+            let page = try await ask("GET", accept: accept)
+            #expect(page.status == 404)
+            #expect(page["Content-Type"] == "text/html; charset=utf-8")
+            #expect(page["Content-Security-Policy"]?.hasPrefix("default-src 'none'") == true)
+            #expect(page.body.contains("<html lang=\"de\""))
+        }
+        #expect(try await ask("HEAD", accept: "text/html").status == 404)
+        for (method, accept) in [
+            ("GET", "*/*"), ("GET", "application/json"), ("GET", "text/htmlx"), ("POST", "text/html"),
+        ] {
+            let answer = try await ask(method, accept: accept)
+            #expect(answer.status == 404)
+            #expect(answer["Content-Type"] == "application/problem+json")
+            #expect(answer.code == "not_found")
+        }
+    }
+
+    @Test(arguments: ["/v1", "/v1/", "/v1/nowhere", "/v1/nowhere?a=b"])
+    func `below v1 a browser gets JSON too`(_ path: String) async throws {
+        let service = try World.shared.service
+        let answer = try await service.exchange(
+            service.port, "GET", path, authorization: nil, headers: "Accept: text/html\r\n")
+        #expect(answer.status == 404)
+        #expect(answer.code == "not_found")
+    }
+
     @Test(arguments: ["GET", "HEAD", "PUT", "PATCH", "DELETE", "OPTIONS", "POST"])
     func `a method that a path does not have is refused, and the ones that it has are named`(
         _ method: String

@@ -5,6 +5,52 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct RoutingTests {
+    @Test func `a route for the rest gets what no other route has there, by its own method alone`() async throws {
+        func named(_ method: Route.Method, _ path: String) -> Route {
+            Route(method, path) { _ in .json { $0.member("route", path) } }
+        }
+        let routes = [
+            named(.get, "/a/{id}"), named(.post, "/a/b/c"), named(.get, "/a/b/*"), named(.get, "/*"),
+        ]
+        let matrix: [(method: String, target: String, route: String?, status: Int)] = [
+            ("GET", "/", "/*", 200), ("HEAD", "/", nil, 200), ("GET", "/x/y", "/*", 200), ("GET", "//a", "/*", 200),
+            ("GET", "/a/b", "/a/{id}", 200), ("GET", "/a", "/*", 200), ("GET", "/a/b/", "/a/b/*", 200),
+            ("GET", "/a/b/d/e", "/a/b/*", 200), ("GET", "/a/1/2", "/*", 200), ("GET", "/a/b/c", nil, 405),
+            ("POST", "/a/b/c", "/a/b/c", 200), ("POST", "/x", nil, 404), ("POST", "/a/b/d", nil, 404),
+            ("OPTIONS", "/x", nil, 404),
+        ]
+        try await withServer(routes) { port in
+            try await RawConnection.open(port) { client in
+                for (method, target, route, status) in matrix {
+                    try await client.send("\(method) \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+                    let answer = try await client.answer(toHead: method == "HEAD")
+                    #expect(answer.status == status, "\(method) \(target)")
+                    #expect(answer.json?["route"]?.string == route, "\(method) \(target)")
+                }
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("q=kim", "kim"), ("q=+%09kim+lee%20%0A", "kim lee"), ("q=%C2%A0kim%E2%80%83", "kim"), ("q=", ""),
+            ("", ""), ("other=1&q=12345678", "12345678"), ("q=123456789", nil), ("q=+++++12345678+++", "12345678"),
+            ("q=a%09b", nil), ("q=%FF", nil), ("q=%00", nil), ("q=%2", nil), ("q=a&q=b", nil),
+        ] as [(String, String?)])
+    func `what is searched for is without the white space around it`(_ row: (query: String, text: String?)) async throws
+    {
+        let route = Route(.get, "/v1/search") { request in
+            .json { $0.member("text", request.searchText("q", maximumBytes: 8)) }
+        }
+        try await withServer([route]) { port in
+            let answer = try await RawConnection.open(port) { client in
+                try await client.exchange("GET /v1/search?\(row.query) HTTP/1.1\r\nHost: a\r\n\r\n")
+            }
+            #expect(answer.status == 200)
+            #expect(answer.json?["text"]?.string == row.text)
+        }
+    }
+
     @Test func `paths and methods lead to one answer each`() async throws {
         let matrix: [(method: String, target: String, status: Int, allow: String?)] = [
             ("GET", "/v1/ping", 200, nil),

@@ -44,11 +44,14 @@ package struct OutboxBacklog: Sendable {
     package let oldest: Timestamp?
     /// Rows that were given up, and are kept for an operator.
     package let failed: Int
+    /// When the last of them was.
+    package let lastFailed: Timestamp?
 
-    package init(pending: Int, oldest: Timestamp?, failed: Int) {
+    package init(pending: Int, oldest: Timestamp?, failed: Int = 0, lastFailed: Timestamp? = nil) {
         self.pending = pending
         self.oldest = oldest
         self.failed = failed
+        self.lastFailed = lastFailed
     }
 }
 

@@ -30,6 +30,31 @@ extension Request {
     }
 }
 
+extension Request {
+    /// What somebody has typed or pasted into a search box: the value of a form-encoded parameter, without the white space
+    /// around it. Empty where there is no such parameter.
+    ///
+    /// - Returns: `nil` for what is no text, came more than once, or is longer.
+    package func searchText(_ name: String, maximumBytes: Int) -> String? {
+        let values = (queryText ?? "").split(separator: "&").filter { $0.hasPrefix(name + "=") }
+        guard values.count <= 1 else { return nil }
+        var value = (values.first?.dropFirst(name.utf8.count + 1)).map { $0.replacing("+", with: "%20")[...] } ?? ""
+        // A tab or a line break, which may not be in a value, is cut off before the value is decoded.
+        while Self.isSpace(value.prefix(3)) { value = value.dropFirst(3) }
+        while Self.isSpace(value.suffix(3)) { value = value.dropLast(3) }
+        guard let text = QueryFields.pairs(in: "q=" + value)?.first?.value else { return nil }
+        let space = text.unicodeScalars.prefix { $0.properties.isWhitespace }.count
+        var scalars = text.unicodeScalars.dropFirst(space)
+        while let last = scalars.last, last.properties.isWhitespace { scalars.removeLast() }
+        let trimmed = String(String.UnicodeScalarView(scalars))
+        return trimmed.utf8.count <= maximumBytes ? trimmed : nil
+    }
+
+    private static func isSpace(_ triplet: Substring) -> Bool {
+        ["%20", "%09", "%0A", "%0D"].contains(triplet.uppercased())
+    }
+}
+
 /// The parameters of a query with all their values; `+` is a plus sign.
 package struct QueryValues: Sendable {
     fileprivate let pairs: [(name: String, value: String)]

@@ -42,6 +42,13 @@ package struct Request: Sendable {
     /// The values of all header fields with this name.
     func headers(_ name: String) -> [String] { head.headers[name] }
 
+    /// Whether the client asks for HTML by name, as a browser does for what it shows.
+    package var acceptsHTML: Bool {
+        headers("Accept").flatMap { $0.split(separator: ",") }.contains { range in
+            MediaType.matches(String(range.prefix { $0 != ";" }), "text/html")
+        }
+    }
+
     /// Whether the method is HEAD, which the route of GET answers: it must have no effect (RFC 9110 §9.2.1).
     package var isHead: Bool { head.method == .HEAD }
 

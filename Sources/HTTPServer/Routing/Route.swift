@@ -1,6 +1,7 @@
 /// One operation: a method, a path and the handler that answers it.
 ///
-/// The template is a path of literal segments and parameters: `/v1/sessions/{sessionId}`.
+/// The template is a path of literal segments and parameters: `/v1/sessions/{sessionId}`. A last segment `*` stands for
+/// every path there that has no route.
 package struct Route: Sendable {
     package enum Method: String, CaseIterable, Sendable {
         case get = "GET"

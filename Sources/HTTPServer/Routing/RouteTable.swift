@@ -3,7 +3,8 @@ import Primitives
 /// The operations of one listener, found by method and path.
 ///
 /// A tree of path segments. A literal segment wins over a parameter, without backtracking: `/sessions/revoke` is never
-/// tried as `/sessions/{sessionId}`, whatever the method.
+/// tried as `/sessions/{sessionId}`, whatever the method. A route of `/console/*` gets what has no route of its own there,
+/// of its method alone: the nearest such route does.
 struct RouteTable: Sendable {
     enum Resolution {
         case found(Route, parameters: [(name: String, value: String)])
@@ -16,6 +17,8 @@ struct RouteTable: Sendable {
         var literals: [Substring: Int] = [:]
         var parameter: Int?
         var operations: [Operation] = []
+        /// The route for what no other matches, here and below.
+        var rest: Route?
     }
 
     private struct Operation: Sendable {
@@ -38,6 +41,10 @@ struct RouteTable: Sendable {
         var names: [String] = []
         let segments = route.template.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
         for (index, segment) in segments.enumerated() {
+            if segment == "*", index == segments.count - 1 {
+                nodes[node].rest = route
+                return
+            }
             // The last one may be: a path with a slash at its end is another than the one without.
             precondition(
                 !segment.isEmpty || index == segments.count - 1,
@@ -77,6 +84,7 @@ struct RouteTable: Sendable {
         guard path.utf8.first == UInt8(ascii: "/") else { return .notFound }
         var node = 0
         var values: [String] = []
+        var rest = nodes[node].rest
         for segment in Segments(path: path.dropFirst()) {
             if let literal = nodes[node].literals[segment] {
                 node = literal
@@ -84,15 +92,21 @@ struct RouteTable: Sendable {
                 values.append(String(segment))
                 node = parameter
             } else {
-                return .notFound
+                return Self.unmatched(method, rest)
             }
+            rest = nodes[node].rest ?? rest
         }
         let operations = nodes[node].operations
-        guard !operations.isEmpty else { return .notFound }
+        guard !operations.isEmpty else { return Self.unmatched(method, rest) }
         guard let method, let operation = operations.first(where: { $0.route.method == method }) else {
             return .methodNotAllowed(allow: Self.allow(operations))
         }
         return .found(operation.route, parameters: Array(zip(operation.parameterNames, values)))
+    }
+
+    private static func unmatched(_ method: Route.Method?, _ rest: Route?) -> Resolution {
+        guard let rest, rest.method == method else { return .notFound }
+        return .found(rest, parameters: [])
     }
 
     /// HEAD comes with GET (RFC 9110 §9.3.2). OPTIONS is not among them: no page of another origin may call us.

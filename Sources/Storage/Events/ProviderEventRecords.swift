@@ -54,8 +54,8 @@ package struct ProviderEventRecords: Sendable {
             "SELECT count(*), min(received_at) FROM provider_events WHERE status = 'pending'"
         ) { row throws(PostgresError) in
             let (pending, oldest) = try row.decode(Int64.self, Timestamp?.self)
-            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: 0)
-        }.first ?? OutboxBacklog(pending: 0, oldest: nil, failed: 0)
+            return OutboxBacklog(pending: Int(pending), oldest: oldest)
+        }.first ?? OutboxBacklog(pending: 0, oldest: nil)
     }
 
     package func event(_ id: ProviderEventID) async throws(PostgresError) -> StoredProviderEvent? {

@@ -70,15 +70,22 @@ struct Outbox: Sendable {
     func backlog() async throws(PostgresError) -> OutboxBacklog {
         let rows = try await database.query(
             """
-            SELECT count(*), min(created_at),
-                (SELECT count(*) FROM outbox WHERE status = 'failed' AND kind = \(kind.rawValue))
-            FROM outbox
-            WHERE status = 'pending' AND kind = \(kind.rawValue)
+            SELECT p.count, p.oldest, f.count, f.latest
+            FROM (
+                SELECT count(*), min(created_at) AS oldest
+                FROM outbox
+                WHERE status = 'pending' AND kind = \(kind.rawValue)
+            ) p, (
+                SELECT count(*), max(finished_at) AS latest
+                FROM outbox
+                WHERE status = 'failed' AND kind = \(kind.rawValue)
+            ) f
             """
         ) { row throws(PostgresError) in
-            let (pending, oldest, failed) = try row.decode(Int64.self, Timestamp?.self, Int64.self)
-            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: Int(failed))
+            let (pending, oldest, failed, lastFailed) = try row.decode(
+                Int64.self, Timestamp?.self, Int64.self, Timestamp?.self)
+            return OutboxBacklog(pending: Int(pending), oldest: oldest, failed: Int(failed), lastFailed: lastFailed)
         }
-        return rows.first ?? OutboxBacklog(pending: 0, oldest: nil, failed: 0)
+        return rows.first ?? OutboxBacklog(pending: 0, oldest: nil)
     }
 }

@@ -9,8 +9,14 @@ extension ConsoleAPI {
     var accountRoutes: [Route] {
         [
             page("/console/accounts", .read) { request, visitor in
-                let query = try request.parameterValue("q") ?? ""
-                guard query.utf8.count <= 1024 else { throw Problem(.invalidRequest) }
+                guard let query = request.searchText("q", maximumBytes: Self.maximumQueryBytes) else {
+                    let page = ConsolePage(
+                        "Accounts", notice: .error("This can't be searched for: it is too long, or no text."),
+                        [.form(Self.search(for: ""))])
+                    var response = try show(page, .badRequest, in: visitor)
+                    response.problem = Problem(.invalidRequest)
+                    return response
+                }
                 let found = try await administration.people(
                     matching: query, after: try request.cursor(AccountCursor.self), limit: Self.pageSize)
                 return try show(Self.list(found, query: query), in: visitor)
@@ -22,8 +28,10 @@ extension ConsoleAPI {
         ]
     }
 
-    private static func list(_ found: Page<AccountRecord, AccountCursor>, query: String) -> ConsolePage {
-        let search = ConsoleForm(
+    private static let maximumQueryBytes = 1024
+
+    private static func search(for query: String) -> ConsoleForm {
+        ConsoleForm(
             action: "/console/accounts", csrf: nil, isPost: false,
             fields: [
                 ConsoleForm.Field(
@@ -33,6 +41,9 @@ extension ConsoleAPI {
                         or apple: or google: and a subject.
                         """)
             ], button: "Search")
+    }
+
+    private static func list(_ found: Page<AccountRecord, AccountCursor>, query: String) -> ConsolePage {
         let rows = found.items.map { record -> [ConsoleCell] in
             let account = record.account
             return [
@@ -45,7 +56,7 @@ extension ConsoleAPI {
         return ConsolePage(
             "Accounts",
             [
-                .form(search),
+                .form(search(for: query)),
                 .table(
                     ConsoleTable(
                         caption: "Accounts", columns: ["Address", "Name", "Status", "Identities", "Since", "Account"],
@@ -166,7 +177,7 @@ extension ConsoleAPI {
                 .lines(state),
                 .lines([
                     .row([.text("linked"), .time(identity.linkedAt)]),
-                    .row([.text("used"), .time(identity.lastSignInAt)]),
+                    .row([.text("used"), .hour(identity.lastSignInAt)]),
                 ]),
                 .row(ConsoleAct.buttons(for: identity, visitor)),
             ]

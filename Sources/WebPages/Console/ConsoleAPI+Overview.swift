@@ -7,6 +7,8 @@ extension ConsoleAPI {
     /// Seconds: the oldest row that waits, and the oldest row of the trail without a seal, in a service that is well.
     private static let longestWait: Int64 = 600
     private static let longestUnsealed: Int64 = 60
+    /// Seconds for which a row that was given up is reason enough to look.
+    private static let failureSeconds: Int64 = 86_400
     /// Seconds: the oldest key set.
     private static let longestKeySetAge: Int64 = 86_400
 
@@ -51,7 +53,7 @@ extension ConsoleAPI {
                     })),
         ]
         if let standing { blocks += backlogs(standing, mayRead: mayRead) }
-        blocks += signIns(mayRead: mayRead)
+        blocks += signIns(standing, mayRead: mayRead)
         return ConsolePage("Overview", blocks)
     }
 
@@ -85,11 +87,12 @@ extension ConsoleAPI {
         }
         func age(_ time: Timestamp?) -> Int64 { time.map { max(0, standing.takenAt.seconds - $0.seconds) } ?? 0 }
         func wait(_ label: String, _ backlog: OutboxBacklog, _ path: String) -> Check {
-            Check(
-                label: label, isWell: age(backlog.oldest) < longestWait,
-                figure: backlog.oldest == nil
-                    ? "none waits" : "the oldest waits \(ConsoleCell.duration(age(backlog.oldest)))",
-                path: path)
+            let hasFailed = backlog.lastFailed.map { age($0) < failureSeconds } ?? false
+            var figure =
+                backlog.oldest == nil ? "none waits" : "the oldest waits \(ConsoleCell.duration(age(backlog.oldest)))"
+            if hasFailed { figure += ", the last was given up \(ConsoleCell.duration(age(backlog.lastFailed))) ago" }
+            return Check(
+                label: label, isWell: age(backlog.oldest) < longestWait && !hasFailed, figure: figure, path: path)
         }
         return checks + [
             wait("Revocations", standing.revocations, "/console/revocations"),
@@ -132,33 +135,58 @@ extension ConsoleAPI {
                 ] : [])
     }
 
-    private func signIns(mayRead: Bool) -> [ConsoleBlock] {
+    private func signIns(_ standing: ServiceStanding?, mayRead: Bool) -> [ConsoleBlock] {
         let chart = ConsoleChart(minutes: environment.history.minutes)
         let perMinute = Double(chart.accepted * 10 / OutcomeHistory.length) / 10
+        let since = standing?.takenAt.advanced(bySeconds: -60 * Int64(OutcomeHistory.length)).rfc3339
+        let refused = chart.reasons.reduce(into: [AuditEvent.Kind: Int]()) { counts, reason in
+            counts[Self.auditKind(ofReason: reason.reason), default: 0] += reason.count
+        }.sorted { $0.key.rawValue < $1.key.rawValue }
         return [
             .heading("Sign-ins of the last hour, this process alone"),
             .chart(chart),
             .facts([
-                ConsoleFact("Accepted", .text("\(chart.accepted), \(perMinute) a minute")),
-                ConsoleFact("Refused or failed", .number(chart.refused)),
+                ConsoleFact(
+                    "Accepted", rows("\(chart.accepted), \(perMinute) a minute", .signedIn, since: since, mayRead)),
+                ConsoleFact(
+                    "Refused or failed",
+                    refused.isEmpty
+                        ? rows("0", nil, since: since, mayRead)
+                        : .row(
+                            [.number(chart.refused)]
+                                + refused.map { kind, count in
+                                    rows("\(count) as \(kind.rawValue)", kind, since: since, mayRead)
+                                })),
             ]),
+            .paragraph(rows("What the trail has of this hour", nil, since: since, mayRead)),
             .table(
                 ConsoleTable(
                     caption: "Refused sign-ins by reason", columns: ["Reason", "Sign-ins"],
                     rows: chart.reasons.map { reason, count in
                         [
                             mayRead
-                                ? .link(reason, to: "/console/audit?type=\(Self.auditType(ofReason: reason))")
+                                ? .link(
+                                    reason, to: Self.trail(of: Self.auditKind(ofReason: reason), since: since))
                                 : .code(reason), .number(count),
                         ]
                     }, whenEmpty: "No sign-in was refused.")),
         ]
     }
 
+    /// A figure that leads to its rows of the trail, for a key that may read them.
+    ///
+    /// - Parameter kind: `nil` for every kind.
+    private func rows(_ text: String, _ kind: AuditEvent.Kind?, since: String?, _ mayRead: Bool) -> ConsoleCell {
+        mayRead ? .link(text, to: Self.trail(of: kind, since: since)) : .text(text)
+    }
+
+    private static func trail(of kind: AuditEvent.Kind?, since: String?) -> String {
+        consolePath("/console/audit", [("type", kind?.rawValue), ("since", since)])
+    }
+
     /// The kind of row under which the trail counts a refusal.
-    private static func auditType(ofReason reason: String) -> String {
-        if LimitKind(rawValue: reason) != nil { return AuditEvent.Kind.rateLimited.rawValue }
-        return reason == "invalid_credentials"
-            ? AuditEvent.Kind.guessRejected.rawValue : AuditEvent.Kind.credentialRejected.rawValue
+    private static func auditKind(ofReason reason: String) -> AuditEvent.Kind {
+        if LimitKind(rawValue: reason) != nil { return .rateLimited }
+        return reason == "invalid_credentials" ? .guessRejected : .credentialRejected
     }
 }

@@ -54,12 +54,27 @@ package struct ConsoleAPI: Sendable {
         let routes =
             sessionRoutes + overviewRoutes + accountRoutes + workRoutes + auditRoutes + operationRoutes
             + ConsoleAct.Kind.allCases.flatMap(routes(for:)) + [assetRoute]
-        return routes.map { route in
+        let refusing = routes.map { route in
+            route.refused { error, problem, request in failure(error, problem, request) }
+        }
+        return (refusing + [unknownRoute]).map { route in
             route.guarded { request in
                 guard host.accepts(request.header("Host")) else {
                     throw Problem(.forbidden, reason: "console_host")
                 }
-            }.refused { error, problem, request in failure(error, problem, request) }
+            }
+        }
+    }
+
+    /// An address below `/console` that is none: a page for who looks at it, JSON for everybody else.
+    private var unknownRoute: Route {
+        Route(.get, "/console/*", priority: .reading) { request in
+            let problem = Problem(.notFound)
+            guard request.acceptsHTML else { throw problem }
+            guard try await visitor(of: request, isActivity: true) != nil else {
+                return showAlone(signInPage(for: request))
+            }
+            return failure(problem, problem, request)
         }
     }
 

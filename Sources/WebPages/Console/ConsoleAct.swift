@@ -192,7 +192,7 @@ extension ConsoleAct {
     }
 
     static func buttons(for revocation: Revocation, _ visitor: ConsoleVisitor) -> [ConsoleCell] {
-        revocation.status == .failed ? buttons([.retry], of: "\(revocation.id)", visitor) : []
+        revocation.status == .done ? [] : buttons([.retry], of: "\(revocation.id)", visitor)
     }
 
     static func buttons(for event: StoredProviderEvent, _ visitor: ConsoleVisitor) -> [ConsoleCell] {

@@ -26,10 +26,12 @@ struct PageHeaders: Sendable {
     }
 
     private func policy(_ targets: [String]) -> String {
-        """
-        default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
-        form-action \((["'self'"] + targets).joined(separator: " "))
-        """
+        // Providers and apps may share an origin.
+        let sources = targets.reduce(into: ["'self'"]) { if !$0.contains($1) { $0.append($1) } }
+        return """
+            default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; \
+            form-action \(sources.joined(separator: " "))
+            """
     }
 
     /// Those of a style sheet or a picture: opened by itself, an SVG file runs nothing and loads nothing.

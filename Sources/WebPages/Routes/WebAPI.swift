@@ -52,6 +52,17 @@ package struct WebAPI: Sendable {
             ]
         return routes.map { route in
             route.refused { error, problem, request in failure(error, problem, request) }
+        } + [unknownRoute]
+    }
+
+    /// What is no address of this listener: a page for a browser, JSON for everybody else and below `/v1`.
+    private var unknownRoute: Route {
+        Route(.get, "/*", priority: .reading) { request in
+            let problem = Problem(.notFound)
+            guard request.acceptsHTML, request.target != "/v1", !request.target.hasPrefix("/v1/") else { throw problem }
+            var response = failure(problem, problem, request)
+            response.problem = problem
+            return response
         }
     }
 

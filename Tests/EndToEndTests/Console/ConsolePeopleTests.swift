@@ -298,16 +298,49 @@ import Testing
     }
 
     @Test(arguments: [
-        "/console/accounts?cursor=x", "/console/accounts?q=%00", "/console/accounts?q=%FF", "/console/audit?type=none",
+        "/console/accounts?cursor=x", "/console/audit?type=none",
         "/console/audit?since=yesterday", "/console/audit?account=x", "/console/audit?cursor=AAAA",
         "/console/revocations?cursor=%27", "/console/provider-events?cursor=1",
-        "/console/accounts?q=" + String(repeating: "a", count: 1025),
     ])
     func `a query that is none is refused on a page`(path: String) async throws {
         let visit = try await ConsoleVisit.signedIn(to: try World.shared, "read")
         let page = try await visit.open(path)
         #expect(page.status == 400)
         #expect(page.answer["Content-Type"] == "text/html; charset=utf-8")
+    }
+
+    @Test(arguments: ["%00", "%FF", "a%09b", String(repeating: "a", count: 1025)])
+    func `what can't be searched for gets a page with the search box`(query: String) async throws {
+        let visit = try await ConsoleVisit.signedIn(to: try World.shared, "read")
+        let page = try await visit.open("/console/accounts?q=" + query)
+        #expect(page.status == 400)
+        #expect(page.notice != nil)
+        #expect(try page.form("/console/accounts").input("q") != nil)
+    }
+
+    @Test func `white space around what is searched for does not count`() async throws {
+        let world = try World.shared
+        let id = try await world.newAccount("console-spaced").text("account.accountId")
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        for text in [" console-spaced@example.com ", "\tconsole-spaced@example.com\t", "\u{A0}\(id)\u{A0}"] {
+            #expect(try await Self.found(text, visit) == [id], "\(text)")
+        }
+    }
+
+    @Test func `an address below the console that is none is a page for a browser`() async throws {
+        let world = try World.shared
+        let visit = try await ConsoleVisit.signedIn(to: world, "read")
+        for path in ["/console/nowhere", "/console/accounts/x/nowhere/y", "/console"] {
+            let page = try await visit.open(path)
+            #expect(page.status == 404, "\(path)")
+            #expect(page.answer["Content-Type"] == "text/html; charset=utf-8", "\(path)")
+            #expect(page.html.links.contains { $0.target == "/console/" }, "\(path)")
+            #expect(try await ConsoleVisit(world).open(path).isSignIn, "\(path)")
+            let other = try await world.service.exchange(
+                world.service.privatePort, "GET", path, authorization: nil,
+                host: "127.0.0.1:\(world.service.privatePort)")
+            #expect(other.status == 404 && other.code == "not_found", "\(path) \(other.text)")
+        }
     }
 
     @Test(arguments: [

@@ -62,6 +62,13 @@ import Testing
         }
     }
 
+    @Test func `an origin that a form may end at is listed once`() throws {
+        let apple = "https://sandbox.example"
+        let fields = PageHeaders(isSecure: true).fields(targets: [apple, apple, "com.example.lamp:", apple])
+        let policy = try #require(fields.first { $0.name == "Content-Security-Policy" }).value
+        #expect(policy == Self.policy + " https://sandbox.example com.example.lamp:")
+    }
+
     @Test func `cookies have prefix and attributes by the public URL, and keep their value`() async throws {
         for (publicURL, name, secure) in [
             ("https://auth.example.com", "__Host-csn_browser", "; Secure"),

@@ -43,6 +43,14 @@ struct ConsoleCell: Sendable {
         return ConsoleCell("<time datetime=\"\(HTMLText(text).markup)\">\(HTMLText(String(shown)).markup)</time>")
     }
 
+    /// A time that is written again only when it is an hour old: what it notes was then, or up to an hour later.
+    static func hour(_ time: Timestamp?) -> ConsoleCell {
+        guard let time else { return .none }
+        let (from, to) = (time.rfc3339, time.advanced(bySeconds: 3_600).rfc3339)
+        let shown = "\(from.prefix(16).replacing("T", with: " "))–\(to.prefix(16).suffix(5))"
+        return ConsoleCell("<time datetime=\"\(HTMLText(from).markup)\">\(HTMLText(shown).markup)</time>")
+    }
+
     static func number(_ number: Int) -> ConsoleCell { ConsoleCell(String(number)) }
 
     /// Each on a line of its own.

@@ -11,18 +11,55 @@ package struct LinkTicket: Sendable {
     package let device: Device?
     /// The account that its person has been shown, and may take over with a proof of the mailbox.
     package let shownHolder: ShownAccount?
+    /// The mailbox that its person has read a code in, which led to the account that they have been shown.
+    package let readMailbox: ReadMailbox?
     package let createdAt: Timestamp
     package let expiresAt: Timestamp
 
     package init(
         identity: VerifiedIdentity, displayName: DisplayName?, device: Device? = nil, shownHolder: ShownAccount? = nil,
-        createdAt: Timestamp, expiresAt: Timestamp
+        readMailbox: ReadMailbox? = nil, createdAt: Timestamp, expiresAt: Timestamp
     ) {
         self.identity = identity
         self.displayName = displayName
         self.device = device
         self.shownHolder = shownHolder
+        self.readMailbox = readMailbox
         self.createdAt = createdAt
         self.expiresAt = expiresAt
+    }
+}
+
+/// A mailbox whose reader has typed a code that was mailed there.
+package struct ReadMailbox: Hashable, Sendable {
+    package let address: EmailAddress
+    /// When the code was typed.
+    package let provenAt: Timestamp
+
+    package init(address: EmailAddress, provenAt: Timestamp) {
+        self.address = address
+        self.provenAt = provenAt
+    }
+}
+
+/// What a ticket shows of one address, and since when: what was ended later, it opens no more.
+package struct TicketEvidence: Hashable, Sendable {
+    package let evidence: AddressEvidence
+    package let since: Timestamp
+}
+
+extension LinkTicket {
+    package func evidence(of address: EmailAddress?) -> TicketEvidence {
+        if let readMailbox, readMailbox.address == address {
+            return TicketEvidence(evidence: .mailedCode, since: readMailbox.provenAt)
+        }
+        let isOfIdentity = address != nil && identity.email?.address == address
+        return TicketEvidence(
+            evidence: isOfIdentity ? AddressEvidence(identity.email) : .none, since: identity.issuedAt)
+    }
+
+    /// Whether its person reads the mailbox of the account that they have been shown.
+    package var provesShownMailbox: Bool {
+        shownHolder != nil && (readMailbox != nil || AddressEvidence(identity.email).provesMailbox)
     }
 }

@@ -45,6 +45,11 @@ struct LinkTickets: Sendable {
         throw .linkTicketExpired
     }
 
+    /// Keeps that the ticket's person has been shown the account, having typed a code that was mailed to its address.
+    func show(_ account: Account, toReaderWith hash: [UInt8], at now: Timestamp) async throws(SignInFailure) {
+        try await stored { try await store.show(account, toReaderWith: hash, at: now) }
+    }
+
     /// Keeps that the ticket's person has been shown the account.
     func show(_ account: Account, to hash: [UInt8], at now: Timestamp) async throws(SignInFailure) {
         try await stored { try await store.show(ShownAccount(account), to: hash, at: now) }
@@ -97,7 +102,12 @@ struct LinkTickets: Sendable {
     }
 
     /// Cancels a ticket that is stored; does nothing for any other.
-    func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws(SignInFailure) {
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult
+    func cancel(
+        _ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil
+    ) async throws(SignInFailure) -> Bool {
         try await stored { try await store.cancel(hash, at: now, recording: event) }
     }
 }

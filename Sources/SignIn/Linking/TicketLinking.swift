@@ -101,7 +101,8 @@ package struct TicketLinking: Sendable {
                     return .signedIn(
                         try await proveAndSpend(ticket, hash, by: credential, replacing: replacing, client: client))
                 } catch .holderNotShown(let account) {
-                    try await tickets.show(account, to: hash, at: clock.now())
+                    // The code was right: from now on the ticket is as good as the code.
+                    try await tickets.show(account, toReaderWith: hash, at: clock.now())
                     return .linkRequired(
                         LinkRequired(
                             linkTicket: linkTicket, expiresAt: ticket.expiresAt, person: .identity(ticket.identity),
@@ -158,11 +159,13 @@ package struct TicketLinking: Sendable {
     ) async throws(SignInFailure) -> ProvenOwnership {
         switch credential {
         case .ticket:
-            guard let shown = ticket.shownHolder, AddressEvidence(ticket.identity.email).provesMailbox else {
+            guard let shown = ticket.shownHolder, ticket.provesShownMailbox else {
                 throw .missingCredential("password")
             }
             return ProvenOwnership(
-                proof: .shownHolder(shown.id), authenticatedAt: ticket.identity.authenticatedAt, methods: [])
+                proof: .shownHolder(shown.id),
+                authenticatedAt: ticket.readMailbox?.provenAt ?? ticket.identity.authenticatedAt,
+                methods: ticket.readMailbox == nil ? [] : [.oneTimeCode])
         case .session(let token):
             let session = try await sessions.session(of: token)
             guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
@@ -186,8 +189,8 @@ package struct TicketLinking: Sendable {
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket) else { return }
         let now = clock.now()
         let event = AuditEvent(.linkCancelled, from: mailLanguages.origin(of: client))
-        let isMailbox = try await stored { try await mailboxes.cancel(hash, at: now, recording: event) }
-        if !isMailbox { try await tickets.cancel(hash, at: now, recording: event) }
+        guard try await !tickets.cancel(hash, at: now, recording: event) else { return }
+        _ = try await stored { try await mailboxes.cancel(hash, at: now, recording: event) }
     }
 }
 

@@ -153,14 +153,17 @@ extension LinkStore {
         case .shownHolder(let accountID):
             guard let shown = ticket.shownHolder,
                 let account = try await AccountStore.account(accountID, in: transaction), shown.covers(account),
-                let address = identity.email?.address, account.email == address,
-                try await IdentityStore.isCurrent(identity.issuedAt, for: accountID, in: transaction),
-                AddressRule.outcome(of: .bindToShown, AddressEvidence(identity.email), holder: AddressHolder(account))
-                    == .takeOverOnceShown
+                case let proof = ticket.evidence(of: account.email),
+                try await IdentityStore.isCurrent(proof.since, for: accountID, in: transaction)
             else { throw Refusal(.proofNoLongerValid) }
             guard account.status == .active else { throw Refusal(.accountDisabled) }
-            try await AccountStore.takeOver(
-                account, by: .authoritativeProvider, at: now, from: request.origin, in: transaction)
+            switch AddressRule.outcome(of: .bindToShown, proof.evidence, holder: AddressHolder(account)) {
+            case .takeOverOnceShown:
+                guard let (_, source) = proof.evidence.proof else { throw Refusal(.proofNoLongerValid) }
+                try await AccountStore.takeOver(account, by: source, at: now, from: request.origin, in: transaction)
+            case .enter: break
+            default: throw Refusal(.proofNoLongerValid)
+            }
             id = accountID
         case .verifiedEmail:
             guard let candidate = identity.email?.candidate else { throw Refusal(.proofNoLongerValid) }

@@ -63,6 +63,10 @@ extension LinkStore {
             SET expires_at = \(now)
             FROM surplus s
             WHERE t.ticket_hash = s.ticket_hash AND s.has_grant
+        ), unread AS (
+            DELETE FROM mailbox_tickets m
+            USING surplus s
+            WHERE m.ticket_hash = s.ticket_hash
         )
         """
     }
@@ -99,11 +103,34 @@ extension LinkStore {
         let rows = try await database.query(
             """
             SELECT \(LinkStore.columns)
-            FROM link_tickets
-            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            FROM link_tickets t
+            LEFT JOIN mailbox_tickets m ON m.ticket_hash = t.ticket_hash
+            WHERE t.ticket_hash = \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(now)
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
         return rows.first ?? nil
+    }
+
+    /// Keeps that the ticket's person has typed a code that was mailed to the account's address, and has been shown the
+    /// account. The mailbox ticket under the same hash says so, for as long as this one is open.
+    package func show(_ account: Account, toReaderWith hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
+        let shown = ShownAccount(account)
+        _ = try await database.execute(
+            """
+            WITH shown AS (
+                UPDATE link_tickets
+                SET shown_account_id = \(shown.id), shown_identity_ids = \(shown.identities)
+                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+                RETURNING ticket_hash, expires_at
+            )
+            INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time, created_at,
+                expires_at)
+            SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(now), \(now), expires_at
+            FROM shown
+            ON CONFLICT (ticket_hash) DO UPDATE
+            SET email = EXCLUDED.email, shown_account_id = EXCLUDED.shown_account_id,
+                shown_identity_ids = EXCLUDED.shown_identity_ids, auth_time = EXCLUDED.auth_time
+            """)
     }
 
     /// Keeps which account the ticket's person has been shown, and with which identities.
@@ -119,11 +146,16 @@ extension LinkStore {
     /// Consumes the ticket without using it.
     ///
     /// - Parameter event: recorded with the cancellation; `nil` when the service itself cancels.
-    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws {
+    ///
+    /// - Returns: whether there was a ticket to cancel.
+    @discardableResult
+    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
-            guard let provider = try await cancel(hash, at: now, in: transaction), var event else { return }
+            guard let provider = try await cancel(hash, at: now, in: transaction) else { return false }
+            guard var event else { return true }
             event.provider = provider
             try await AuditTrail.record(event, at: now, in: transaction)
+            return true
         }
     }
 
@@ -302,29 +334,41 @@ extension LinkStore {
         try await LinkStore.lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)", in: transaction)
         let rows = try await transaction.query(
             """
-            UPDATE link_tickets
-            SET consumed_at = \(now)
-            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
-            RETURNING \(LinkStore.columns)
+            WITH t AS (
+                UPDATE link_tickets
+                SET consumed_at = \(now)
+                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+                RETURNING *
+            ), m AS (
+                DELETE FROM mailbox_tickets m
+                USING t
+                WHERE m.ticket_hash = t.ticket_hash
+                RETURNING m.*
+            )
+            SELECT \(LinkStore.columns)
+            FROM t
+            LEFT JOIN m ON m.ticket_hash = t.ticket_hash
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
         return rows.first
     }
 
+    /// Of `link_tickets t`, and of `mailbox_tickets m` under the same hash.
     static let columns: SQL = """
-        provider, realm, subject, client_id, email, email_verified, is_private_email, email_authoritative,
-        display_name, device_name, device_platform, auth_time, issued_at, shown_account_id, shown_identity_ids,
-        created_at, expires_at
+        t.provider, t.realm, t.subject, t.client_id, t.email, t.email_verified, t.is_private_email,
+        t.email_authoritative, t.display_name, t.device_name, t.device_platform, t.auth_time, t.issued_at,
+        t.shown_account_id, t.shown_identity_ids, t.created_at, t.expires_at, m.email, m.auth_time
         """
 
     static func ticket(_ row: PostgresRow) throws(PostgresError) -> LinkTicket {
         let (
             provider, realm, subject, clientID, email, isVerified, isPrivate, isAuthoritative, displayName, deviceName,
-            devicePlatform, authTime, issuedAt, shownAccount, shownIdentities, createdAt, expiresAt
+            devicePlatform, authTime, issuedAt, shownAccount, shownIdentities, createdAt, expiresAt,
+            readEmail, readAt
         ) = try row.decode(
             Provider.self, Realm.self, ProviderSubject.self, String.self, EmailAddress?.self, Bool.self, Bool.self,
             Bool.self, String?.self, String?.self, String?.self, Timestamp.self, Timestamp?.self, AccountID?.self,
-            [IdentityID]?.self, Timestamp.self, Timestamp.self)
+            [IdentityID]?.self, Timestamp.self, Timestamp.self, EmailAddress?.self, Timestamp?.self)
         let providerEmail = email.map {
             ProviderEmail(
                 address: $0, isVerified: isVerified, isPrivateRelay: isPrivate, isAuthoritative: isAuthoritative)
@@ -339,6 +383,7 @@ extension LinkStore {
             device: deviceName == nil && devicePlatform == nil
                 ? nil : Device(name: deviceName, platform: devicePlatform),
             shownHolder: shownAccount.map { ShownAccount(id: $0, identities: shownIdentities ?? []) },
+            readMailbox: readEmail.flatMap { email in readAt.map { ReadMailbox(address: email, provenAt: $0) } },
             createdAt: createdAt, expiresAt: expiresAt)
     }
 }

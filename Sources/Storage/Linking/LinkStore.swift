@@ -57,15 +57,16 @@ package struct LinkStore: Sendable {
                 }
                 let identity = ticket.identity
                 if try await isLinked(identity.key, in: transaction) { throw Refusal.identityAlreadyLinked }
+                let address = identity.email?.address
+                let evidence = ticket.evidence(of: address).evidence
                 var holder: Account?
-                if let email = identity.email, email.isVerified {
-                    let locked = try await AccountStore.lock("a.email = \(email.address.text)", in: transaction)
-                    holder = try await AccountStore.holder(of: email.address, in: transaction)
+                if let address, evidence != .none {
+                    let locked = try await AccountStore.lock("a.email = \(address.text)", in: transaction)
+                    holder = try await AccountStore.holder(of: address, in: transaction)
                     // The address was taken after the accounts were locked, and the decision needs a locked holder.
                     if let holder, !locked.contains(holder.id) { throw Refusal.holderChanged }
                 }
-                let decision = Linking.decideCreate(
-                    identity.email?.address, AddressEvidence(identity.email), holder: holder)
+                let decision = Linking.decideCreate(address, evidence, holder: holder)
                 let email = try await execute(decision, at: now, from: origin, in: transaction)
                 _ = try await transaction.execute(
                     """
@@ -75,9 +76,10 @@ package struct LinkStore: Sendable {
                         \((email?.proof ?? .stated).rawValue), \(email?.source.rawValue),
                         \(name.chosen(over: ticket.displayName)?.text), \(now))
                     """)
-                // The provider's word alone gave it the address: its reader may have another opinion.
+                // Where the provider's word alone gave it the address, its reader may have another opinion.
                 try await MailStore.notify(
-                    [email?.address], of: .accountCreated, provider: identity.key.provider, from: origin, at: now,
+                    [evidence == .mailedCode ? nil : email?.address], of: .accountCreated,
+                    provider: identity.key.provider, from: origin, at: now,
                     in: transaction)
                 try await link(ticket, hash, as: identityID, to: accountID, at: now, in: transaction)
                 if case .session(let newSession) = access {

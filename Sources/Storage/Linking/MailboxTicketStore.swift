@@ -11,7 +11,8 @@ package enum MailboxTicketOutcome: Sendable {
     case accountDisabled
 }
 
-/// `mailbox_tickets`, and the two transactions that spend one. A spent or cancelled ticket is deleted.
+/// `mailbox_tickets`, and the two transactions that spend one. A spent or cancelled ticket is deleted. A row under the
+/// hash of a link ticket is part of that one (``LinkTicket/readMailbox``), and no ticket of its own.
 package struct MailboxTicketStore: Sendable {
     private let database: Database
 
@@ -39,7 +40,7 @@ package struct MailboxTicketStore: Sendable {
             """
             SELECT \(MailboxTicketStore.columns)
             FROM mailbox_tickets
-            WHERE ticket_hash = \(hash) AND expires_at > \(now)
+            WHERE ticket_hash = \(hash) AND expires_at > \(now) AND \(MailboxTicketStore.isItsOwn)
             """
         ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row).0 }
         return rows.first
@@ -128,7 +129,9 @@ package struct MailboxTicketStore: Sendable {
         try await database.execute(
             """
             WITH cancelled AS (
-                DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash) AND expires_at > \(now) RETURNING ticket_hash
+                DELETE FROM mailbox_tickets
+                WHERE ticket_hash = \(hash) AND expires_at > \(now) AND \(MailboxTicketStore.isItsOwn)
+                RETURNING ticket_hash
             )
             \(AuditTrail.insertion(event, at: now))
             WHERE EXISTS (SELECT FROM cancelled)
@@ -167,7 +170,7 @@ package struct MailboxTicketStore: Sendable {
                 let tickets = try await transaction.query(
                     """
                     DELETE FROM mailbox_tickets
-                    WHERE ticket_hash = \(hash) AND expires_at > \(now)
+                    WHERE ticket_hash = \(hash) AND expires_at > \(now) AND \(MailboxTicketStore.isItsOwn)
                     RETURNING \(MailboxTicketStore.columns)
                     """
                 ) { row throws(PostgresError) in try MailboxTicketStore.ticket(row) }
@@ -185,6 +188,9 @@ package struct MailboxTicketStore: Sendable {
             return .holderChanged
         }
     }
+
+    private static let isItsOwn: SQL =
+        "NOT EXISTS (SELECT FROM link_tickets t WHERE t.ticket_hash = mailbox_tickets.ticket_hash)"
 
     private static let columns: SQL = """
         email, shown_account_id, shown_identity_ids, device_name, device_platform, auth_time, created_at, expires_at

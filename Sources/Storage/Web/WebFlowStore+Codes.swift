@@ -113,9 +113,8 @@ extension WebFlowStore {
             try await SessionStore.end(
                 "s.session_id = \(id)", reason: .webCodeReused, at: now, in: transaction)
         case .ticket(let hash):
-            let isMailbox =
-                try await transaction.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)") == 1
-            if !isMailbox { event.provider = try await links.cancel(hash, at: now, in: transaction) }
+            event.provider = try await links.cancel(hash, at: now, in: transaction)
+            _ = try await transaction.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)")
         }
         try await AuditTrail.record(event, at: now, in: transaction)
     }

@@ -61,6 +61,8 @@ package enum FormError: String, CaseIterable, Sendable {
     case invalidDisplayName
     case emailTaken
     case identityAlreadyLinked
+    /// The account that was shown is another one by now, or has got another identity.
+    case holderChanged
     case lastSignInMethod
     case accountDisabled
     case tooManyTries
@@ -115,8 +117,8 @@ extension FormError {
         case .invalidEmail, .emailTaken: [.email]
         case .missingPassword, .weakPassword: [.password]
         case .invalidDisplayName: [.displayName]
-        case .identityAlreadyLinked, .lastSignInMethod, .accountDisabled, .tooManyTries, .mailUnavailable,
-            .providerUnavailable, .providerRefused, .cancelledAtProvider:
+        case .identityAlreadyLinked, .holderChanged, .lastSignInMethod, .accountDisabled, .tooManyTries,
+            .mailUnavailable, .providerUnavailable, .providerRefused, .cancelledAtProvider:
             []
         }
     }

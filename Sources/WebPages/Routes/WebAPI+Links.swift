@@ -99,13 +99,18 @@ extension WebAPI {
                 keep: try flow.target("/web/link/cancel"))
             return response(.conflict(conflict), after: failure, to: request, flow: page)
         }
-        let wrong: FormError = form.code == nil ? .wrongPassword : .wrongCode
+        let wrong: FormError =
+            switch credential {
+            case .ticket: .holderChanged
+            case .emailCode: .wrongCode
+            case .password, .session: .wrongPassword
+            }
         return try await shownAgain(flow, after: failure, wrong: wrong, request) { page, fault in
             guard let link = page.link else { throw SignInFailure.webFlowExpired }
             if let email = form.email, form.code != nil {
                 return .emailCode(try bindCodePage(page, flow, .code(email: email), error: fault))
             }
-            return .bind(try bindPage(page, flow, link, email: form.email, error: fault))
+            return .bind(try bindPage(page, flow, link, email: form.email ?? link.ownEmail, error: fault))
         }
     }
 
@@ -173,7 +178,7 @@ extension WebAPI {
         CreatePage(
             purpose: flow.purpose, source: link.source, email: link.ownEmail,
             form: try reference.target("/web/link/create"), offersPassword: link.source == .mailbox,
-            displayName: displayName, takesAddressFrom: link.provenHolder.map { AccountHolder($0) },
+            displayName: displayName, takesAddressFrom: link.losingHolder.map { AccountHolder($0) },
             bindLink: reference.link(.bind), cancel: try reference.target("/web/link/cancel"), error: error)
     }
 
@@ -221,6 +226,12 @@ extension LinkRequired {
 
     /// The account whose mailbox the ticket proves.
     fileprivate var provenHolder: ShownHolder? { holder.flatMap { $0.showsIdentities ? $0 : nil } }
+
+    /// The account that loses its address to the person by *create*: not one that they were led to by another address than
+    /// the one they came with.
+    fileprivate var losingHolder: ShownHolder? {
+        provenHolder.flatMap { $0.account.email == person.email ? $0 : nil }
+    }
 }
 
 extension AccountHolder {

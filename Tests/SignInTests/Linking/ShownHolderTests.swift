@@ -55,17 +55,6 @@ import Testing
         }
     }
 
-    @Test func `a ticket that has shown the account to the reader of a code is no proof without the code`() async throws
-    {
-        try await SignInFixture.withMail { fixture in
-            let former = try await fixture.formerReader()
-            let (ticket, code) = try await ticketWithCode(fixture)
-            _ = try await fixture.answer(toBinding: ticket, code).ticket
-            await expectFailure(.missingCredential("password")) { try await fixture.bind(ticket, .ticket) }
-            try await fixture.expectUntouched(former)
-        }
-    }
-
     @Test func `of fifty binds with one code each shows the account or one takes it over`() async throws {
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.formerReader()

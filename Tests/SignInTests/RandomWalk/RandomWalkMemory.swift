@@ -28,6 +28,8 @@ final class WalkMemory: Sendable {
         var shown: [String: Set<IdentityID>] = [:]
         /// The addresses of the tickets of readers of a mailbox.
         var mailboxes: [String: String] = [:]
+        /// The mailboxes that the person of an identity's ticket has read a code in.
+        var read: [String: Set<String>] = [:]
         /// The refresh tokens of clients that are linked.
         var clientTokens: [String] = []
         /// Accounts that an operator has disabled.
@@ -99,6 +101,11 @@ final class WalkMemory: Sendable {
             if case .mailbox(let email) = required.person { $0.mailboxes[required.linkTicket] = email.text }
         }
         remember(shown: required)
+    }
+
+    /// The ticket's person is about to type a code that was mailed to the address: it may make the ticket a proof of it.
+    func remember(_ address: String, readWith ticket: String) {
+        state.withLock { _ = $0.read[ticket, default: []].insert(address) }
     }
 
     /// The ticket's person sees an account with its identities.
@@ -184,6 +191,7 @@ final class WalkMemory: Sendable {
             let tickets = Set(state.tickets)
             state.shown = state.shown.filter { tickets.contains($0.key) }
             state.mailboxes = state.mailboxes.filter { tickets.contains($0.key) }
+            state.read = state.read.filter { tickets.contains($0.key) }
             state.report = WalkReport()
             return report
         }

@@ -116,9 +116,15 @@ extension RandomWalker {
             walker.world.memory.remember(created)
             return true
         }
-        if let mailbox { world.memory.note(code: mailbox, by: client.requestID) }
+        noteMailboxes(of: ticket, mailbox)
         world.memory.note(.accountCreated, by: client.requestID)
         world.memory.note(.signedIn, by: client.requestID)
+    }
+
+    /// The ticket, which is spent, has proven these mailboxes.
+    private func noteMailboxes(of ticket: String, _ own: String?) {
+        let read = world.memory.read { $0.read[ticket] ?? [] }
+        for address in read.union(own.map { [$0] } ?? []) { world.memory.note(code: address, by: client.requestID) }
     }
 
     private mutating func bind(_ credential: BindCredential) async throws {
@@ -135,6 +141,8 @@ extension RandomWalker {
         let address = try anyAddress()
         let code = try await code(.bind, to: address, linkTicket: ticket)
         let credential = BindCredential.emailCode(email: address, code: code.digits)
+        // Before the call: another walker may spend the ticket as soon as it is a proof.
+        world.memory.remember(address, readWith: ticket)
         // Who is shown an account mostly takes it over at once.
         var isBound = try await bind(ticket, credential)
         if !isBound, chance(3, of: 4) { isBound = try await bind(ticket, credential) }
@@ -154,7 +162,7 @@ extension RandomWalker {
             world.memory.note(fault: "a bind by the ticket alone has shown an account")
             return
         }
-        if let mailbox { world.memory.note(code: mailbox, by: client.requestID) }
+        noteMailboxes(of: ticket, mailbox)
         world.memory.note(WalkReport.Entry(requestID: client.requestID, ticket: ticket))
         if mailbox == nil { world.memory.note(.identityLinked, by: client.requestID) }
         world.memory.note(.signedIn, by: client.requestID)

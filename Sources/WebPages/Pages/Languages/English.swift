@@ -132,6 +132,7 @@ extension LanguageTexts {
         case .invalidDisplayName: "Choose another name, or leave it out."
         case .emailTaken: "There is already an account with this address. Use that account."
         case .identityAlreadyLinked: "This sign-in has been linked to an account in the meantime. Sign in again."
+        case .holderChanged: "This account has changed in the meantime. Look at it again."
         case .lastSignInMethod: "This is your only way to sign in. Link another one first."
         case .accountDisabled: "This account is disabled. Contact the support of {{service}}."
         case .tooManyTries: "Too many attempts. Wait a few minutes, then try again."

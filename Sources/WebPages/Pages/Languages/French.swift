@@ -142,6 +142,7 @@ extension LanguageTexts {
         case .emailTaken: "Il existe déjà un compte avec cette adresse. Utilisez ce compte."
         case .identityAlreadyLinked:
             "Ce moyen de connexion a été associé à un compte entre-temps. Connectez-vous de nouveau."
+        case .holderChanged: "Ce compte a changé entre-temps. Vérifiez-le de nouveau."
         case .lastSignInMethod: "C’est votre seul moyen de connexion. Associez-en d’abord un autre."
         case .accountDisabled: "Ce compte est désactivé. Contactez l’assistance de {{service}}."
         case .tooManyTries: "Trop de tentatives. Patientez quelques minutes, puis réessayez."

@@ -146,6 +146,7 @@ extension LanguageTexts {
         case .emailTaken: "Es gibt schon ein Konto mit dieser Adresse. Verwenden Sie dieses Konto."
         case .identityAlreadyLinked:
             "Diese Anmeldung wurde inzwischen mit einem Konto verknüpft. Melden Sie sich noch einmal an."
+        case .holderChanged: "Dieses Konto hat sich inzwischen geändert. Sehen Sie es sich noch einmal an."
         case .lastSignInMethod: "Das ist Ihr einziger Anmeldeweg. Verknüpfen Sie zuerst einen anderen."
         case .accountDisabled: "Dieses Konto ist gesperrt. Wenden Sie sich an den Support von {{service}}."
         case .tooManyTries: "Zu viele Versuche. Warten Sie ein paar Minuten, und versuchen Sie es dann noch einmal."

@@ -121,6 +121,7 @@ extension LanguageTexts {
         case .invalidDisplayName: "別のお名前にするか、空欄にしてください。"
         case .emailTaken: "このアドレスのアカウントがすでにあります。そちらをお使いください。"
         case .identityAlreadyLinked: "その間に別のアカウントに連携されました。もう一度サインインしてください。"
+        case .holderChanged: "このアカウントの内容が変わりました。もう一度ご確認ください。"
         case .lastSignInMethod: "唯一のサインイン方法です。先に別の方法を連携してください。"
         case .accountDisabled: "このアカウントは停止されています。{{service}}のサポートにお問い合わせください。"
         case .tooManyTries: "試行回数が多すぎます。数分待ってからもう一度お試しください。"

@@ -117,6 +117,7 @@ extension LanguageTexts {
         case .invalidDisplayName: "请换一个姓名，或留空。"
         case .emailTaken: "已有账户使用此邮件地址。请使用该账户。"
         case .identityAlreadyLinked: "在此期间，它已关联到一个账户。请重新登录。"
+        case .holderChanged: "此账号在此期间已发生变化。请重新确认。"
         case .lastSignInMethod: "这是您唯一的登录方式。请先关联其他方式。"
         case .accountDisabled: "此账户已停用。请联系 {{service}} 客服。"
         case .tooManyTries: "尝试次数过多。请等几分钟后再试。"

@@ -138,6 +138,7 @@ extension LanguageTexts {
         case .invalidDisplayName: "Elige otro nombre o deja el campo vacío."
         case .emailTaken: "Ya existe una cuenta con esta dirección. Usa esa cuenta."
         case .identityAlreadyLinked: "Mientras tanto se ha vinculado a una cuenta. Inicia sesión otra vez."
+        case .holderChanged: "Esta cuenta ha cambiado entretanto. Vuelve a mirarla."
         case .lastSignInMethod: "Es tu única forma de iniciar sesión. Vincula antes otra."
         case .accountDisabled: "Esta cuenta está desactivada. Contacta con el soporte de {{service}}."
         case .tooManyTries: "Demasiados intentos. Espera unos minutos y vuelve a intentarlo."

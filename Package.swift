@@ -260,8 +260,10 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "countersign", "countersign-sandbox", "HTTPAPI", "HTTPServer", "Curl", "JOSE", "JSON", "KeyRing",
-                "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn", "Storage",
+                "countersign", "countersign-sandbox", "CountersignClient", "HTTPAPI", "HTTPServer", "Curl", "JOSE",
+                "JSON",
+                "KeyRing", "Migrator", "OAuthServer", "OpenSSL", "Postgres", "Primitives", "Accounts", "SignIn",
+                "Storage",
                 "TestSupport", log,
             ],
             swiftSettings: commonSettings),

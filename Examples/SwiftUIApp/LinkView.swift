@@ -36,8 +36,7 @@ struct LinkView: View {
 
     private var bind: some View {
         VStack {
-            if let holder = ticket.holder, !holder.identities.isEmpty {
-                // This ticket proves the mailbox, and the person has seen whose account it is.
+            if ticket.provesHolder {
                 Button("It is mine") { Task { await bind(.ticket) } }
             } else if let email = ticket.email {
                 Button("Mail me a code") { Task { await requestCode(email) } }

@@ -22,6 +22,10 @@ public struct LinkTicket: Sendable, Equatable {
     public let isPrivateEmail: Bool
     /// Whose address it is, where the server says so.
     public let holder: LinkHolder?
+
+    /// Whether ``BindProof/ticket`` is proof enough: its person reads the mailbox of the holder, and is shown its
+    /// identities. Else *bind* needs a session, a password or a mailed code.
+    public var provesHolder: Bool { holder?.identities.isEmpty == false }
 }
 
 /// What a ticket's person may see of the account that has their address.

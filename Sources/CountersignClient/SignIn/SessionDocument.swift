@@ -45,14 +45,8 @@ struct StoredName: Sendable, Equatable, Codable {
     /// nil when there is nothing to send. Controls, which the server refuses, are left out, and what is longer than it
     /// takes (512) is cut.
     init?(_ name: PersonNameComponents?) {
-        func text(_ part: String?) -> String? {
-            let scalars = (part ?? "").unicodeScalars.filter { !CharacterSet.controlCharacters.contains($0) }
-            var text = String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
-            while text.utf8.count > 512 { text.removeLast() }
-            return text.isEmpty ? nil : text
-        }
-        givenName = text(name?.givenName)
-        familyName = text(name?.familyName)
+        givenName = sendable(name?.givenName, maximumBytes: 512)
+        familyName = sendable(name?.familyName, maximumBytes: 512)
         if givenName == nil && familyName == nil { return nil }
     }
 

@@ -63,6 +63,8 @@ extension SignInClient {
         _ path: String, _ body: [String: JSONValue], subject: String? = nil
     ) async throws(SessionError) -> SignInOutcome {
         begin()
+        var body = body
+        body["device"] = device.json
         let sentAt = now()
         switch try await server.send(path, body).body(SignInWire.self) {
         case .signedIn(let answer): return .signedIn(try open(answer, sentAt: sentAt, subject: subject))

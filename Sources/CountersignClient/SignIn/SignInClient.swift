@@ -13,6 +13,7 @@ public import Foundation
 public actor SignInClient {
     nonisolated let server: Server
     nonisolated let issuer: String
+    nonisolated let device: DeviceDescription
     nonisolated let now: @Sendable () -> Date
     nonisolated let sessionStates = SessionStates()
 
@@ -36,17 +37,20 @@ public actor SignInClient {
     ///   - transport: how requests are sent.
     ///   - resourceHosts: hosts besides that of the base URL that may get the token: the app's own APIs.
     ///   - allowsLoopbackHTTP: allows http to 127.0.0.1, ::1 and localhost, for development.
+    ///   - device: what the person's list of devices calls this one; `name` may be what the person calls it, if the app
+    ///     has asked them.
     ///   - issuer: the `iss` of the server's redirects where it is not the base URL (`tokens.issuer`).
     ///   - now: the clock.
     public init(
         baseURL: URL, store: any SessionStore, transport: any HTTPTransport = URLSessionTransport(),
-        resourceHosts: Set<String> = [], allowsLoopbackHTTP: Bool = false, issuer: String? = nil,
-        now: @escaping @Sendable () -> Date = { Date() }
+        resourceHosts: Set<String> = [], allowsLoopbackHTTP: Bool = false,
+        device: DeviceDescription = .current, issuer: String? = nil, now: @escaping @Sendable () -> Date = { Date() }
     ) {
         let hosts = resourceHosts.union([SecureHosts.host(of: baseURL) ?? ""])
         server = Server(
             baseURL: baseURL, transport: transport,
             hosts: SecureHosts(hosts, allowsLoopbackHTTP: allowsLoopbackHTTP), allowsLoopbackHTTP: allowsLoopbackHTTP)
+        self.device = device
         self.issuer = issuer ?? baseURL.absoluteString
         self.now = now
         keeper = SessionKeeper(store)

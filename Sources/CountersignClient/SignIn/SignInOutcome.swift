@@ -12,7 +12,7 @@ public enum BindProof: Sendable {
     case password(email: String, password: String)
     /// A code that `requestCode(to:for:)` had mailed.
     case emailCode(email: String, code: String)
-    /// None: for a ticket that proves the mailbox of the holder that it shows.
+    /// None: for a ticket that proves its holder (``LinkTicket/provesHolder``).
     case ticket
 }
 
@@ -32,7 +32,8 @@ public enum BindOutcome: Sendable, Equatable {
     case signedIn(ClientAccount)
     /// The account has another identity of this provider: bind again with `replacing`, or keep that one.
     case conflict(maskedEmail: String?)
-    /// The server shows whose account it is first; the same call again binds.
+    /// The code was right, and the server shows whose account it is first. Ask the person; the ticket, the same as before,
+    /// then binds alone.
     case holder(LinkTicket)
 }
 

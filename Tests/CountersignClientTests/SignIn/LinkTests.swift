@@ -106,6 +106,7 @@ import Testing
             Issue.record("no holder")
             return
         }
+        #expect(try !Self.ticket().provesHolder && ticket.provesHolder)
         let holder = try #require(ticket.holder)
         #expect(holder.providers == [.google, IdentityProvider(rawValue: "later")])
         #expect(holder.createdAt?.timeIntervalSince1970 == 1_767_323_045)

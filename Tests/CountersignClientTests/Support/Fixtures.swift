@@ -75,10 +75,11 @@ enum Fixture {
 extension ScriptedServer {
     func client(
         _ store: any SessionStore = InMemorySessionStore(), clock: TestClock = TestClock(),
-        transport: any HTTPTransport = URLSessionTransport(), resourceHosts: Set<String> = []
+        transport: any HTTPTransport = URLSessionTransport(), resourceHosts: Set<String> = [],
+        device: DeviceDescription = DeviceDescription(name: nil, platform: nil)
     ) -> SignInClient {
         SignInClient(
             baseURL: url(), store: store, transport: transport, resourceHosts: resourceHosts, allowsLoopbackHTTP: true,
-            now: { clock.now })
+            device: device, now: { clock.now })
     }
 }

@@ -37,6 +37,12 @@ extension App {
         let (data, response) = try await next.data(for: resource)
         try report.expect(response.statusCode, 200, "the app's own request is answered")
         try report.expect(String(decoding: data, as: UTF8.self).contains(accountID), true, "for the same account")
+        let sessions = URLRequest(url: service.appendingPathComponent("v1/sessions"))
+        let (list, _) = try await next.data(for: sessions)
+        let system = DeviceDescription.current.platform ?? ""
+        try report.expect(
+            String(decoding: list, as: UTF8.self).contains("\"platform\":\"\(system)\""), true,
+            "and the person's list of devices says what this one is")
     }
 
     func refuse() async throws {

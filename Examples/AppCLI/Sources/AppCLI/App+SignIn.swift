@@ -50,6 +50,7 @@ extension App {
         try report.expect(ticket.choices.first, .bind, "to bind is the first choice")
         try report.expect(ticket.holder?.providers, [.apple], "the holder is entered by Apple")
         try report.expect(ticket.holder?.identities.count, 1, "this ticket proves the mailbox, so identities are shown")
+        try report.expect(ticket.provesHolder, true, "and it needs no other proof")
         try report.expect(await client.canAuthorize, true, "the session from before is left alone")
 
         guard case .signedIn(let account) = try await client.bind(ticket, proof: .ticket) else {

@@ -31,9 +31,15 @@ struct AccountView: View {
         VStack {
             if let account {
                 Text(account.displayName ?? account.email ?? "Signed in")
+                if account.emailTakenAt != nil { Text("Somebody else reads your former address now.") }
+                if let replacement = account.emailReplacement {
+                    Text("Support is about to replace your address by \(replacement.maskedEmail).")
+                }
                 List {
                     ForEach(account.identities) { identity in
                         Text("\(identity.provider.rawValue): \(identity.email ?? "no address")")
+                        if identity.isBlocked { Text("It is disabled at its provider. Sign in another way.") }
+                        if identity.isCredentialChangeRequired { Text("Change your password there.") }
                     }
                 }
             }

@@ -61,6 +61,10 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
         public let linkedAt: Date
         public let lastSignInAt: Date?
         public let authorization: Authorization
+        /// The provider has disabled the person's account there: sign-ins with it are refused with `account_disabled`.
+        public let isBlocked: Bool
+        /// The provider wants the person to change their password there.
+        public let isCredentialChangeRequired: Bool
     }
 
     /// The server's `accountId`.
@@ -68,9 +72,21 @@ public struct ClientAccount: Sendable, Equatable, Identifiable {
     public let email: String?
     public let isEmailVerified: Bool
     public let emailProof: EmailProof?
+    /// When somebody else, who reads the mailbox now, took the address: ask the person for another one.
+    public let emailTakenAt: Date?
+    /// What support is about to put in the place of the address.
+    public let emailReplacement: EmailReplacement?
     public let displayName: String?
     public let status: Status
     public let createdAt: Date
     public let hasPassword: Bool
     public let identities: [Identity]
+}
+
+/// A new address that an administrator has entered for an account whose person lost their mailbox. Show it with a way to
+/// stop it, `DELETE v1/account/email-replacement`: the mail that announced it sends people to the app for that.
+public struct EmailReplacement: Sendable, Equatable {
+    public let maskedEmail: String
+    /// When it takes effect.
+    public let dueAt: Date
 }

@@ -122,12 +122,21 @@ struct AccountWire: Decodable {
         let linkedAt: TimeWire
         let lastSignInAt: TimeWire?
         let authorization: String
+        let blocked: Bool?
+        let credentialChangeRequired: Bool?
+    }
+
+    struct Replacement: Decodable {
+        let email: String
+        let dueAt: TimeWire
     }
 
     let accountId: String
     let email: String?
     let emailVerified: Bool
     let emailProof: String?
+    let emailTakenAt: TimeWire?
+    let emailReplacement: Replacement?
     let displayName: String?
     let status: String
     let createdAt: TimeWire
@@ -137,7 +146,9 @@ struct AccountWire: Decodable {
     var account: ClientAccount {
         ClientAccount(
             id: accountId, email: email, isEmailVerified: emailVerified,
-            emailProof: emailProof.map(ClientAccount.EmailProof.init), displayName: displayName,
+            emailProof: emailProof.map(ClientAccount.EmailProof.init), emailTakenAt: emailTakenAt?.date,
+            emailReplacement: emailReplacement.map { EmailReplacement(maskedEmail: $0.email, dueAt: $0.dueAt.date) },
+            displayName: displayName,
             status: ClientAccount.Status(rawValue: status), createdAt: createdAt.date, hasPassword: hasPassword,
             identities: identities.map { identity in
                 ClientAccount.Identity(
@@ -145,7 +156,8 @@ struct AccountWire: Decodable {
                     email: identity.email, isEmailVerified: identity.emailVerified,
                     isPrivateEmail: identity.isPrivateEmail, isEmailDeliverable: identity.emailDeliverable,
                     linkedAt: identity.linkedAt.date, lastSignInAt: identity.lastSignInAt?.date,
-                    authorization: .init(rawValue: identity.authorization))
+                    authorization: .init(rawValue: identity.authorization), isBlocked: identity.blocked ?? false,
+                    isCredentialChangeRequired: identity.credentialChangeRequired ?? false)
             })
     }
 }

@@ -6,6 +6,33 @@ import Testing
 @Suite struct SignInTests {
     private let account = Fixture.accountID
 
+    @Test func `an account says what its person has to do about it`() async throws {
+        let troubled = Fixture.account
+            .replacingOccurrences(
+                of: #""emailProof":"stated","#,
+                with: """
+                    "emailTakenAt":"2026-11-20T03:04:05Z",
+                    "emailReplacement":{"email":"n***@example.org","dueAt":"2026-11-22T03:04:05Z"},
+                    """
+            )
+            .replacingOccurrences(
+                of: #""authorization":"active""#,
+                with: #""authorization":"active","blocked":true,"credentialChangeRequired":true"#)
+        let answers = Locked([Fixture.account, troubled])
+        let server = try ScriptedServer { _ in .json(200, answers.withLock { $0.removeFirst() }) }
+        let client = server.client(FaultyStore(Fixture.document()))
+
+        let well = try await client.account()
+        #expect(well.emailTakenAt == nil && well.emailReplacement == nil)
+        #expect(well.identities.allSatisfy { !$0.isBlocked && !$0.isCredentialChangeRequired })
+        let account = try await client.account()
+        #expect(account.emailTakenAt?.timeIntervalSince1970 == 1_795_143_845)
+        #expect(account.emailReplacement?.maskedEmail == "n***@example.org")
+        #expect(account.emailReplacement?.dueAt.timeIntervalSince1970 == 1_795_316_645)
+        #expect(account.identities.map(\.isBlocked) == [true])
+        #expect(account.identities.map(\.isCredentialChangeRequired) == [true])
+    }
+
     @Test func `Apple's credential becomes a stored session`() async throws {
         let server = try ScriptedServer { _ in .json(200, Fixture.signedIn()) }
         let store = FaultyStore()

@@ -17,11 +17,13 @@ public actor OAuthSession {
     private let additionalRefreshParameters: @Sendable () async -> [String: String]
     private let now: @Sendable () -> Date
 
+    /// As the store has it, or as it was given.
     private var current: StoredOAuthSession
+    /// What the store did not take. It may have the only refresh token that is still good, so it is saved before anything
+    /// else is done.
+    private var unsaved: StoredOAuthSession?
     /// The store has this session, so what it holds is the truth: another process may have refreshed it, or ended it.
     private var isKept: Bool
-    /// The store did not take the last change. It is saved before anything else is done with it.
-    private var isUnsaved = false
     private var refreshing: Task<Result<String, SessionError>, Never>?
     /// Calls that wait for the refresh.
     private var waiters: [Int: Waiter<Result<String, SessionError>>] = [:]
@@ -66,8 +68,8 @@ public actor OAuthSession {
         isKept = true
     }
 
-    /// The tokens as this process knows them, with the labels of the ID token where it can be read. Labels alone when
-    /// the session is over.
+    /// The tokens as they were last stored, with the labels of the ID token where it can be read. Labels alone when the
+    /// session is over.
     public var tokens: OAuthTokens { current.tokens }
 
     /// Whether there is something to authorize with, as far as the phone knows. Sends nothing.
@@ -79,10 +81,10 @@ public actor OAuthSession {
     /// - Throws: `noSession` when it is over; `storage`.
     public func save() throws(SessionError) {
         guard canAuthorize else { throw .noSession }
-        if isKept, !isUnsaved, let newer = try? stored(), newer.isSession(of: current) {
+        if isKept, unsaved == nil, let newer = try? stored(), newer.isSession(of: current) {
             current = newer
         } else {
-            try keep()
+            try keep(unsaved ?? current)
         }
     }
 
@@ -109,8 +111,9 @@ public actor OAuthSession {
         try reload()
         // Another process may have refreshed it meanwhile.
         guard current.tokens.accessToken == refused else { return }
-        current.needsRefresh = true
-        try keep()
+        var next = current
+        next.needsRefresh = true
+        try keep(next)
     }
 
     /// Ends the calls that wait, with `cancelled`. A refresh under way is finished and kept; later calls work.
@@ -122,7 +125,7 @@ public actor OAuthSession {
 
 extension OAuthSession {
     private func usableToken() async throws(SessionError) -> String {
-        if !isUnsaved, let token = current.freshToken(now()) { return token }
+        if unsaved == nil, let token = current.freshToken(now()) { return token }
         do {
             return try await refreshed()
         } catch .transient(let retryAfter) {
@@ -180,9 +183,10 @@ extension OAuthSession {
     }
 
     /// Makes what was granted the session's, and saves it before it is used: a server that rotates takes the old refresh
-    /// token for stolen.
+    /// token for stolen. A grant whose ID token is not one for this client is not used; but the refresh token in it is by
+    /// now the only one that the server takes.
     private func take(_ grant: TokenGrant, for sent: String) throws(SessionError) -> String {
-        if isKept, !isUnsaved {
+        if isKept, unsaved == nil {
             // A store that can't be read now is written all the same: it is all that has the new refresh token.
             let found: StoredOAuthSession?
             do { found = try stored() } catch { found = current }
@@ -191,9 +195,22 @@ extension OAuthSession {
             // Another process has signed in or refreshed meanwhile.
             guard found.refreshToken == sent else { return try storedToken() }
         }
-        current.apply(grant)
-        try keep()
+        var next = unsaved ?? current
+        guard isAcceptable(grant) else {
+            if let rotated = grant.refreshToken, rotated != next.refreshToken {
+                next.tokens.refreshToken = rotated
+                try keep(next)
+            }
+            throw .transient(retryAfter: nil)
+        }
+        next.apply(grant)
+        try keep(next)
         return grant.accessToken
+    }
+
+    private func isAcceptable(_ grant: TokenGrant) -> Bool {
+        guard let idToken = grant.idToken else { return true }
+        return IDTokenClaims(idToken)?.isIssued(to: clientID, by: configuration.issuer, at: now()) ?? false
     }
 
     /// Forgets the session that the server has ended, unless another process has got newer tokens for it.
@@ -216,7 +233,7 @@ extension OAuthSession {
 
     /// Takes over what another process has made of the session.
     private func reload() throws(SessionError) {
-        if isUnsaved { return try keep() }
+        if let unsaved { return try keep(unsaved) }
         guard isKept else { return }
         guard let found = try stored(), found.isSession(of: current) else { throw over(.noSession) }
         current = found
@@ -226,10 +243,11 @@ extension OAuthSession {
         try StoredOAuthSession.read(try store.document())
     }
 
-    private func keep() throws(SessionError) {
-        isUnsaved = true
-        try store.keep(try StoredForm.write(current))
-        isUnsaved = false
+    private func keep(_ next: StoredOAuthSession) throws(SessionError) {
+        unsaved = next
+        try store.keep(try StoredForm.write(next))
+        unsaved = nil
+        current = next
         isKept = true
     }
 
@@ -238,7 +256,7 @@ extension OAuthSession {
         current.tokens = current.tokens.withoutSecrets
         current.needsRefresh = nil
         isKept = false
-        isUnsaved = false
+        unsaved = nil
         return error
     }
 }

@@ -4,17 +4,15 @@ extension OAuthTokens {
     /// With the labels of the ID token where it can be read; they go before those of other origin. As GTMAppAuth reads
     /// it: the claims that every ID token has must be there, the signature is not looked at.
     func labelled() -> Self {
-        guard let idToken, let claims = unverifiedClaims(of: idToken), let subject = claims["sub"]?.string,
-            claims["iss"]?.string != nil, claims["aud"] != nil, claims["exp"] != nil, claims["iat"] != nil
-        else { return self }
+        guard let claims = idToken.flatMap(IDTokenClaims.init) else { return self }
         var tokens = self
-        tokens.userID = subject
-        if let email = claims["email"]?.string {
+        tokens.userID = claims.subject
+        if let email = claims.others["email"]?.string {
             // What was verified is an address, not the next one.
             if email != userEmail { tokens.userEmailIsVerified = false }
             tokens.userEmail = email
         }
-        switch claims["email_verified"] {
+        switch claims.others["email_verified"] {
         case .bool(let verified): tokens.userEmailIsVerified = verified
         case .string(let text): tokens.userEmailIsVerified = isTrue(text)
         default: break

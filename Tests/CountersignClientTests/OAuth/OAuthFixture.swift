@@ -61,7 +61,8 @@ enum OAuthFixture {
         return "\(head).\(Base64URL.encode(Data("{\(claims)}".utf8))).c2ln"
     }
 
-    static let claims = #""iss":"https://idp.example","sub":"s-1","aud":"c","exp":1795233600,"iat":1795230000"#
+    /// Those that every ID token has: issued to `app` at the clock's start, for an hour.
+    static let claims = #""iss":"https://idp.example","sub":"s-1","aud":"app","exp":1795237200,"iat":1795233600"#
 
     static func bearer(_ request: URLRequest) -> String? { request.value(forHTTPHeaderField: "Authorization") }
 
@@ -82,10 +83,11 @@ extension ScriptedServer {
     func oauthSession(
         _ tokens: OAuthTokens = OAuthFixture.tokens(lifetime: -1), clientID: String = "app", secret: String? = nil,
         store: any SessionStore = InMemorySessionStore(), clock: TestClock = TestClock(),
+        configuration: OAuthConfiguration = OAuthFixture.configuration,
         additional: @escaping @Sendable () async -> [String: String] = { [:] }
     ) -> OAuthSession {
         OAuthSession(
-            configuration: OAuthFixture.configuration, clientID: clientID, clientSecret: secret, tokens: tokens,
+            configuration: configuration, clientID: clientID, clientSecret: secret, tokens: tokens,
             store: store, transport: DivertedTransport(self), additionalRefreshParameters: additional,
             now: { clock.now })
     }

@@ -78,6 +78,91 @@ struct OAuthRefreshTests {
         #expect(try OAuthFixture.stored(store)?.tokens == tokens)
     }
 
+    // MARK: The ID token of a refresh
+
+    /// Issued by this server.
+    private static let configuration = {
+        var configuration = OAuthFixture.configuration
+        configuration.issuer = OAuthFixture.url("https://idp.example")
+        return configuration
+    }()
+
+    private static func claim(_ old: String, _ new: String) -> String {
+        OAuthFixture.idToken(
+            OAuthFixture.claims.replacingOccurrences(of: old, with: new) + #","email":"new@example.net""#)
+    }
+
+    @Test(
+        arguments: [
+            ("unreadable", "not a JWT"), ("without claims", OAuthFixture.idToken(#""sub":"s-1""#)),
+            ("of another issuer", claim("idp.example", "evil.example")),
+            ("of an issuer that is longer", claim("idp.example", "idp.example/other")),
+            ("for another client", claim(#""app""#, #""other""#)),
+            ("for several others", claim(#""app""#, #"["other","app2"]"#)),
+            ("for nobody", claim(#""app""#, "[]")), ("for a number", claim(#""app""#, "7")),
+            ("expired now", claim("1795237200", "1795233600")), ("expired", claim("1795237200", "1795230001")),
+            ("expiring in words", claim("1795237200", #""1795237200""#)),
+            ("issued 601 seconds ago", claim(#""iat":1795233600"#, #""iat":1795232999"#)),
+            ("issued in 601 seconds", claim(#""iat":1795233600"#, #""iat":1795234201"#)),
+        ] as [(what: String, token: String)])
+    func `an ID token that is not for this session is transient, and the rotated refresh token is kept`(
+        _ bad: (what: String, token: String)
+    ) async throws {
+        let server = try ScriptedServer { _ in
+            .json(200, OAuthFixture.grant(2, #","expires_in":3600,"scope":"all","id_token":"\#(bad.token)""#))
+        }
+        var before = OAuthFixture.tokens(lifetime: -1)
+        (before.userID, before.userEmail, before.userEmailIsVerified) = ("s-0", "old@example.net", true)
+        let store = FaultyStore()
+        let session = server.oauthSession(before, store: store, configuration: Self.configuration)
+        try await session.save()
+        await #expect(throws: SessionError.transient(retryAfter: nil)) {
+            try await session.authorize(OAuthFixture.api)
+        }
+        var after = before
+        after.refreshToken = Fixture.refresh(2)
+        #expect(await session.tokens == after)
+        #expect(try OAuthFixture.stored(store)?.tokens == after)
+        _ = try? await session.authorize(OAuthFixture.api)
+        #expect(server.requests.map { Self.form($0)[1] }.last == "refresh_token=\(Fixture.refresh(2))")
+    }
+
+    @Test func `with a bad ID token and no other refresh token nothing is stored`() async throws {
+        let server = try ScriptedServer { _ in
+            .json(200, OAuthFixture.grant(2, #","expires_in":3600,"id_token":"not a JWT""#, rotates: false))
+        }
+        let store = FaultyStore()
+        let session = server.oauthSession(OAuthFixture.tokens(lifetime: 30), store: store)
+        // The old token is handed out while it lives.
+        #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(1))")
+        #expect(store.saves.isEmpty)
+    }
+
+    @Test(arguments: [
+        OAuthFixture.idToken(OAuthFixture.claims), claim("https://idp.example", "https://idp.example/"),
+        claim(#""app""#, #"["server","app"]"#), claim(#""app""#, #""server","azp":"app""#),
+        claim(#""iat":1795233600"#, #""iat":1795233000"#), claim(#""iat":1795233600"#, #""iat":1795234200"#),
+    ])
+    func `an ID token for this client, by audience or authorized party, is taken`(token: String) async throws {
+        let server = try ScriptedServer { _ in
+            .json(200, OAuthFixture.grant(2, #","expires_in":3600,"id_token":"\#(token)""#))
+        }
+        let session = server.oauthSession(configuration: Self.configuration)
+        #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(2))")
+        #expect(await session.tokens.idToken == token)
+        #expect(await session.tokens.userID == "s-1")
+    }
+
+    @Test func `where the configuration names no issuer any is taken`() async throws {
+        let token = Self.claim("idp.example", "other.example")
+        let server = try ScriptedServer { _ in
+            .json(200, OAuthFixture.grant(2, #","expires_in":3600,"id_token":"\#(token)""#))
+        }
+        let session = server.oauthSession()
+        _ = try await session.authorize(OAuthFixture.api)
+        #expect(await session.tokens.idToken == token)
+    }
+
     @Test func `a rotated refresh token and another scope are used from then on`() async throws {
         let server = try ScriptedServer { _ in .json(200, OAuthFixture.grant(2, #","expires_in":30,"scope":"openid""#))
         }

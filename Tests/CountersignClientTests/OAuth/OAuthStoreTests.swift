@@ -84,6 +84,35 @@ struct OAuthStoreTests {
         #expect(server.requests.count == 1)
     }
 
+    @Test func `the tokens are those that were last stored, and what was not is stored first`() async throws {
+        let server = try Self.server()
+        let before = OAuthFixture.tokens(lifetime: -1)
+        let store = FaultyStore(try OAuthFixture.document(before), failing: [.save])
+        let session = try #require(try server.restored(store))
+        await #expect(throws: SessionError.storage("the store failed: Fault")) {
+            try await session.authorize(OAuthFixture.api)
+        }
+        #expect(await session.tokens == before)
+        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.setNeedsRefresh() }
+        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.save() }
+        #expect(await session.tokens == before)
+        store.fail([])
+        try await session.save()
+        #expect(await session.tokens.refreshToken == Fixture.refresh(2))
+        #expect(try await OAuthFixture.stored(store)?.tokens == session.tokens)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func `a forced refresh that the store did not take is made all the same`() async throws {
+        let server = try Self.server()
+        let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens()), failing: [.save])
+        let session = try #require(try server.restored(store))
+        await #expect(throws: SessionError.storage("the store failed: Fault")) { try await session.setNeedsRefresh() }
+        store.fail([])
+        #expect(OAuthFixture.bearer(try await session.authorize(OAuthFixture.api)) == "Bearer \(Fixture.access(2))")
+        #expect(server.requests.count == 1)
+    }
+
     @Test func `a store that fails before a refresh keeps it from being made`() async throws {
         let server = try Self.server()
         let store = FaultyStore(try OAuthFixture.document(OAuthFixture.tokens(lifetime: 30)))

@@ -96,7 +96,14 @@ struct ArchivedObject: Sendable {
         switch try value(key) {
         case .null: return nil
         case .string(let text): return text.isEmpty ? nil : text
-        default: return try object(key, ["NSMutableString", "NSString"])?.text("NS.string")
+        default:
+            guard let text = try object(key, ["NSMutableString", "NSString"]) else { return nil }
+            // It holds characters. One that held a text could hold itself.
+            switch try text.value("NS.string") {
+            case .null: return nil
+            case .string(let characters): return characters.isEmpty ? nil : characters
+            default: throw KeyedArchive.unreadable
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes the keyed archives beside it, in the form in which GTMAppAuth stores sessions. All secrets are made up.
+"""Makes the keyed archives beside it, in the form in which GTMAppAuth stores sessions, as its source and AppAuth's show
+it. None was written by those libraries or by Apple's archiver. All secrets are made up.
 
 Linux can't write them with Foundation: NSKeyedArchiver ignores class names that are set for writing.
 """
@@ -185,3 +186,13 @@ Archive().write("no-configuration.archive", session(
     authorization_response(authorization_request(None)), None))
 Archive().write("wrong-types.archive", usual({"refreshToken": Number(7)}))
 Archive().write("another-class.archive", dictionary({"access_token": "ya29.made-up-access"}))
+# A text in a text, and objects that are in themselves, which a reader that follows them never leaves.
+inner = Object("NSString", {"NS.string": "1//made-up-refresh"})
+Archive().write("text-in-text.archive", usual({"refreshToken": Object("NSMutableString", {"NS.string": inner})}))
+endless = Object("NSString", {})
+endless.members["NS.string"] = endless
+Archive().write("endless-text.archive", usual({"refreshToken": endless}))
+endless = url("token")
+endless.members["NS.base"] = endless
+Archive().write("endless-url.archive", session(
+    authorization_response(authorization_request(configuration(tokenEndpoint=endless))), None))

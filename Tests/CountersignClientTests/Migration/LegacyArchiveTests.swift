@@ -8,7 +8,7 @@ struct LegacyArchiveTests {
         try LegacySession(gtmAppAuthArchive: try LegacyFixture.archive(name))
     }
 
-    @Test func `an archive of GTMAppAuth is read whole`() throws {
+    @Test func `an archive in the form of GTMAppAuth's is read whole`() throws {
         let session = try Self.session("session")
         #expect(session.clientID == LegacyFixture.google)
         #expect(session.clientSecret == nil)
@@ -67,7 +67,9 @@ struct LegacyArchiveTests {
         #expect(session.tokens.expiresAt == LegacyFixture.expiresAt)
     }
 
-    @Test(arguments: ["no-configuration", "wrong-types", "another-class"])
+    @Test(arguments: [
+        "no-configuration", "wrong-types", "another-class", "text-in-text", "endless-text", "endless-url",
+    ])
     func `an archive of something else is refused`(name: String) throws {
         #expect(throws: SessionError.self) { try Self.session(name) }
         #expect { try Self.session(name) } throws: { LegacyFixture.isStorage($0) }

@@ -8,7 +8,8 @@ public import Foundation
     import Musl
 #endif
 
-/// A session in a file that only its owner can read (0600). A new document is written beside it, flushed and renamed
+/// A session in a file that only its owner can read (0600); one that others can read, or somebody else owns, or that is a
+/// link, is refused: who could put it there has a session of their own in it. A new document is written beside it, flushed and renamed
 /// into place, so a crash leaves the old one or the new one. Folders that are missing are made (0700).
 ///
 /// With a key the document is sealed by ChaCha20-Poly1305; where that key is kept is the app's decision.
@@ -32,12 +33,15 @@ public final class FileSessionStore: SessionStore {
     }
 
     public func load() throws -> Data? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // Without O_NONBLOCK a FIFO in its place would wait for a writer.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
+            if errno == ELOOP { throw SessionError.storage("the session file is a link") }
             throw failure("open")
         }
         defer { close(file) }
+        try check(file)
         let data = try readToEnd(file)
         guard let seal else { return data }
         guard let document = SealedBytes.open(data, key: seal.key, purpose: seal.purpose) else {
@@ -90,6 +94,17 @@ public final class FileSessionStore: SessionStore {
         guard file.isFileURL, !file.hasDirectoryPath, !file.lastPathComponent.isEmpty, file.lastPathComponent != "/"
         else { throw .storage("the URL names no file") }
         return file.path
+    }
+
+    /// Looks at the open file, so that nothing takes its place in between.
+    private func check(_ file: Int32) throws {
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw failure("stat") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SessionError.storage("the session file is no file") }
+        guard status.st_uid == geteuid() else { throw SessionError.storage("the session file is somebody else's") }
+        guard status.st_mode & 0o077 == 0 else {
+            throw SessionError.storage("others than its owner may use the session file")
+        }
     }
 
     private func readToEnd(_ file: Int32) throws -> Data {

@@ -5,23 +5,36 @@ public import Foundation
     public import FoundationNetworking
 #endif
 
-/// `URLSession` as the sessions need it: an answer within 15 s or none, no redirect followed, no cookies, no cache, no
-/// stored credentials.
+/// `URLSession` as the sessions need it: an answer within 15 s and of at most 16 MiB or none, no redirect followed, no
+/// cookies, no cache, no stored credentials.
 public struct URLSessionTransport: HTTPTransport {
-    private let limit: DispatchTimeInterval
+    private let limits: AnswerLimits
 
     public init() {
-        self.init(limit: .seconds(15))
+        self.init(maximumBytes: 16 << 20)
     }
 
-    /// - Parameter limit: how long an answer may take in all.
-    init(limit: DispatchTimeInterval) {
-        self.limit = limit
+    /// - Parameter maximumBytes: how long the body of an answer may be. A longer one is given up at once, and is
+    ///   `transient`.
+    public init(maximumBytes: Int) {
+        self.init(AnswerLimits(time: .seconds(15), bytes: maximumBytes))
+    }
+
+    init(_ limits: AnswerLimits) {
+        self.limits = limits
     }
 
     public func send(_ request: URLRequest) async throws -> (Data, HTTPURLResponse) {
-        try await Connections.shared.send(request, limit: limit)
+        try await Connections.shared.send(request, limits)
     }
+}
+
+/// What an answer may take.
+struct AnswerLimits: Sendable {
+    /// In all.
+    let time: DispatchTimeInterval
+    /// Of its body.
+    let bytes: Int
 }
 
 /// The connections of all transports of the process. There is one `URLSession`: on Linux each keeps a thread and four
@@ -43,19 +56,19 @@ private final class Connections: Sendable {
         session = URLSession(configuration: configuration, delegate: router, delegateQueue: nil)
     }
 
-    func send(_ request: URLRequest, limit: DispatchTimeInterval) async throws -> (Data, HTTPURLResponse) {
+    func send(_ request: URLRequest, _ limits: AnswerLimits) async throws -> (Data, HTTPURLResponse) {
         var request = request
         request.httpShouldHandleCookies = false
         try Task.checkCancellation()
         let task = session.dataTask(with: request)
-        let exchange = Exchange()
+        let exchange = Exchange(maximumBytes: limits.bytes)
         router.add(exchange, for: task)
         // The time limits of URLSession begin again with each byte, on Linux all of them.
         let deadline = DispatchWorkItem {
             exchange.end(.failure(URLError(.timedOut)))
             task.cancel()
         }
-        DispatchQueue.global().asyncAfter(deadline: .now() + limit, execute: deadline)
+        DispatchQueue.global().asyncAfter(deadline: .now() + limits.time, execute: deadline)
         defer {
             deadline.cancel()
             router.remove(task)
@@ -74,13 +87,32 @@ private final class Connections: Sendable {
 private final class Exchange: Sendable {
     let answer = Waiter<Result<(Data, HTTPURLResponse), any Error>>()
     private let received = Locked<(response: HTTPURLResponse?, body: Data)>((nil, Data()))
+    private let maximumBytes: Int
 
-    func begin(_ response: URLResponse) {
-        received.withLock { $0 = (response as? HTTPURLResponse, Data()) }
+    init(maximumBytes: Int) {
+        self.maximumBytes = maximumBytes
     }
 
-    func append(_ data: Data) {
-        received.withLock { $0.body.append(data) }
+    /// - Returns: whether the body may come; false when it says itself that it is too long.
+    func begin(_ response: URLResponse) -> Bool {
+        received.withLock { $0 = (response as? HTTPURLResponse, Data()) }
+        guard response.expectedContentLength <= Int64(maximumBytes) else { return tooLong() }
+        return true
+    }
+
+    /// - Returns: whether more of the body may come.
+    func append(_ data: Data) -> Bool {
+        let fits = received.withLock { received in
+            guard data.count <= maximumBytes - received.body.count else { return false }
+            received.body.append(data)
+            return true
+        }
+        return fits || tooLong()
+    }
+
+    private func tooLong() -> Bool {
+        end(.failure(URLError(.dataLengthExceedsMaximum)))
+        return false
     }
 
     func complete(_ error: (any Error)?) {
@@ -139,12 +171,13 @@ private final class Router: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
-        exchange(of: dataTask)?.begin(response)
-        completionHandler(.allow)
+        completionHandler(exchange(of: dataTask)?.begin(response) == false ? .cancel : .allow)
     }
 
     func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        exchange(of: dataTask)?.append(data)
+        guard exchange(of: dataTask)?.append(data) == false else { return }
+        // Not from the session's own queue, which cancelling waits for.
+        DispatchQueue.global().async { dataTask.cancel() }
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {

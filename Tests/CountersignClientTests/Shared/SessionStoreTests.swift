@@ -53,6 +53,8 @@ import Testing
         // A reader that opened the old document goes on reading it: it was not written over.
         let reader = try FileHandle(forReadingFrom: file)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        // Also where the old one is not to be trusted.
+        #expect(throws: SessionError.self) { try store.load() }
         try store.save(Data("two".utf8))
         #expect(try reader.readToEnd() == Data(repeating: 1, count: 100_000))
         #expect(try store.load() == Data("two".utf8))
@@ -76,6 +78,49 @@ import Testing
         let below = try FileSessionStore(file: plain.appendingPathComponent("session"))
         #expect(try below.load() == nil)
         #expect(throws: SessionError.self) { try below.save(Data("one".utf8)) }
+    }
+
+    /// What a store loads when its file is as `put` makes it.
+    ///
+    /// - Parameter put: with the path of the file; false when it could not.
+    private static func load(_ put: (String) -> Bool) throws -> Data? {
+        let folder = Folder()
+        let file = folder.url.appendingPathComponent("session")
+        let store = try FileSessionStore(file: file)
+        try store.save(Data("one".utf8))
+        try #require(put(file.path))
+        return try store.load()
+    }
+
+    @Test(arguments: [0o604, 0o640, 0o602, 0o620, 0o610, 0o644, 0o777])
+    func `a file that others than its owner may use is refused`(mode: Int) throws {
+        #expect(throws: SessionError.storage("others than its owner may use the session file")) {
+            try Self.load { chmod($0, mode_t(mode)) == 0 }
+        }
+    }
+
+    @Test(arguments: [0o600, 0o400, 0o700]) func `a file that is its owner's alone is read`(mode: Int) throws {
+        let document = try Self.load { chmod($0, mode_t(mode)) == 0 }
+        #expect(document == Data("one".utf8))
+    }
+
+    @Test func `a link in the place of the file is refused, wherever it leads`() throws {
+        #expect(throws: SessionError.storage("the session file is a link")) {
+            try Self.load { rename($0, $0 + ".other") == 0 && symlink($0 + ".other", $0) == 0 }
+        }
+    }
+
+    @Test func `a FIFO in the place of the file is refused, and not waited for`() throws {
+        #expect(throws: SessionError.storage("the session file is no file")) {
+            try Self.load { unlink($0) == 0 && mkfifo($0, 0o600) == 0 }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root gives a file away"))
+    func `somebody else's file is refused`() throws {
+        #expect(throws: SessionError.storage("the session file is somebody else's")) {
+            try Self.load { chown($0, 65_534, 65_534) == 0 }
+        }
     }
 
     @Test func `any number of tasks may save and load at a time`() async throws {

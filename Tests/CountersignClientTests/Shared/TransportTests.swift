@@ -89,9 +89,38 @@ import Testing
 
     @Test(arguments: [true, false]) func `an answer that does not end is given up`(_ isSilent: Bool) async throws {
         let server = try ScriptedServer { _ in isSilent ? .silence : .drip }
-        let transport = URLSessionTransport(limit: .milliseconds(300))
+        let transport = URLSessionTransport(AnswerLimits(time: .milliseconds(300), bytes: 1 << 20))
         await #expect(throws: SessionError.transient(retryAfter: nil)) {
             try await transport.exchange(post(server.url()))
+        }
+    }
+
+    @Test(arguments: [
+        // Announced, or as it comes: in chunks, or until the connection ends.
+        "HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n" + String(repeating: "a", count: 1001),
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n" + String(repeating: "a", count: 1001)
+            + "\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + String(repeating: "a", count: 1001),
+    ])
+    func `an answer that is too long is given up`(_ answer: String) async throws {
+        let server = try ScriptedServer { _ in .raw(answer) }
+        let transport = URLSessionTransport(maximumBytes: 1000)
+        await #expect { try await transport.send(post(server.url())) } throws: {
+            ($0 as? URLError)?.code == .dataLengthExceedsMaximum
+        }
+        await #expect(throws: SessionError.transient(retryAfter: nil)) {
+            try await transport.exchange(post(server.url()))
+        }
+        let (data, _) = try await URLSessionTransport(maximumBytes: 1001).send(post(server.url()))
+        #expect(data.count == 1001)
+    }
+
+    @Test func `an answer without an end is given up once it is too long`() async throws {
+        let server = try ScriptedServer { _ in .flood }
+        // Its time would be up long after.
+        let transport = URLSessionTransport(AnswerLimits(time: .seconds(600), bytes: 1 << 20))
+        await #expect { try await transport.send(post(server.url())) } throws: {
+            ($0 as? URLError)?.code == .dataLengthExceedsMaximum
         }
     }
 

@@ -41,6 +41,8 @@ final class ScriptedServer: Sendable {
         case silence
         /// A head, and then a byte every now and then for as long as the client waits.
         case drip
+        /// A head without a length, and then bytes for as long as the client takes them.
+        case flood
 
         static func json(_ status: Int, _ text: String, headers: [String: String] = [:]) -> Reply {
             .answer(status, text, headers: headers.merging(["Content-Type": "application/json"]) { $1 })
@@ -117,6 +119,11 @@ final class ScriptedServer: Sendable {
             case .drop: return
             case .silence:
                 _ = nextRequest(client, &buffer)
+                return
+            case .flood:
+                guard write("HTTP/1.1 200 Reason\r\nConnection: close\r\n\r\n", to: client) else { return }
+                let much = String(repeating: "a", count: 65_536)
+                while write(much, to: client) {}
                 return
             case .drip:
                 guard write("HTTP/1.1 200 Reason\r\nContent-Length: 1000000\r\n\r\n", to: client) else { return }

@@ -5,7 +5,7 @@ import Foundation
 /// Apple's two keychains as their documentation describes them, in memory: macOS's file-based one and the
 /// data-protection one with its access groups. It is stricter than Apple's, which overlooks attributes that do not
 /// belong to a call: here they are refused as parameters.
-final class KeychainModel: Keychain {
+final class ModelledKeychain: Keychain {
     enum Call: Equatable, CaseIterable { case read, update, add, delete }
 
     private struct Key: Hashable {
@@ -24,7 +24,7 @@ final class KeychainModel: Keychain {
         var items: [Key: Item] = [:]
         var calls: [(call: Call, query: KeychainAttributes, changes: KeychainAttributes)] = []
         var failures: [Call: KeychainStatus] = [:]
-        var beforeAdd: (@Sendable (KeychainModel) -> Void)?
+        var beforeAdd: (@Sendable (ModelledKeychain) -> Void)?
         var damage: (@Sendable (Data) -> Data)?
     }
 
@@ -42,7 +42,7 @@ final class KeychainModel: Keychain {
     }
 
     /// Runs once, before the next item is added: what another process does meanwhile.
-    func beforeNextAdd(_ act: @escaping @Sendable (KeychainModel) -> Void) {
+    func beforeNextAdd(_ act: @escaping @Sendable (ModelledKeychain) -> Void) {
         state.withLock { $0.beforeAdd = act }
     }
 

@@ -3,8 +3,9 @@ import Testing
 
 @testable import CountersignClient
 
-@Suite struct KeychainStoreTests {
-    private let keychain = KeychainModel()
+/// What the store asks of a keychain, and what it makes of the answers; Apple's keychains are not asked.
+@Suite struct ModelledKeychainStoreTests {
+    private let keychain = ModelledKeychain()
     private let session = Data("session".utf8)
 
     private func item(
@@ -15,7 +16,7 @@ import Testing
     }
 
     private static let locations: [GenericPassword.Location] = [
-        .dataProtection(accessGroup: nil), .dataProtection(accessGroup: KeychainModel.sharedGroup), .fileBased,
+        .dataProtection(accessGroup: nil), .dataProtection(accessGroup: ModelledKeychain.sharedGroup), .fileBased,
     ]
 
     @Test(arguments: locations) func `what was saved is loaded, and gone once removed`(
@@ -68,7 +69,7 @@ import Testing
         try item("one").save(session)
         #expect(try item("two").load() == nil)
         #expect(try item("one", account: "GooglePlus").load() == nil)
-        #expect(try item("one", .dataProtection(accessGroup: KeychainModel.sharedGroup)).load() == nil)
+        #expect(try item("one", .dataProtection(accessGroup: ModelledKeychain.sharedGroup)).load() == nil)
         #expect(try item("one", .fileBased).load() == nil)
         try item("two").save(Data("two".utf8))
         try item("one").remove()
@@ -77,10 +78,10 @@ import Testing
 
     @Test func `an item without a group goes to the app's own, one with a group to that`() throws {
         try item("own").save(session)
-        #expect(keychain.groups == [KeychainModel.ownGroup])
+        #expect(keychain.groups == [ModelledKeychain.ownGroup])
         try item("own").remove()
-        try item("shared", .dataProtection(accessGroup: KeychainModel.sharedGroup)).save(session)
-        #expect(keychain.groups == [KeychainModel.sharedGroup])
+        try item("shared", .dataProtection(accessGroup: ModelledKeychain.sharedGroup)).save(session)
+        #expect(keychain.groups == [ModelledKeychain.sharedGroup])
     }
 
     @Test func `a session is readable after the first unlock, on this device only`() throws {
@@ -134,9 +135,9 @@ import Testing
         #expect(keychain.calls == [.delete])
     }
 
-    @Test(arguments: zip(KeychainModel.Call.allCases, ["read", "write", "write", "delete"]))
+    @Test(arguments: zip(ModelledKeychain.Call.allCases, ["read", "write", "write", "delete"]))
     func `a keychain that fails is a storage error with its status, and the item stays`(
-        _ call: KeychainModel.Call, _ act: String
+        _ call: ModelledKeychain.Call, _ act: String
     ) throws {
         let item = item()
         if call != .add { try item.save(session) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CountersignClient
 
-/// macOS's file-based keychain and the data-protection keychain, and the way from one to the other.
-@Suite struct KeychainMoveTests {
-    private let keychain = KeychainModel()
+/// The way from macOS's file-based keychain to the data-protection keychain, as a model has the two.
+@Suite struct ModelledKeychainMoveTests {
+    private let keychain = ModelledKeychain()
     private let session = Data("session".utf8)
     private let old: GenericPassword
     private let new: GenericPassword
@@ -55,8 +55,8 @@ import Testing
         #expect(try old.load() == session)
     }
 
-    @Test(arguments: [KeychainModel.Call.read, .add]) func `a keychain that fails loses nothing`(
-        _ call: KeychainModel.Call
+    @Test(arguments: [ModelledKeychain.Call.read, .add]) func `a keychain that fails loses nothing`(
+        _ call: ModelledKeychain.Call
     ) throws {
         try old.save(session)
         keychain.fail(call, with: .interactionNotAllowed)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CountersignClient
 
-/// What older libraries have left in a keychain.
-@Suite struct KeychainLegacyTests {
-    private let keychain = KeychainModel()
+/// What older libraries have left in a keychain, as a model of one has it.
+@Suite struct ModelledKeychainLegacyTests {
+    private let keychain = ModelledKeychain()
     private let persistence =
         "refresh_token=1%2F%2Frt&scope=profile%20email&serviceProvider=Google&email=ana%40example.net&isVerified=1"
 

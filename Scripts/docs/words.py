@@ -1,5 +1,5 @@
-"""Words that occur nowhere in code or comments, neither by themselves nor as a part of an identifier: the field has a
-term for what each of them has stood for."""
+"""Words that occur nowhere in code, comments or documents, neither by themselves nor as a part of an identifier: the field
+has a term for what each of them has stood for."""
 import os
 import re
 
@@ -14,15 +14,21 @@ DATA_FOLDERS = {"Tests/Vectors"}
 # Literals that may contain a word, by file: mail is written for users.
 LITERALS = {"BuiltInMail+English.swift": ["whoever has", "tell {{service}}"]}
 
-FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", ".ci"]
-SUFFIXES = {".swift", ".py", ".sh", ".lua", ".sql", ".c", ".h"}
+# What the words have stood for is listed there, to its end.
+HISTORY = {"architecture.md": "## History of names"}
+
+FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", "Examples", "docs", ".ci"]
+SUFFIXES = {
+    ".swift", ".py", ".sh", ".lua", ".sql", ".c", ".h", ".md", ".cfg", ".conf", ".env", ".ini", ".json", ".service", ".yaml",
+    ".yml",
+}
 # The words of an identifier: `waitingLine`, `HTTPAPI`, `APIDocument`, `first_line`.
 PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-def scripts():
-    """The files of code: by their suffix, or by their first line where they have none."""
-    yield ROOT / "Package.swift"
+def texts():
+    """The files of code and documents: by their suffix, or by their first line where they have none."""
+    yield from (ROOT / name for name in ("Package.swift", "README.md", "CONTRIBUTING.md", "SECURITY.md", "openapi.yaml"))
     for top in FOLDERS:
         for path, folders, names in os.walk(ROOT / top):
             base = ROOT / path
@@ -36,12 +42,14 @@ def scripts():
 
 
 def check():
-    for file in scripts():
+    for file in texts():
         if file.name in DATA or file.samefile(__file__):
             continue
         text = file.read_text()
         for literal in LITERALS.get(file.name, ()):
             text = text.replace(literal, "")
+        if heading := HISTORY.get(file.name):
+            text = text.partition(heading)[0]
         for number, line in enumerate(text.splitlines(), 1):
             for token in re.findall(r"\w+", line) if WORDS.search(line.lower()) else ():
                 for part in PART.findall(token):

@@ -4,13 +4,13 @@ package import Storage
 import Synchronization
 
 /// The refusals on their way to the audit trail, counted in memory and written as sums, all at once: a flood of bad tokens
-/// or passwords costs a few rows a second, and no refusal waits for a write. So are sign-ins that repeat one of the second
-/// before (``RepeatedSignIns``).
+/// or passwords costs a few rows a second, and no refusal waits for a write. So are other events that repeat one of the
+/// second before (``RepeatedEvents``).
 ///
 /// Sums that a process has not yet written are lost when it is killed; a shutdown writes them.
 package final class RefusalAggregator: Sendable {
     /// The number of sums that are kept per network between two flushes. Beyond it a sum covers all networks; there are no
-    /// more of those than there are reasons, and identities that sign in again within a second.
+    /// more of those than there are reasons, and subjects that repeat something within a second.
     package static let limit = 32
     /// Seconds by which a row's time may be before its writing, where sums could not be written: a row that is far behind
     /// its seal would look like one that was slipped in.
@@ -18,6 +18,8 @@ package final class RefusalAggregator: Sendable {
 
     private struct Subject: Hashable {
         let kind: AuditEvent.Kind
+        let actor: AuditEvent.Actor
+        let actorName: String?
         let provider: Provider?
         let accountID: AccountID?
         let identityID: IdentityID?
@@ -26,6 +28,8 @@ package final class RefusalAggregator: Sendable {
 
         init(_ event: AuditEvent) {
             kind = event.kind
+            actor = event.actor
+            actorName = event.actorName
             provider = event.provider
             accountID = event.accountID
             identityID = event.identityID
@@ -36,15 +40,18 @@ package final class RefusalAggregator: Sendable {
 
     private struct Sum {
         var occurrences: Int32 = 1
-        /// The request and the session of a single occurrence; `nil` in a sum of several.
-        var requestID: String?
+        /// The request of the first occurrence: a person who was refused and asks for help can be found by it.
+        let requestID: String?
+        /// The session of a single occurrence; `nil` in a sum of several.
         var sessionID: SessionID?
         /// When it last occurred. The row has this time: what somebody did before a change doesn't seem to be after it.
         var time: Timestamp
 
-        mutating func add(_ other: Sum) {
-            let (total, overflows) = occurrences.addingReportingOverflow(other.occurrences)
-            self = Sum(occurrences: overflows ? .max : total, time: max(time, other.time))
+        mutating func add(_ later: Sum) {
+            let (total, overflows) = occurrences.addingReportingOverflow(later.occurrences)
+            occurrences = overflows ? .max : total
+            sessionID = nil
+            time = max(time, later.time)
         }
     }
 
@@ -68,7 +75,7 @@ package final class RefusalAggregator: Sendable {
         note(event, at: clock.now())
     }
 
-    /// Counts one occurrence of what a person did.
+    /// Counts one occurrence of an event.
     func note(_ event: AuditEvent, at now: Timestamp) {
         let sum = Sum(requestID: event.requestID, sessionID: event.sessionID, time: now)
         sums.withLock { RefusalAggregator.add(sum, of: Subject(event), to: &$0) }
@@ -111,8 +118,9 @@ package final class RefusalAggregator: Sendable {
 
     private static func event(_ subject: Subject, _ sum: Sum) -> AuditEvent {
         var event = AuditEvent(
-            subject.kind, by: .person, accountID: subject.accountID, identityID: subject.identityID,
+            subject.kind, by: subject.actor, accountID: subject.accountID, identityID: subject.identityID,
             provider: subject.provider, reason: subject.reason, requestID: sum.requestID)
+        event.actorName = subject.actorName
         event.sessionID = sum.sessionID
         event.network = subject.network
         event.occurrences = sum.occurrences

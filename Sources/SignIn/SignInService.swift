@@ -76,7 +76,7 @@ package struct SignInService: Sendable {
             accessTokens: accessTokens, refreshTokens: RefreshTokens(keyRing: keyRing),
             lifetimes: SessionLifetimes(
                 unused: configuration.refreshLifetime, absolute: configuration.sessionLifetime))
-        let repetitions = RepeatedSignIns(refusals: refusals)
+        let repetitions = RepeatedEvents(refusals: refusals)
         let known = KnownIdentities(
             identities: stores.identities, accounts: stores.accounts, grants: stores.grants,
             transfers: stores.transfers, issuer: issuer, repetitions: repetitions, mailLanguages: mailLanguages)
@@ -96,7 +96,8 @@ package struct SignInService: Sendable {
             underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger)
         let verifier = CredentialVerifier(
             providers: offered, nonces: nonces, relayRedirectURIs: configuration.relayRedirectURIs,
-            codes: codeExchange, refusals: refusals, audit: stores.audit, metrics: metrics, logger: logger)
+            codes: codeExchange, refusals: refusals, repetitions: repetitions, audit: stores.audit, metrics: metrics,
+            logger: logger)
 
         providers = ProviderSignIn(
             verifier: verifier, known: known, tickets: tickets, accounts: stores.accounts, repetitions: repetitions,
@@ -118,17 +119,18 @@ package struct SignInService: Sendable {
         secretGuesses = SecretGuesses(limits: limits)
         self.mailLanguages = mailLanguages
         sessions = Sessions(
-            store: stores.sessions, issuer: issuer, mailLanguages: mailLanguages, metrics: metrics, clock: clock,
-            logger: logger)
+            store: stores.sessions, issuer: issuer, repetitions: repetitions, mailLanguages: mailLanguages,
+            metrics: metrics, clock: clock, logger: logger)
         accounts = AccountSettings(
             store: stores.accounts, replacements: stores.emailReplacements,
             personalData: stores.personalData, exports: exports,
             codes: codes,
-            hasher: passwordHasher, limits: limits, mailLanguages: mailLanguages, clock: clock)
+            hasher: passwordHasher, limits: limits, repetitions: repetitions, mailLanguages: mailLanguages, clock: clock
+        )
         self.tickets = TicketLinking(
             tickets: tickets, store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer, sessions: sessions,
-            passwords: passwords,
-            emailCodes: emailCodes, mailLanguages: mailLanguages, metrics: metrics, clock: clock)
+            passwords: passwords, emailCodes: emailCodes, repetitions: repetitions, mailLanguages: mailLanguages,
+            metrics: metrics, clock: clock)
         if let web = configuration.web {
             self.web = WebSignIn(
                 configuration: web,

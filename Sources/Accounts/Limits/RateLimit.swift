@@ -26,6 +26,8 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case mailPerAddress
     /// Exports of one account's data by its owner.
     case exportPerAccount
+    /// Changes of one account's display name by its owner.
+    case renamePerAccount
     /// Web flows opened from one network.
     case webFlowsPerNetwork
 }

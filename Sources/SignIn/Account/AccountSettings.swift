@@ -11,6 +11,7 @@ package struct AccountSettings: Sendable {
     let codes: EmailCodes
     let hasher: PasswordHasher
     let limits: RateLimiter
+    let repetitions: RepeatedEvents
     let mailLanguages: MailLanguages
     let clock: any WallClock
 
@@ -25,9 +26,15 @@ package struct AccountSettings: Sendable {
     package func rename(
         accountOf session: Session, to name: DisplayName?, client: Client
     ) async throws(SignInFailure) -> Account {
-        let now = clock.now()
-        let renamed = try await stored {
-            try await store.rename(session.accountID, to: name, at: now, from: mailLanguages.origin(of: client))
+        let (id, now) = (session.accountID, clock.now())
+        try await limits.draw(.renamePerAccount, of: "\(id)", by: client)
+        let event = AuditEvent(.displayNameChanged, from: mailLanguages.origin(of: client), accountID: id)
+        let renamed = try await repetitions.recording(.displayName(id), at: now) {
+            isRecorded throws(SignInFailure) in
+            let account = try await stored {
+                try await store.rename(id, to: name, at: now, recording: isRecorded ? event : nil)
+            }
+            return (account, account == nil ? nil : event)
         }
         guard let renamed else { throw .invalidSession }
         return renamed

@@ -56,7 +56,8 @@ package struct IdentityLinking: Sendable {
             }
         }
         await verifier.record(
-            evidence.codeRefusal, of: provider, linked: (bound.account.id, bound.identityID), client: client, at: now)
+            evidence.codeRefusal, of: evidence.identity.key, linked: (bound.account.id, bound.identityID),
+            client: client, at: now)
         guard let identity = bound.account.identities.first(where: { $0.id == bound.identityID }) else {
             throw .fault(operation: "link")
         }

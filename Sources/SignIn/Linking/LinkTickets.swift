@@ -101,14 +101,9 @@ struct LinkTickets: Sendable {
         }
     }
 
-    /// Cancels a ticket that is stored; does nothing for any other.
-    ///
-    /// - Returns: whether there was one.
-    @discardableResult
-    func cancel(
-        _ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil
-    ) async throws(SignInFailure) -> Bool {
-        try await stored { try await store.cancel(hash, at: now, recording: event) }
+    /// Cancels a ticket that the service itself has made; does nothing for any other.
+    func cancel(_ hash: [UInt8], at now: Timestamp) async throws(SignInFailure) {
+        try await stored { _ = try await store.cancel(hash, at: now, recording: nil) }
     }
 }
 

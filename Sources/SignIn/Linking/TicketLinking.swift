@@ -22,6 +22,7 @@ package struct TicketLinking: Sendable {
     let sessions: Sessions
     let passwords: PasswordSignIn
     let emailCodes: EmailCodeSignIn
+    let repetitions: RepeatedEvents
     let mailLanguages: MailLanguages
     let metrics: SignInMetrics
     let clock: any WallClock
@@ -188,9 +189,19 @@ package struct TicketLinking: Sendable {
     package func cancel(linkTicket: String, client: Client) async throws(SignInFailure) {
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket) else { return }
         let now = clock.now()
-        let event = AuditEvent(.linkCancelled, from: mailLanguages.origin(of: client))
-        guard try await !tickets.cancel(hash, at: now, recording: event) else { return }
-        _ = try await stored { try await mailboxes.cancel(hash, at: now, recording: event) }
+        let origin = mailLanguages.origin(of: client)
+        let ofMailbox = AuditEvent(.linkCancelled, from: origin)
+        guard try await !stored({ try await mailboxes.cancel(hash, at: now, recording: ofMailbox) }),
+            let ticket = try await stored({ try await store.open(hash, at: now) })
+        else { return }
+        let key = ticket.identity.key
+        let event = AuditEvent(.linkCancelled, from: origin, provider: key.provider)
+        try await repetitions.recording(.cancelledTicket(key), at: now) { isRecorded throws(SignInFailure) in
+            let isCancelled = try await stored {
+                try await store.cancel(hash, at: now, recording: isRecorded ? event : nil)
+            }
+            return ((), isCancelled ? event : nil)
+        }
     }
 }
 

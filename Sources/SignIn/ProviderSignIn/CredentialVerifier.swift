@@ -45,6 +45,7 @@ struct CredentialVerifier: Sendable {
     let relayRedirectURIs: [String]
     let codes: CodeExchange
     let refusals: RefusalAggregator
+    let repetitions: RepeatedEvents
     let audit: AuditTrail
     let metrics: SignInMetrics
     let logger: Logger
@@ -159,17 +160,23 @@ struct CredentialVerifier: Sendable {
     }
 
     /// Records in the audit trail that the provider refused the code beside a good token.
+    ///
+    /// - Parameter key: the person of the token.
     func record(
-        _ codeRefusal: String?, of provider: Provider, linked: (account: AccountID, identity: IdentityID)?,
+        _ codeRefusal: String?, of key: IdentityKey, linked: (account: AccountID, identity: IdentityID)?,
         client: Client, at now: Timestamp
     ) async {
         guard let codeRefusal else { return }
-        var event = AuditEvent(
-            .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity, provider: provider,
-            reason: codeRefusal, requestID: client.requestID)
-        event.network = client.network
-        do {
-            try await audit.record(event, at: now)
+        var refused = AuditEvent(
+            .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity,
+            provider: key.provider, reason: codeRefusal, requestID: client.requestID)
+        refused.network = client.network
+        let event = refused
+        do throws(SignInFailure) {
+            try await repetitions.recording(.refusedCode(key), at: now) { isRecorded throws(SignInFailure) in
+                if isRecorded { try await stored { try await audit.record(event, at: now) } }
+                return ((), event)
+            }
         } catch {
             // The sign-in succeeds without the record.
             logger.warning("refused code not recorded", metadata: ["error": "\(String(reflecting: error))"])

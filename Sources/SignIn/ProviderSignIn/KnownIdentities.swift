@@ -9,7 +9,7 @@ struct KnownIdentities: Sendable {
     let grants: GrantStore
     let transfers: TransferStore
     let issuer: SessionIssuer
-    let repetitions: RepeatedSignIns
+    let repetitions: RepeatedEvents
     let mailLanguages: MailLanguages
 
     /// Signs in a person whose identity is linked.
@@ -24,7 +24,7 @@ struct KnownIdentities: Sendable {
             authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
             methods: [AuthenticationMethod(identity.key.provider)],
             client: client, now: now)
-        let outcome = try await repetitions.recording(identity.key, isLinked: true, at: now) {
+        let outcome = try await repetitions.recording(.signIn(identity.key), at: now) {
             isRecorded throws(SignInFailure) in
             let outcome = try await stored {
                 try await identities.signIn(identity, newSession: newSession, isRecorded: isRecorded)

@@ -8,7 +8,7 @@ package struct ProviderSignIn: Sendable {
     let known: KnownIdentities
     let tickets: LinkTickets
     let accounts: AccountStore
-    let repetitions: RepeatedSignIns
+    let repetitions: RepeatedEvents
     let verifiedEmailPolicy: VerifiedEmailPolicy
     let mailLanguages: MailLanguages
     let metrics: SignInMetrics
@@ -46,7 +46,8 @@ package struct ProviderSignIn: Sendable {
         if case .signedIn(let signedIn) = answer, let identity = signedIn.identity {
             linked = (signedIn.account.id, identity.id)
         }
-        await verifier.record(evidence.codeRefusal, of: provider, linked: linked, client: client, at: now)
+        await verifier.record(
+            evidence.codeRefusal, of: evidence.identity.key, linked: linked, client: client, at: now)
         return answer
     }
 
@@ -106,7 +107,7 @@ package struct ProviderSignIn: Sendable {
             expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)
         let isSpentAtOnce = if case .bindAutomatically = decision { true } else { false }
-        let secret = try await repetitions.recording(identity.key, isLinked: false, at: now) {
+        let secret = try await repetitions.recording(.linkTicket(identity.key), at: now) {
             isRecorded throws(SignInFailure) in
             let secret = try await tickets.insert(
                 ticket, grant: grant, isHeld: !isSpentAtOnce, recording: isRecorded ? event : nil)

@@ -6,6 +6,7 @@ import Storage
 package struct Sessions: Sendable {
     let store: SessionStore
     let issuer: SessionIssuer
+    let repetitions: RepeatedEvents
     let mailLanguages: MailLanguages
     let metrics: SignInMetrics
     let clock: any WallClock
@@ -59,8 +60,16 @@ package struct Sessions: Sendable {
 
     /// Signs out the session itself, or it and others of the account.
     package func revoke(_ scope: RevocationScope, of session: Session, client: Client) async throws(SignInFailure) {
-        let now = clock.now()
-        try await stored { try await store.end(scope, of: session, at: now, from: mailLanguages.origin(of: client)) }
+        let (now, origin) = (clock.now(), mailLanguages.origin(of: client))
+        let event = AuditEvent(
+            .signedOut, from: origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
+        try await repetitions.recording(.signOut(session.accountID, scope), at: now) {
+            isRecorded throws(SignInFailure) in
+            let isEnded = try await stored {
+                try await store.end(scope, of: session, recording: isRecorded ? event : nil, at: now, from: origin)
+            }
+            return ((), isEnded ? event : nil)
+        }
     }
 
     /// Ends one session of an account.
@@ -68,8 +77,13 @@ package struct Sessions: Sendable {
         let now = clock.now()
         let event = AuditEvent(
             .signedOut, from: mailLanguages.origin(of: client), accountID: accountID, sessionID: id)
-        guard try await stored({ try await store.end(id, of: accountID, by: event, at: now) }) else {
-            throw .sessionNotFound
+        let isEnded = try await repetitions.recording(.signOut(accountID, nil), at: now) {
+            isRecorded throws(SignInFailure) in
+            let isEnded = try await stored {
+                try await store.end(id, of: accountID, recording: isRecorded ? event : nil, at: now)
+            }
+            return (isEnded, isEnded ? event : nil)
         }
+        guard isEnded else { throw .sessionNotFound }
     }
 }

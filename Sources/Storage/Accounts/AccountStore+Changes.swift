@@ -47,15 +47,16 @@ extension AccountStore {
             """)
     }
 
+    /// - Parameter event: recorded with the change.
+    /// - Returns: `nil` when there is no such account.
     package func rename(
-        _ id: AccountID, to name: DisplayName?, at now: Timestamp, from origin: ChangeOrigin
+        _ id: AccountID, to name: DisplayName?, at now: Timestamp, recording event: AuditEvent?
     ) async throws -> Account? {
         try await database.transaction(retries: 2) { transaction in
             let renamed = try await transaction.execute(
                 "UPDATE accounts SET display_name = \(name?.text) WHERE account_id = \(id)")
             guard renamed == 1 else { return nil }
-            try await AuditTrail.record(
-                AuditEvent(.displayNameChanged, from: origin, accountID: id), at: now, in: transaction)
+            if let event { try await AuditTrail.record(event, at: now, in: transaction) }
             return try await AccountStore.account(id, in: transaction)
         }
     }

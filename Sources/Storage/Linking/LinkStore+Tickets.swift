@@ -145,16 +145,12 @@ extension LinkStore {
 
     /// Consumes the ticket without using it.
     ///
-    /// - Parameter event: recorded with the cancellation; `nil` when the service itself cancels.
-    ///
+    /// - Parameter event: recorded with the cancellation.
     /// - Returns: whether there was a ticket to cancel.
-    @discardableResult
-    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent? = nil) async throws -> Bool {
+    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent?) async throws -> Bool {
         try await database.transaction(retries: 2) { transaction in
-            guard let provider = try await cancel(hash, at: now, in: transaction) else { return false }
-            guard var event else { return true }
-            event.provider = provider
-            try await AuditTrail.record(event, at: now, in: transaction)
+            guard try await cancel(hash, at: now, in: transaction) != nil else { return false }
+            if let event { try await AuditTrail.record(event, at: now, in: transaction) }
             return true
         }
     }

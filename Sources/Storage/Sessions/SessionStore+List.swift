@@ -76,7 +76,7 @@ extension SessionStore {
     ///
     /// - Returns: whether there was such a session.
     package func end(
-        _ id: SessionID, of accountID: AccountID, by event: AuditEvent, at now: Timestamp
+        _ id: SessionID, of accountID: AccountID, recording event: AuditEvent?, at now: Timestamp
     ) async throws(PostgresError) -> Bool {
         try await SessionStore.end(
             "s.session_id = \(id) AND s.account_id = \(accountID) AND s.expires_at > \(now)", reason: .signedOut,

@@ -54,21 +54,22 @@ package struct SessionStore: Sendable {
 
     /// Ends sessions of the account that `session` belongs to. A sign-out everywhere also ends what tokens were good for
     /// that the providers of the account's identities have issued until now: a captured one would open the next session.
+    ///
+    /// - Parameter event: recorded if any session was live.
+    /// - Returns: whether any was.
     package func end(
-        _ scope: RevocationScope, of session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws {
-        let event = AuditEvent(
-            .signedOut, from: origin, accountID: session.accountID, sessionID: session.id, reason: scope.rawValue)
+        _ scope: RevocationScope, of session: Session, recording event: AuditEvent?, at now: Timestamp,
+        from origin: ChangeOrigin
+    ) async throws -> Bool {
         let condition: SQL
         switch scope {
         case .current:
-            try await SessionStore.end(
+            return try await SessionStore.end(
                 "s.session_id = \(session.id)", reason: .signedOut, recording: event, at: now, in: database)
-            return
         case .others: condition = "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
         case .all: condition = "s.account_id = \(session.accountID)"
         }
-        try await database.transaction(retries: 2) { transaction in
+        return try await database.transaction(retries: 2) { transaction in
             if scope == .all {
                 // Waits for the sign-ins that are under way, and ends what they open; later ones wait for this.
                 try await AccountStore.lock("a.account_id = \(session.accountID)", in: transaction)
@@ -79,22 +80,26 @@ package struct SessionStore: Sendable {
                 _ = try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             }
-            try await SessionStore.end(condition, reason: .signedOut, recording: event, at: now, in: transaction)
-            guard scope == .all else { return }
-            try await OAuthGrantStore.end(
-                allOf: session.accountID, because: .signedOut, at: now, from: origin, in: transaction)
+            let isEnded = try await SessionStore.end(
+                condition, reason: .signedOut, recording: event, at: now, in: transaction)
+            if scope == .all {
+                try await OAuthGrantStore.end(
+                    allOf: session.accountID, because: .signedOut, at: now, from: origin, in: transaction)
+            }
+            return isEnded
         }
     }
 
-    /// Ends sessions and records it in one statement.
+    /// Ends sessions, and records it in the same statement.
     ///
     /// - Returns: whether any was live.
     @discardableResult
     static func end(
-        _ condition: SQL, reason: SessionEndReason, recording event: AuditEvent, at now: Timestamp,
+        _ condition: SQL, reason: SessionEndReason, recording event: AuditEvent? = nil, at now: Timestamp,
         in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
-        try await session.execute(
+        guard let event else { return try await session.execute(ending(condition, reason: reason, at: now)) > 0 }
+        return try await session.execute(
             """
             WITH ended AS (
                 \(SessionStore.ending(condition, reason: reason, at: now))
@@ -103,12 +108,6 @@ package struct SessionStore: Sendable {
             \(AuditTrail.insertion(event, at: now))
             WHERE EXISTS (SELECT FROM ended)
             """) == 1
-    }
-
-    static func end(
-        _ condition: SQL, reason: SessionEndReason, at now: Timestamp, in session: some PostgresSession
-    ) async throws(PostgresError) {
-        _ = try await session.execute(ending(condition, reason: reason, at: now))
     }
 
     static func ending(_ condition: SQL, reason: SessionEndReason, at now: Timestamp) -> SQL {

@@ -22,6 +22,7 @@ struct LimitsConfiguration: Sendable {
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
     let exportPerAccount: RateLimit
+    let renamePerAccount: RateLimit
     let webFlowsPerNetwork: RateLimit
     /// 0 is no limit.
     let sessionsPerAccount: Int
@@ -36,6 +37,7 @@ struct LimitsConfiguration: Sendable {
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)
         exportPerAccount = reader.value(Settings.Limits.exportPerAccount)
+        renamePerAccount = reader.value(Settings.Limits.renamePerAccount)
         webFlowsPerNetwork = reader.value(Settings.Limits.webFlowsPerNetwork)
         sessionsPerAccount = reader.value(Settings.Limits.sessionsPerAccount)
     }

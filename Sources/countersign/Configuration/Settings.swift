@@ -234,6 +234,9 @@ enum Settings {
         static let exportPerAccount = Setting(
             "limits.exportPerAccount", .rate, default: "5/h", reloads: true,
             "Exports of their data that the owner of one account asks for")
+        static let renamePerAccount = Setting(
+            "limits.renamePerAccount", .rate, default: "20/h", reloads: true,
+            "Changes of their name that the owner of one account makes")
         static let webFlowsPerNetwork = Setting(
             "limits.webFlowsPerNetwork", .rate, default: "300/15min", reloads: true,
             "Web sign-ins that one network begins")
@@ -320,7 +323,7 @@ enum Settings {
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
             Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
-            Limits.exportPerAccount, Limits.webFlowsPerNetwork, Limits.sessionsPerAccount,
+            Limits.exportPerAccount, Limits.renamePerAccount, Limits.webFlowsPerNetwork, Limits.sessionsPerAccount,
             Limits.connectionsPerNetwork, Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,

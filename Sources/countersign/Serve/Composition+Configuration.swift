@@ -125,6 +125,7 @@ extension SignInService.Configuration {
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,
             .exportPerAccount: configuration.limits.exportPerAccount,
+            .renamePerAccount: configuration.limits.renamePerAccount,
             .webFlowsPerNetwork: configuration.limits.webFlowsPerNetwork,
         ]
         mailLanguages = fixed.mail?.templates.languages ?? []

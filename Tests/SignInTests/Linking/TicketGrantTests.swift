@@ -139,7 +139,7 @@ import Testing
                 clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: now, checkAt: nil)
             let hash = [UInt8](repeating: 1, count: 32)
             try await fixture.stores.links.insert(late, hash: hash, grant: grant)
-            try await fixture.stores.links.cancel(hash, at: now)
+            _ = try await fixture.stores.links.cancel(hash, at: now, recording: nil)
             #expect(try await fixture.authorization(created.identity) == "active")
             #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == ["r"])
             #expect(try await fixture.count("outbox") == 0)

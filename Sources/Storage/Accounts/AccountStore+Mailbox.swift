@@ -130,7 +130,7 @@ extension AccountStore {
 
     /// The first proof of a claimed address establishes its owner. What was set up before, by a person who only typed the
     /// address, is removed: password, sessions, identities, name and a pending change or replacement of the address
-    /// (Sudhodanan & Paverd 2022: pre-hijacking).
+    /// (Sudhodanan & Paverd 2022: pre-hijacking). Nor do tokens of before lead to the account by its address.
     private static func clear(
         _ account: Account, provenBy code: EmailCode, at now: Timestamp, from origin: ChangeOrigin,
         in transaction: Transaction
@@ -143,6 +143,7 @@ extension AccountStore {
         try await SessionStore.end("s.account_id = \(account.id)", reason: .emailProven, at: now, in: transaction)
         try await OAuthGrantStore.end(
             allOf: account.id, because: .emailProven, at: now, from: origin, in: transaction)
+        try await IdentityStore.refuseTokens(issuedBefore: now, of: account.id, in: transaction)
         _ = try await transaction.execute(
             """
             UPDATE accounts
@@ -158,7 +159,8 @@ extension AccountStore {
 
     /// The reader of the mailbox of a stated address takes the account over, having seen which identities are in it. Those
     /// stay, but none of their earlier tokens counts, and the next sign-in by each of them is mailed. Sessions, the
-    /// password and a pending change or replacement of the address, which the person has not seen, go.
+    /// password, the name and a pending change or replacement of the address, which the person has not seen, go: a name is
+    /// text that somebody may have chosen for who comes next.
     ///
     /// - Parameter account: locked, and shown as it is.
     static func takeOver(
@@ -174,7 +176,8 @@ extension AccountStore {
         _ = try await transaction.execute(
             """
             UPDATE accounts
-            SET password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL, \(grading(.proven, source))
+            SET password_hash = NULL, display_name = NULL, pending_email = NULL, pending_email_expires_at = NULL,
+                \(grading(.proven, source))
             WHERE account_id = \(account.id)
             """)
         try await EmailReplacementStore.end(

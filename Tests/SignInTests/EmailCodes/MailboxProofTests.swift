@@ -85,6 +85,24 @@ import Testing
         }
     }
 
+    /// The mailbox had another reader, who has kept a token of the provider that runs it.
+    @Test(arguments: Proof.allCases.map(\.rawValue))
+    func `no token from before the first proof leads to the account by its address`(proof: String) async throws {
+        let proof = try #require(Proof(rawValue: proof))
+        try await SignInFixture.withMail(policy: .automatic) { fixture in
+            let squatted = try await squat(fixture)
+            let early = try fixture.google("former", SignInFixture.hosted(Self.email))
+            fixture.clock.advance(by: 5)
+            let ticket = try await fixture.ticket(.apple, try fixture.apple("owner"))
+            let code = try await fixture.code(proof.purpose, for: Self.email, ticket: proof == .bind ? ticket : nil)
+            try await prove(proof, fixture, code, ticket)
+            #expect(try await fixture.ticket(.google, early).choices == [.bind])
+            // One of now does.
+            let present = try fixture.google("former", SignInFixture.hosted(Self.email))
+            #expect(try await fixture.session(.google, present).account.id == squatted.registered.account.id)
+        }
+    }
+
     @Test(arguments: Proof.allCases.map(\.rawValue))
     func `a second proof takes nothing away`(proof: String) async throws {
         let proof = try #require(Proof(rawValue: proof))

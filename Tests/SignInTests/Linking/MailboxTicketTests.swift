@@ -81,12 +81,16 @@ import Testing
     @Test func `it takes over the account that it has shown`() async throws {
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.formerReader()
+            _ = try await fixture.service.accounts.rename(
+                accountOf: try await fixture.opened(former), to: DisplayName("Call +1 555 0100 to unlock"),
+                client: fixture.client)
             let early = try fixture.apple("former")
             fixture.clock.advance(by: 5)
             let owner = try await fixture.bind(try await fixture.ownersAnswer().ticket, .ticket)
             #expect(owner.account.id == former.account.id)
             #expect(owner.account.emailProof == .proven)
             #expect(!owner.account.hasPassword)
+            #expect(owner.account.displayName == nil)
             #expect(owner.account.identities.map(\.key.subject.text) == ["former"])
             #expect(owner.identity == nil)
             #expect(try await !fixture.isLive(former))

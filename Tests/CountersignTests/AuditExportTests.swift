@@ -52,12 +52,13 @@ import Testing
         func number(_ name: String) throws -> [UInt8] { octets(try #require(seal[name]?.integer)) }
         func text(_ name: String) throws -> String { try #require(seal[name]?.string) }
 
-        var message = octets(Array("countersign audit seal 1".utf8))
+        let beginsAt = try seal["begins_at"]?.string.map { try octets(time: $0) }
+        var message = octets(Array("countersign audit seal \(beginsAt == nil ? 1 : 2)".utf8))
         message += octets(try seal["previous_mac"]?.string.map { try #require(Hexadecimal.decode($0)) } ?? [])
         message += try number("seal_number") + number("chain") + number("transaction_id")
         message += try octets(uuid: text("event_id")) + number("row_count") + number("total_count")
         message += octets(Array(try text("key_id").utf8))
-        message += try octets(time: text("created_at"))
+        message += try octets(time: text("created_at")) + (beginsAt ?? [])
         for row in rows {
             var content: [UInt8] = []
             for (name, value) in row.members {
@@ -147,6 +148,8 @@ import Testing
             #expect(try Self.check(lines, trail).isEmpty)
             #expect(lines.map(\.kind) == ["row", "seal", "row", "row", "seal"])
             #expect(lines[1]["previous_mac"] == nil)
+            #expect(lines[1]["begins_at"] != nil)
+            #expect(lines[4]["begins_at"] == nil)
             #expect(lines[4]["previous_mac"]?.string == lines[1]["mac"]?.string)
             #expect(try Self.rows(run) == (try await Self.stored(trail)))
             let columns = try await trail.scratch.withPool { database in

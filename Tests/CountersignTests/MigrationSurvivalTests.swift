@@ -196,8 +196,7 @@ import Testing
                 VALUES (decode(repeat('0b', 32), 'hex'), '2026-01-01T00:15Z', '2026-01-01Z')
                 """,
             digest: """
-                SELECT string_agg(concat_ws('|', limit_key, full_at AT TIME ZONE 'UTC'), E'\\n')
-                FROM rate_limits
+                SELECT string_agg(concat_ws('|', limit_key, full_at AT TIME ZONE 'UTC'), E'\\n') FROM rate_limits
                 """),
         OldRows(
             version: 14,
@@ -344,9 +343,11 @@ import Testing
                 """,
             digest: """
                 SELECT concat_ws('|', account_id, email, requested_by, request_id, language, due_at AT TIME ZONE 'UTC',
-                    created_at AT TIME ZONE 'UTC')
-                FROM email_replacements
+                    created_at AT TIME ZONE 'UTC') FROM email_replacements
                 """),
+        OldRows(
+            version: 29, insert: "UPDATE audit_seals SET begins_at = '2026-01-01Z' WHERE seal_number = 1",
+            digest: "SELECT max(begins_at AT TIME ZONE 'UTC')::text FROM audit_seals"),
     ]
 
     @Test func `rows of every version survive all later migrations, and the way back`() async throws {

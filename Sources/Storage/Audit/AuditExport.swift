@@ -124,6 +124,7 @@ extension StoredAuditSeal {
             AuditField(name: "created_at", value: .time(seal.createdAt)),
             AuditField(name: "mac", value: .octets(code)),
         ]
+        if let beginsAt = seal.beginsAt { fields.append(AuditField(name: "begins_at", value: .time(beginsAt))) }
         if let previous, previous.seal.number == seal.number - 1 {
             fields.append(AuditField(name: "previous_mac", value: .octets(previous.code)))
         }

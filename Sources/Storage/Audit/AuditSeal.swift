@@ -127,13 +127,15 @@ struct AuditSeal: Sendable {
     let totalCount: Int64
     let keyID: String
     let createdAt: Timestamp
+    /// Of the first seal: since when there is a trail. `nil` for all others, and in a trail that an earlier release began.
+    let beginsAt: Timestamp?
 
     /// - Parameter previous: the code of the seal before; none for the first.
     func code(
         following previous: [UInt8]?, over rows: [AuditRow], key: KeyRing.Subkey
     ) throws(OpenSSLError) -> SecretBytes {
         var message = CanonicalBytes()
-        message.append("countersign audit seal 1")
+        message.append("countersign audit seal \(beginsAt == nil ? 1 : 2)")
         message.append(previous ?? [])
         message.append(number)
         message.append(Int64(position.chain))
@@ -143,6 +145,7 @@ struct AuditSeal: Sendable {
         message.append(totalCount)
         message.append(keyID)
         message.append(createdAt.microseconds)
+        if let beginsAt { message.append(beginsAt.microseconds) }
         for row in rows { message.append(row.content) }
         return try HMACSHA256.authenticationCode(for: message.bytes, key: key.bytes)
     }
@@ -154,7 +157,7 @@ struct StoredAuditSeal: Sendable {
     let code: [UInt8]
 
     static let columns: SQL =
-        "seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, created_at, mac"
+        "seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, created_at, begins_at, mac"
 
     init(_ seal: AuditSeal, code: [UInt8]) {
         self.seal = seal
@@ -162,13 +165,14 @@ struct StoredAuditSeal: Sendable {
     }
 
     init(_ row: PostgresRow) throws(PostgresError) {
-        let (number, chain, transactionID, eventID, rowCount, totalCount, keyID, createdAt, code) = try row.decode(
-            Int64.self, Int32.self, Int64.self, Identifier<AuditEvent>.self, Int64.self, Int64.self, String.self,
-            Timestamp.self, [UInt8].self)
+        let (number, chain, transactionID, eventID, rowCount, totalCount, keyID, createdAt, beginsAt, code) =
+            try row.decode(
+                Int64.self, Int32.self, Int64.self, Identifier<AuditEvent>.self, Int64.self, Int64.self, String.self,
+                Timestamp.self, Timestamp?.self, [UInt8].self)
         seal = AuditSeal(
             number: number,
             position: AuditPosition(chain: chain, transactionID: transactionID, eventID: eventID),
-            rowCount: rowCount, totalCount: totalCount, keyID: keyID, createdAt: createdAt)
+            rowCount: rowCount, totalCount: totalCount, keyID: keyID, createdAt: createdAt, beginsAt: beginsAt)
         self.code = code
     }
 }

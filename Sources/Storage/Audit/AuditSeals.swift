@@ -154,7 +154,8 @@ package struct AuditSeals: Sendable {
         let key = keyRing.current(for: .audit)
         let seal = AuditSeal(
             number: (last?.seal.number ?? 0) + 1, position: position, rowCount: Int64(rows.count),
-            totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: now)
+            totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: now,
+            beginsAt: last == nil ? try await AuditSeals.beginning(before: now, in: transaction) : nil)
         let code = try seal.code(following: last?.code, over: rows, key: key)
         let headCode = try StoredAuditHead.code(
             number: seal.number, totalCount: seal.totalCount, sealCode: code.bytes, key: key)
@@ -163,7 +164,7 @@ package struct AuditSeals: Sendable {
             WITH sealed AS (
                 INSERT INTO audit_seals (\(StoredAuditSeal.columns))
                 VALUES (\(seal.number), \(position.chain), \(position.transactionID), \(position.eventID),
-                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(code.bytes))
+                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(seal.beginsAt), \(code.bytes))
             )
             INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
             VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode.bytes), \(now))
@@ -171,6 +172,17 @@ package struct AuditSeals: Sendable {
             SET seal_number = excluded.seal_number, total_count = excluded.total_count, key_id = excluded.key_id,
                 mac = excluded.mac, created_at = excluded.created_at
             """)
+    }
+
+    /// Since when there can be a trail: nothing was recorded before the schema's first migration. Only the owner can
+    /// change when that was, and not what a seal says of it.
+    private static func beginning(
+        before now: Timestamp, in transaction: Transaction
+    ) async throws(PostgresError) -> Timestamp? {
+        let times = try await transaction.query("SELECT min(started_at) FROM schema_migrations") {
+            row throws(PostgresError) in try row.decode(Timestamp?.self)
+        }
+        return (times.first ?? nil).map { min($0, now) }
     }
 
     /// The reason to stop, if there is one. Sealing over a head that is not the last seal's would hide the fault.

@@ -12,8 +12,8 @@ package struct AuditFinding: Sendable, Equatable {
         case changed
         case missing(Int64)
         case added(Int64)
-        /// Rows whose time is more than `AuditVerification.tolerance` before the seal before, or after their own: what adds
-        /// to the trail can't know what it held then.
+        /// Rows whose time is more than `AuditVerification.tolerance` before the seal before or the trail's beginning, or
+        /// after their own seal: what adds to the trail can't know what it held then.
         case misdated(Int64)
         /// Rows from before the last seal that no seal covers: of a transaction that is in the future.
         case neverSealed(Int64)
@@ -249,11 +249,12 @@ package struct AuditVerification: Sendable {
 }
 
 extension AuditSeal {
-    /// Whether the row's time is between the seal before and this one, or near.
+    /// Whether the row's time is between the seal before, or the trail's beginning, and this one, or near. The first seal
+    /// of an earlier release says no beginning.
     fileprivate func mayCover(_ row: AuditRow, after previous: AuditSeal?) -> Bool {
         let tolerance = AuditVerification.tolerance
         if row.createdAt > createdAt.advanced(bySeconds: tolerance) { return false }
-        return previous.map { row.createdAt >= $0.createdAt.advanced(bySeconds: -tolerance) } ?? true
+        return (previous?.createdAt ?? beginsAt).map { row.createdAt >= $0.advanced(bySeconds: -tolerance) } ?? true
     }
 }
 

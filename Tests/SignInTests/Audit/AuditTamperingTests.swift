@@ -113,6 +113,50 @@ import Testing
         }
     }
 
+    /// By the service's role, before anything is sealed.
+    @Test func `a row that is added before the beginning of the trail is found`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, actor_name, created_at)
+                VALUES (gen_random_uuid(), 'account_disabled', 'administrator', 'alice',
+                    to_timestamp(\(SignInFixture.start - 5 * 86_400)))
+                """)
+            try await fixture.grow(seals: 2)
+            #expect(try await fixture.faults() == [Found(1, .misdated(1))])
+            // Neither without what the seal says, nor with another beginning.
+            for beginning in ["NULL", "begins_at - interval '10 days'"] {
+                try await fixture.tamper(
+                    "UPDATE audit_seals SET begins_at = \(unsafeSQL: beginning) WHERE seal_number = 1")
+                #expect(try await fixture.faults().first == Found(1, .changed))
+            }
+        }
+    }
+
+    /// Made by the release before the one whose first seal says it.
+    @Test func `a trail whose first seal says no beginning is as it was sealed`() async throws {
+        try await AuditSealFixture.run { fixture in
+            try await fixture.tamper(
+                """
+                INSERT INTO audit_events (event_id, type, actor, transaction_id, created_at)
+                VALUES ('01890000-0000-7000-8000-000000000001', 'signed_in', 'person', 3, '2020-01-01Z')
+                """,
+                """
+                INSERT INTO audit_seals (seal_number, chain, transaction_id, event_id, row_count, total_count, key_id, mac,
+                    created_at)
+                VALUES (1, 1, 3, '01890000-0000-7000-8000-000000000001', 1, 1, 'k1',
+                    decode('f4ec5afe155a9bdddfb7c7b6c72c875d381ca12f6091be0f088cdc3a2f0b6560', 'hex'), '2026-01-01Z')
+                """,
+                """
+                INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
+                VALUES (1, 1, 'k1', decode('2af3cd2d4d1e4c3462687ecbf995052f5225fad7daeef182eaf51c622cdd7717', 'hex'), '2026-01-01Z')
+                """)
+            #expect(try await fixture.faults() == [])
+            try await fixture.grow(seals: 2)
+            #expect(try await fixture.faults() == [])
+        }
+    }
+
     @Test func `a row of a transaction in the future, which is never sealed, is found`() async throws {
         try await AuditSealFixture.run { fixture in
             try await fixture.grow(seals: 1)

@@ -13,12 +13,17 @@ import Synchronization
 ///               └── pause: 1, 2, 4 … 60 s while the database takes nothing
 /// ```
 ///
-/// A process that is killed loses them: the person sees the app among those that they have authorized, and it ends with
-/// the next revocation for them. So does a shutdown that finds the database still away, which logs how many they were.
+/// Nothing else is durable that a process can be sure to have: a file would be a store of refresh tokens of its own, on a
+/// disk that a container lacks or loses, for a process that may never start there again. So a process that is killed loses
+/// them: the person sees the app among those that they have authorized, and it ends with the next revocation for them. So
+/// does a shutdown that waits in vain for the database, which logs how many they were.
 package final class StrayGrants: Sendable {
     /// More than an outage leaves: a person who is answered 503 has used up a code of theirs.
     package static let limit = 1_000
     private static let longestPause: Int64 = 60
+    /// How long a shutdown waits for the database: what a failover may yet take, and less than is left when the last request
+    /// has been answered (`ShutdownLimit`), since the last attempt may wait for a connection besides.
+    package static let shutdownTimeout = Duration.seconds(2)
 
     private struct Stray: Sendable {
         let grant: NewGrant
@@ -74,9 +79,15 @@ package final class StrayGrants: Sendable {
         await endAsFarAsPossible()
     }
 
-    /// The last round, at a shutdown.
-    package func endAll() async {
+    /// The last rounds, at a shutdown, whatever the pause: until nothing waits, or the time is over.
+    package func endAll(timeout: Duration = shutdownTimeout) async {
+        let deadline = ContinuousClock.now + timeout
         await endAsFarAsPossible()
+        while count > 0, .now < deadline {
+            // Without a pause where the task has been cancelled, which ends the wait too.
+            guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
+            await endAsFarAsPossible()
+        }
         let lost = count
         guard lost > 0 else { return }
         logger.error("stray grants lost, the database is away", metadata: ["count": "\(lost)"])

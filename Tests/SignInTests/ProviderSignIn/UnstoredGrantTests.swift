@@ -11,10 +11,15 @@ import Testing
 @Suite struct UnstoredGrantTests {
     /// Makes the database refuse every new grant and ticket as a full disk does.
     private static func fillDisk(_ fixture: LifeCycleFixture) async throws {
+        // A sequence counts what is rolled back.
+        try await fixture.database.execute("CREATE SEQUENCE refusals")
         try await fixture.database.execute(
             """
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
-            AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$
+            AS $$ BEGIN
+                PERFORM nextval('refusals');
+                RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full';
+            END $$
             """)
         for table in ["provider_grants", "link_tickets"] as [SQL] {
             try await fixture.database.execute(
@@ -22,8 +27,15 @@ import Testing
         }
     }
 
+    private static func refusals(_ fixture: LifeCycleFixture) async throws -> Int64 {
+        try await fixture.database.query("SELECT last_value FROM refusals") { row throws(PostgresError) in
+            try row.decode(Int64.self)
+        }[0]
+    }
+
     private static func emptyDisk(_ fixture: LifeCycleFixture) async throws {
         try await fixture.database.execute("DROP FUNCTION refuse CASCADE")
+        try await fixture.database.execute("DROP SEQUENCE refusals")
     }
 
     @Test(arguments: Provider.allCases)
@@ -33,7 +45,7 @@ import Testing
             let consent = try await fixture.consent(provider)
             try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
             #expect(fixture.strayGrants.count == 1)
-            await fixture.strayGrants.endAll()
+            await fixture.strayGrants.endAll(timeout: .zero)
             #expect(fixture.strayGrants.count == 1)
             #expect(try await fixture.count("outbox") == 0)
 
@@ -43,6 +55,22 @@ import Testing
             #expect(try await fixture.audited(.revocationRequested) == ["service not_stored"])
             try await fixture.revokeDue()
             #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
+        }
+    }
+
+    @Test func `a shutdown waits for a database that comes back`() async throws {
+        try await LifeCycleFixture.run { fixture in
+            try await Self.fillDisk(fixture)
+            let consent = try await fixture.consent(.apple)
+            try await expectFailure("storageUnavailable") { try await fixture.signIn(consent, .code) }
+            let before = try await Self.refusals(fixture)
+            async let end: Void = fixture.strayGrants.endAll(timeout: .seconds(120))
+            while try await Self.refusals(fixture) == before { try await pollingPause() }
+            try await Self.emptyDisk(fixture)
+            await end
+            #expect(fixture.strayGrants.count == 0)
+            try await fixture.revokeDue()
+            #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
         }
     }
 

@@ -140,7 +140,8 @@ let package = Package(
         .target(
             name: "OAuthServer",
             dependencies: [
-                "SignIn", "Providers", "Storage", "Accounts", "JOSE", "JSON", "OpenSSL", "Primitives", log, metrics,
+                "SignIn", "Providers", "Storage", "Accounts", "KeyRing", "JOSE", "JSON", "OpenSSL", "Primitives", log,
+                metrics,
             ],
             exclude: readme, swiftSettings: commonSettings),
 
@@ -235,7 +236,7 @@ let package = Package(
             swiftSettings: commonSettings),
         .testTarget(
             name: "OAuthServerTests",
-            dependencies: ["OAuthServer"],
+            dependencies: ["OAuthServer", "Accounts", "KeyRing"],
             swiftSettings: commonSettings),
         .testTarget(
             name: "WebPagesTests",

@@ -1,4 +1,5 @@
 import Accounts
+import KeyRing
 import OpenSSL
 import Primitives
 import SignIn
@@ -20,10 +21,14 @@ struct OAuthSecret: Sendable {
 
     init(_ kind: Kind) throws(OAuthFailure) {
         do {
-            text = kind.rawValue + (try OpaqueSecret().text)
+            self.init(kind, try OpaqueSecret().text)
         } catch {
             throw .fault(operation: "random")
         }
+    }
+
+    fileprivate init(_ kind: Kind, _ secret: String) {
+        text = kind.rawValue + secret
         hash = SHA256.hash(Array(text.utf8))
     }
 
@@ -51,7 +56,33 @@ struct IssuedOAuthTokens: Sendable {
     func stored(accessExpiresAt: Timestamp) -> NewOAuthTokens {
         NewOAuthTokens(
             accessHash: access.hash, accessExpiresAt: accessExpiresAt,
-            refresh: .init(hash: refresh.hash, fingerprint: TokenFingerprint.of(refresh.text)))
+            refresh: refresh.storedRefresh)
+    }
+}
+
+extension OAuthSecret {
+    /// What is stored of a refresh token.
+    var storedRefresh: NewOAuthTokens.Refresh { .init(hash: hash, fingerprint: TokenFingerprint.of(text)) }
+}
+
+/// The refresh tokens that take the place of others.
+///
+/// A successor is derived from the token that it replaces and the time, under the key ring's `refresh` subkey: who presents
+/// the token again soon gets the same one, though the database has no more of either than the SHA-256.
+struct RefreshSuccessors: Sendable {
+    let keyRing: KeyRing
+
+    /// The successors of a token that are issued at a time: one for each line of the key ring, first of the line that
+    /// writes.
+    func successors(of token: String, at time: Timestamp) throws(OpenSSLError) -> [OAuthSecret] {
+        // No session's token is the HMAC of text that begins so: theirs begin with their version, 1.
+        let message = Array("countersign oauth successor \(time.microseconds) \(token)".utf8)
+        let current = keyRing.current(for: .refresh)
+        let others = keyRing.all(for: .refresh).filter { $0.keyID != current.keyID }
+        return try ([current] + others).map { (subkey) throws(OpenSSLError) in
+            let code = try HMACSHA256.authenticationCode(for: message, key: subkey.bytes)
+            return OAuthSecret(.refreshToken, Base64URL.encode(code.bytes))
+        }
     }
 }
 

@@ -63,7 +63,7 @@ extension OAuthServer {
                 try await signIn.assertions.create(identity, linked: link, client: caller)
             }
             guard isCreated else { throw .linkingError(loginHint: hint) }
-            return answer(tokens.access, tokens.refresh, scopes)
+            return answer(tokens.access, tokens.refresh.text, scopes)
         default: throw .linkingError(loginHint: hint)
         }
     }
@@ -75,7 +75,7 @@ extension OAuthServer {
         let (tokens, link) = try newLink(to: client, scopes, caller, at: now)
         let isIssued = try await stored { try await grants.issue(link, for: account, at: now) }
         guard isIssued else { throw .linkingError(loginHint: hint) }
-        return answer(tokens.access, tokens.refresh, scopes)
+        return answer(tokens.access, tokens.refresh.text, scopes)
     }
 
     private func newLink(

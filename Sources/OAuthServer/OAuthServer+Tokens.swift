@@ -90,7 +90,7 @@ extension OAuthServer {
                         "clientId": "\(client.id)", "sameRedirectUri": "\(request["redirect_uri"] == redirectURI)",
                     ])
             }
-            return answer(tokens.access, tokens.refresh, scopes)
+            return answer(tokens.access, tokens.refresh.text, scopes)
         case .reused:
             logger.warning("oauth code reused, tokens ended", metadata: ["clientId": "\(client.id)"])
             throw .invalidGrant
@@ -109,24 +109,30 @@ extension OAuthServer {
     private func refresh(
         _ request: TokenRequest, of client: OAuthClient, caller: Client
     ) async throws(OAuthFailure) -> TokenAnswer {
-        let hash = OAuthSecret.hash(ofPresented: try request.required("refresh_token"))
+        let presented = try request.required("refresh_token")
+        let hash = OAuthSecret.hash(ofPresented: presented)
         let scopes = try Self.scopes(request)
         let allowed = client.allowedScopes(of: configuration.scopes)
         let now = clock.now()
         let expiresAt = now.advanced(bySeconds: configuration.accessLifetime)
-        let tokens = try IssuedOAuthTokens()
+        let access = try OAuthSecret(.accessToken)
         let outcome = try await stored {
             client.rotatesRefresh
                 ? try await grants.rotate(
-                    hash, of: client.id, scopes: scopes, within: allowed, to: tokens.stored(accessExpiresAt: expiresAt),
-                    at: now, from: origin(of: client, caller))
+                    hash, of: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
+                    accessExpiresAt: expiresAt, at: now, from: origin(of: client, caller)
+                ) { time in
+                    try successors.successors(of: presented, at: time).map {
+                        OAuthSuccessor(text: $0.text, stored: $0.storedRefresh)
+                    }
+                }
                 : try await grants.refresh(
-                    hash, of: client.id, scopes: scopes, within: allowed, accessHash: tokens.access.hash,
+                    hash, of: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
                     accessExpiresAt: expiresAt, at: now)
         }
         switch outcome {
-        case .issued(let granted):
-            return answer(tokens.access, client.rotatesRefresh ? tokens.refresh : nil, granted)
+        case .issued(let granted, let successor):
+            return answer(access, successor?.text, granted)
         case .scopeExceeded: throw .invalidScope
         case .rejected: throw .invalidGrant
         case .reused:
@@ -142,10 +148,10 @@ extension OAuthServer {
         return scopes
     }
 
-    func answer(_ access: OAuthSecret, _ refresh: OAuthSecret?, _ scopes: OAuthScopes) -> TokenAnswer {
+    func answer(_ access: OAuthSecret, _ refresh: String?, _ scopes: OAuthScopes) -> TokenAnswer {
         .tokens(
             .init(
-                accessToken: access.text, expiresIn: configuration.accessLifetime, refreshToken: refresh?.text,
+                accessToken: access.text, expiresIn: configuration.accessLifetime, refreshToken: refresh,
                 scope: scopes.description))
     }
 

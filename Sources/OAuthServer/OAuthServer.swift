@@ -1,5 +1,6 @@
 package import Accounts
 import JSON
+package import KeyRing
 package import Logging
 package import Providers
 package import SignIn
@@ -43,6 +44,7 @@ package struct OAuthServer: Sendable {
     let signIn: SignInService
     let clients: OAuthClients
     let grants: OAuthGrantStore
+    let successors: RefreshSuccessors
     let accounts: AccountStore
     let sessions: SessionStore
     /// Verifies the assertions of streamlined linking, for whatever audience a client has; nil where Google is off.
@@ -55,13 +57,14 @@ package struct OAuthServer: Sendable {
     ///   - clients: of the server that this one replaces, so that what is cached stays.
     ///   - metrics: likewise.
     package init(
-        configuration: Configuration, signIn: SignInService, stores: Stores, google: GoogleProvider?,
+        configuration: Configuration, signIn: SignInService, stores: Stores, keyRing: KeyRing, google: GoogleProvider?,
         clients: OAuthClients, metrics: OAuthMetrics, clock: any WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.signIn = signIn
         self.clients = clients
         grants = stores.oauthGrants
+        successors = RefreshSuccessors(keyRing: keyRing)
         accounts = stores.accounts
         sessions = stores.sessions
         self.google = google

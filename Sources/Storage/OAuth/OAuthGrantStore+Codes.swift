@@ -120,9 +120,18 @@ extension OAuthGrantStore {
                 INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
                 VALUES (\(tokens.refresh.hash), \(chain), \(tokens.refresh.fingerprint), \(now))
             )
-            INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
-            VALUES (\(tokens.accessHash), \(chain), \(scopes.texts), \(now), \(tokens.accessExpiresAt))
+            \(insertion(ofAccess: tokens.accessHash, expiringAt: tokens.accessExpiresAt, scopes, into: chain, at: now))
             """)
+    }
+
+    static func insertion(
+        ofAccess hash: [UInt8], expiringAt expiresAt: Timestamp, _ scopes: OAuthScopes, into chain: OAuthChainID,
+        at now: Timestamp
+    ) -> SQL {
+        """
+        INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
+        VALUES (\(hash), \(chain), \(scopes.texts), \(now), \(expiresAt))
+        """
     }
 
     /// Ends a chain, and the grant with it when that was its last.

@@ -1,4 +1,5 @@
 package import Accounts
+import OpenSSL
 package import Postgres
 
 /// A token that opens something, and for what.
@@ -13,22 +14,31 @@ package struct LiveOAuthToken: Sendable {
 
 /// The outcome of a refresh.
 package enum OAuthRefresh: Sendable {
-    case issued(OAuthScopes)
+    /// `successor` is nil where the client keeps the token that it has.
+    case issued(OAuthScopes, successor: OAuthSuccessor? = nil)
     /// More was asked for than was granted and may still be, or nothing is left of that. Nothing is issued.
     case scopeExceeded
     /// The token is unknown, ended, or another client's.
     case rejected
-    /// The token's successor has been used before, or another token was issued in its place long ago: all that belongs to
-    /// it is ended.
+    /// The token's successor has been used before, or another token was issued in its place: all that belongs to it is
+    /// ended.
     case reused
+}
+
+/// A refresh token that takes the place of another.
+package struct OAuthSuccessor: Sendable {
+    package let text: String
+    package let stored: NewOAuthTokens.Refresh
+
+    package init(text: String, stored: NewOAuthTokens.Refresh) {
+        self.text = text
+        self.stored = stored
+    }
 }
 
 extension OAuthGrantStore {
     /// The interval, in seconds, at which the use of a grant is noted.
     private static let noteInterval: Int64 = 60
-
-    /// For how long, in seconds, a refresh token that was replaced is refused without an end of its chain.
-    private static let retrySeconds: Int64 = 60
 
     /// Issues an access token for a refresh token, which stays as it is: one statement.
     ///
@@ -81,80 +91,94 @@ extension OAuthGrantStore {
         return isAllowed ? .issued(try OAuthScopes(stored: granted)) : .scopeExceeded
     }
 
-    /// Issues an access token and a new refresh token. The one that came stays good until the new one is used; an unused
-    /// successor of it is replaced. One whose successor was used ends the chain (RFC 9700 §4.14.2), and so does one that was
-    /// replaced: its holder is not who replaced it. For a minute it is only refused, because a client that refreshes twice
-    /// at once, or again after a lost answer, has both.
+    /// Issues an access token and the refresh token's successor. The one that came stays good until that is used. For a
+    /// minute it gets the same successor again, because a client that refreshes twice at once, or again after a lost
+    /// answer, may keep either answer; later an unused one is replaced by another. A token whose successor was used, and one
+    /// that was replaced, ends the chain: two parties have it (RFC 9700 §4.14.2).
+    ///
+    /// - Parameter successors: what takes the token's place if it is issued at a time: that of each line of the key ring,
+    ///   first of the line that writes.
     package func rotate(
         _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        to tokens: NewOAuthTokens, at now: Timestamp, from origin: ChangeOrigin
+        accessHash: [UInt8], accessExpiresAt: Timestamp, at now: Timestamp, from origin: ChangeOrigin,
+        successors: @Sendable (_ time: Timestamp) throws -> [OAuthSuccessor]
     ) async throws -> OAuthRefresh {
         try await database.transaction(retries: 2) { transaction in
-            _ = try await transaction.execute(
-                """
-                SELECT FROM oauth_grants g
-                WHERE g.grant_id = (
-                    SELECT h.grant_id
-                    FROM oauth_refresh_tokens r
-                    JOIN oauth_chains h ON h.chain_id = r.chain_id
-                    WHERE r.token_hash = \(hash))
-                FOR UPDATE
-                """)
-            let rows = try await transaction.query(
-                """
-                SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at, EXISTS (
-                    SELECT FROM oauth_refresh_tokens s
-                    WHERE s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash)
-                FROM oauth_refresh_tokens r
-                JOIN oauth_chains h ON h.chain_id = r.chain_id
-                JOIN oauth_grants g ON g.grant_id = h.grant_id
-                JOIN accounts a ON a.account_id = g.account_id
-                WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
-                """
-            ) { row throws(PostgresError) in
-                try row.decode(
-                    OAuthChainID.self, [String].self, OAuthGrantID.self, [UInt8]?.self, Timestamp?.self, Bool.self)
-            }
-            guard let (chain, texts, grant, predecessor, supersededAt, hasSuccessor) = rows.first else {
+            guard let token = try await OAuthGrantStore.lockToken(hash, of: clientID, in: transaction) else {
                 return .rejected
             }
-            if let supersededAt {
-                // Without a successor it was never used, but replaced.
-                if !hasSuccessor, now < supersededAt.advanced(bySeconds: OAuthGrantStore.retrySeconds) {
-                    return .rejected
-                }
+            guard !token.isSuperseded else {
                 try await OAuthGrantStore.end(
-                    chain, because: .tokenReused, at: now, from: origin, in: transaction)
+                    token.chainID, because: .tokenReused, at: now, from: origin, in: transaction)
                 return .reused
             }
-            let granted = try OAuthScopes(stored: texts).intersection(allowed)
+            let granted = token.scopes.intersection(allowed)
             let requested = scopes ?? granted
             guard !requested.isEmpty, requested.isSubset(of: granted) else { return .scopeExceeded }
-            if let predecessor {
-                _ = try await transaction.execute(
-                    """
-                    UPDATE oauth_refresh_tokens
-                    SET superseded_at = COALESCE(superseded_at, \(now))
-                    WHERE token_hash = \(predecessor)
-                    """)
+            let successor: OAuthSuccessor
+            if let same = try token.successor(at: now, among: successors) {
+                successor = same
+            } else if let next = try successors(now).first {
+                successor = next
+                try await OAuthGrantStore.replace(token, hash, by: next, at: now, in: transaction)
+            } else {
+                return .rejected
             }
             _ = try await transaction.execute(
-                """
-                UPDATE oauth_refresh_tokens
-                SET superseded_at = \(now)
-                WHERE chain_id = \(chain) AND predecessor_hash = \(hash) AND superseded_at IS NULL
-                """)
-            try await OAuthGrantStore.insert(tokens, scopes: requested, into: chain, at: now, in: transaction)
+                OAuthGrantStore.insertion(
+                    ofAccess: accessHash, expiringAt: accessExpiresAt, requested, into: token.chainID, at: now))
             _ = try await transaction.execute(
-                """
-                UPDATE oauth_refresh_tokens
-                SET predecessor_hash = \(hash)
-                WHERE token_hash = \(tokens.refresh.hash)
-                """)
-            _ = try await transaction.execute(
-                "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(grant)")
-            return .issued(requested)
+                "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(token.grantID)")
+            return .issued(requested, successor: successor)
         }
+    }
+
+    /// The refresh token of a client, with its grant locked.
+    private static func lockToken(
+        _ hash: [UInt8], of clientID: OAuthClientID, in transaction: Transaction
+    ) async throws(PostgresError) -> RotatingToken? {
+        _ = try await transaction.execute(
+            """
+            SELECT FROM oauth_grants g
+            WHERE g.grant_id = (
+                SELECT h.grant_id
+                FROM oauth_refresh_tokens r
+                JOIN oauth_chains h ON h.chain_id = r.chain_id
+                WHERE r.token_hash = \(hash))
+            FOR UPDATE
+            """)
+        return try await transaction.query(
+            """
+            SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at IS NOT NULL, s.token_hash,
+                s.created_at
+            FROM oauth_refresh_tokens r
+            JOIN oauth_chains h ON h.chain_id = r.chain_id
+            JOIN oauth_grants g ON g.grant_id = h.grant_id
+            JOIN accounts a ON a.account_id = g.account_id
+            LEFT JOIN oauth_refresh_tokens s
+                ON s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash AND s.superseded_at IS NULL
+            WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
+            """
+        ) { row throws(PostgresError) in try RotatingToken(row) }.first
+    }
+
+    /// Supersedes what the token has replaced, whose holder has the token then, and an unused successor of it.
+    private static func replace(
+        _ token: RotatingToken, _ hash: [UInt8], by successor: OAuthSuccessor, at now: Timestamp,
+        in transaction: Transaction
+    ) async throws(PostgresError) {
+        _ = try await transaction.execute(
+            """
+            UPDATE oauth_refresh_tokens
+            SET superseded_at = \(now)
+            WHERE chain_id = \(token.chainID) AND superseded_at IS NULL
+                AND (token_hash = \(token.predecessor) OR predecessor_hash = \(hash))
+            """)
+        _ = try await transaction.execute(
+            """
+            INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, predecessor_hash, created_at)
+            VALUES (\(successor.stored.hash), \(token.chainID), \(successor.stored.fingerprint), \(hash), \(now))
+            """)
     }
 
     /// An access token of any client, if it opens something now: the account and the client are active.
@@ -309,5 +333,42 @@ extension OAuthGrantStore {
                 """)
             return codes
         }
+    }
+}
+
+/// A refresh token of a client that rotates them.
+private struct RotatingToken: Sendable {
+    /// For how long, in seconds, the token gets the same successor again.
+    private static let retrySeconds: Int64 = 60
+
+    let chainID: OAuthChainID
+    let scopes: OAuthScopes
+    let grantID: OAuthGrantID
+    /// The hash of the token that it was issued for.
+    let predecessor: [UInt8]?
+    let isSuperseded: Bool
+    /// The unused token that was issued for it.
+    private let successor: (hash: [UInt8], issuedAt: Timestamp)?
+
+    init(_ row: PostgresRow) throws(PostgresError) {
+        let (chain, texts, grant, predecessor, isSuperseded, successor, issuedAt) = try row.decode(
+            OAuthChainID.self, [String].self, OAuthGrantID.self, [UInt8]?.self, Bool.self, [UInt8]?.self,
+            Timestamp?.self)
+        chainID = chain
+        scopes = try OAuthScopes(stored: texts)
+        grantID = grant
+        self.predecessor = predecessor
+        self.isSuperseded = isSuperseded
+        self.successor = if let successor, let issuedAt { (successor, issuedAt) } else { nil }
+    }
+
+    /// The successor that is to be given again. `nil` also when the line of the key ring has gone that it was derived from.
+    func successor(
+        at now: Timestamp, among successors: (Timestamp) throws -> [OAuthSuccessor]
+    ) throws -> OAuthSuccessor? {
+        guard let successor, now <= successor.issuedAt.advanced(bySeconds: RotatingToken.retrySeconds) else {
+            return nil
+        }
+        return try successors(successor.issuedAt).first { constantTimeEquals($0.stored.hash, successor.hash) }
     }
 }

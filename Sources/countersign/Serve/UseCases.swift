@@ -73,7 +73,8 @@ struct UseCases: Sendable {
         oauth = configuration.oauth.map { oauth in
             OAuthServer(
                 configuration: .init(oauth, fixed: resources.configuration), signIn: signIn, stores: resources.stores,
-                google: google, clients: resources.oauthClients, metrics: resources.oauthMetrics, clock: clock,
+                keyRing: resources.configuration.keyRing, google: google, clients: resources.oauthClients,
+                metrics: resources.oauthMetrics, clock: clock,
                 logger: logger)
         }
         oauthConfiguration = configuration.oauth

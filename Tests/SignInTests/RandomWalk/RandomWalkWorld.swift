@@ -108,8 +108,8 @@ struct WalkWorld: Sendable {
             clock: clock, logger: logger)
         oauth = OAuthServer(
             configuration: .init(issuer: WalkClient.issuer, publicURL: WalkClient.issuer), signIn: service,
-            stores: stores, google: nil, clients: OAuthClients(store: stores.oauthClients), metrics: OAuthMetrics(),
-            clock: clock, logger: logger)
+            stores: stores, keyRing: keyRing, google: nil, clients: OAuthClients(store: stores.oauthClients),
+            metrics: OAuthMetrics(), clock: clock, logger: logger)
         oauthClient = try await OAuthAdministration(stores: stores, clock: clock).create(
             .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
             from: ChangeOrigin(actor: .operator, requestID: nil))

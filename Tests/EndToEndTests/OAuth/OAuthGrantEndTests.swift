@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// What ends a link ends its codes and tokens in the same moment, and nothing revives them.
-@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthGrantEndTests {
+@Suite(.limitedConcurrency, .oauthWorld(["linking.strayAccount": "merge"]), .timeLimit(.minutes(5)))
+struct OAuthGrantEndTests {
     /// Somebody who has linked a client, and has an app that is signed in.
     private struct Linked {
         let client: LinkingClient
@@ -153,23 +154,113 @@ import Testing
         try await expectEnd(of: linked)
     }
 
-    @Test func `the first proof of a mailbox, and a take-over, end the links of who was there before`() async throws {
+    // MARK: The account changes hands
+
+    /// Somebody who has linked a client by their app, without our pages.
+    private func flip(_ device: SignedInDevice) async throws -> (client: LinkingClient, tokens: LinkedTokens) {
         let world = try World.shared
         let client = try await world.linkingClient()
-        // Registered with an address that is somebody else's.
-        let squatter = try SignedInDevice(
-            try await world.service.post(
-                "/v1/accounts", ["email": "victim@own.example", "password": "correct horse battery"]), status: 201)
-        let flip: TokenMint.Members = [
+        let members: TokenMint.Members = [
             "client_id": .string(client.id), "redirect_uri": .string(OAuthWorld.flipURI), "platform": "android",
             "consent": true,
         ]
-        let code = try await world.service.post("/oauth/flip", flip, bearer: squatter.bearer).text("code")
+        let code = try await world.service.post("/oauth/flip", members, bearer: device.bearer).text("code")
         let tokens = try LinkedTokens(try await world.redeem(code, client, ["redirect_uri": OAuthWorld.flipURI]))
-        let mailed = try await world.mailedCode("signIn", to: "victim@own.example")
-        let entered = try await world.service.post(
-            "/v1/sign-in/email-code", ["email": "victim@own.example", "code": .string(mailed)])
+        #expect(try await world.isAlive(tokens, client))
+        return (client, tokens)
+    }
+
+    /// Expects the link to be gone, and not only useless for what became of the account.
+    private func expectEnd(
+        of linked: (client: LinkingClient, tokens: LinkedTokens), because reason: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        let world = try World.shared
+        let isAlive = try await world.isAlive(linked.tokens, linked.client)
+        #expect(!isAlive, sourceLocation: location)
+        #expect(try await world.grants(of: linked.client) == 0, sourceLocation: location)
+        let recorded = "\(linked.client.id) \(reason)"
+        #expect(
+            try await world.count(
+                "SELECT count(*) FROM audit_events WHERE type = 'client_unlinked' AND reason = \(recorded)") == 1,
+            sourceLocation: location)
+    }
+
+    private func register(_ email: String) async throws -> SignedInDevice {
+        try SignedInDevice(
+            try await World.shared.service.post(
+                "/v1/accounts", ["email": .string(email), "password": "correct horse battery"]), status: 201)
+    }
+
+    private func create(_ question: Question) async throws -> SignedInDevice {
+        try SignedInDevice(
+            try await World.shared.service.post("/v1/links/create", ["linkTicket": .string(question.ticket)]),
+            status: 201)
+    }
+
+    private func enter(byCodeTo email: String) async throws -> Answer {
+        let code = try await World.shared.mailedCode("signIn", to: email)
+        return try await World.shared.service.post(
+            "/v1/sign-in/email-code", ["email": .string(email), "code": .string(code)])
+    }
+
+    @Test func `the first proof of a mailbox ends the links of who was there before`() async throws {
+        // Registered with an address that is somebody else's.
+        let linked = try await flip(try await register("victim@own.example"))
+        let entered = try await enter(byCodeTo: "victim@own.example")
         #expect(entered.json?["status"]?.string == "signedIn")
-        #expect(try await !world.isAlive(tokens, client))
+        try await expectEnd(of: linked, because: "email_proven")
+    }
+
+    @Test func `a take-over by the reader of the mailbox ends the links of who was there before`() async throws {
+        let world = try World.shared
+        // Apple verified the address once, and does not run the mailbox.
+        try await world.newPerson("former", email: "boss@newco.example")
+        let former = try await create(try Question(try await world.signIn("former", with: .apple)))
+        let linked = try await flip(former)
+        let question = try Question(try await enter(byCodeTo: "boss@newco.example"))
+        #expect(question.choices == ["bind", "create"])
+        let owner = try SignedInDevice(
+            try await world.service.post("/v1/links/bind", ["linkTicket": .string(question.ticket)]))
+        #expect(owner.account.id == former.account.id)
+        try await expectEnd(of: linked, because: "email_proven")
+    }
+
+    @Test func `an account that loses its address to the owner loses its links`() async throws {
+        let world = try World.shared
+        let linked = try await flip(try await register("reclaimed@gmail.com"))
+        // Google runs the mailbox, so its person may take the address.
+        try await world.newPerson("reclaiming", email: "reclaimed@gmail.com")
+        let owner = try await create(try Question(try await world.signIn("reclaiming", with: .google)))
+        #expect(owner.account.email == "reclaimed@gmail.com")
+        try await expectEnd(of: linked, because: "email_reclaimed")
+    }
+
+    @Test func `an account that is merged into another loses its links, which is recorded`() async throws {
+        let world = try World.shared
+        try await world.newPerson("stray", email: "stray@own.example")
+        let early = try Question(try await world.signIn("stray", with: .google))
+        let linked = try await flip(try await create(try Question(try await world.signIn("stray", with: .google))))
+        let member = try await register("keeps-both@own.example")
+        let bound = try SignedInDevice(
+            try await world.service.post(
+                "/v1/links/bind", ["linkTicket": .string(early.ticket)], bearer: member.bearer))
+        #expect(bound.account.id == member.account.id)
+        try await expectEnd(of: linked, because: "account_merged")
+    }
+
+    @Test func `a replacement of the address by an administrator ends the links`() async throws {
+        let world = try World.shared
+        let device = try await register("lost@own.example")
+        let linked = try await flip(device)
+        let path = "/admin/v1/accounts/\(device.account.id)/replace-email"
+        #expect(try await administer("POST", path, #"{"email":"found@own.example","reason":"a test"}"#) == 202)
+        #expect(try await world.isAlive(linked.tokens, linked.client))
+        // The day passes.
+        try await world.scratch.execute("UPDATE email_replacements SET due_at = now() - interval '1 second'")
+        try await eventually("the replacement") {
+            try await world.count("SELECT count(*) FROM accounts WHERE email = 'found@own.example'") == 1
+        }
+        try await expectEnd(of: linked, because: "email_replaced")
     }
 }

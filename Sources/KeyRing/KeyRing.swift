@@ -17,6 +17,7 @@ package struct KeyRing: Sendable {
         case codes
         case audit
         case web
+        case console
     }
 
     /// A key of the ring for one purpose.
@@ -37,6 +38,7 @@ package struct KeyRing: Sendable {
     private let codes: Subkeys
     private let audit: Subkeys
     private let web: Subkeys
+    private let console: Subkeys
 
     package init(parsing text: String) throws(KeyRingError) {
         var keys: [(id: String, bytes: [UInt8])] = []
@@ -69,6 +71,7 @@ package struct KeyRing: Sendable {
         codes = try subkeys(.codes)
         audit = try subkeys(.audit)
         web = try subkeys(.web)
+        console = try subkeys(.console)
     }
 
     /// The subkey under which new values are written.
@@ -94,6 +97,7 @@ package struct KeyRing: Sendable {
         case .codes: codes
         case .audit: audit
         case .web: web
+        case .console: console
         }
     }
 

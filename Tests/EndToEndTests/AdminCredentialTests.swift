@@ -1,6 +1,7 @@
 import Accounts
 import HTTPAPI
 import HTTPServer
+import Postgres
 import TestSupport
 import Testing
 
@@ -62,6 +63,38 @@ struct AdminCredentialTests {
         #expect(try await world.rows() == rows)
         #expect(try await world.service.get("/v1/account", bearer: access).texts("identities").isEmpty)
         #expect(try await world.service.get("/v1/account", bearer: access).status == 200)
+    }
+
+    @Test func `a revoked key that somebody still tries is recorded by its name, and counted`() async throws {
+        let world = try World.shared
+        let (revoked, unknown) = (try await world.revokedAdminKey(), "csa_" + String(repeating: "B", count: 43))
+        func series(_ reason: String) async throws -> Int {
+            let name = #"countersign_admin_key_refusals_total{reason="\#(reason)"} "#
+            let page = try await world.service.privateGet("/metrics").text
+            let line = try #require(page.split(separator: "\n").first { $0.hasPrefix(name) })
+            return try #require(Int(line.dropFirst(name.count)))
+        }
+        let before = (revoked: try await series("revoked"), unknown: try await series("unknown"))
+        for key in [revoked, revoked, unknown] {
+            #expect(try await world.service.administer("GET", "/admin/v1/accounts", bearer: key).status == 401)
+        }
+        // At the console too.
+        _ = try await ConsoleVisit(world).signIn(with: revoked)
+        #expect(try await series("revoked") == before.revoked + 3)
+        #expect(try await series("unknown") == before.unknown + 1)
+        func recorded(_ condition: SQL) async throws -> Int64 {
+            try await world.count(
+                """
+                SELECT COALESCE(sum(occurrences), 0) FROM audit_events
+                WHERE type = 'admin_key_rejected' AND network = '127.0.0.0/24' AND \(condition)
+                """)
+        }
+        try await eventually("the sums") {
+            let revoked = try await recorded("reason = 'revoked' AND actor_name IS NOT NULL")
+            let unknown = try await recorded("reason = 'unknown' AND actor_name IS NULL")
+            return revoked >= 3 && unknown >= 1
+        }
+        #expect(!world.service.log.contains(revoked))
     }
 
     @Test(arguments: ["read", "revoke", "manage", "read,revoke", "read,manage", "revoke,manage", "read,revoke,manage"])

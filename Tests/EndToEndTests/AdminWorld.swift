@@ -55,7 +55,8 @@ extension World {
             let stores = Stores(database: database, keyRing: keyRing)
             let clock = ManualClock(at: 0)
             return AdminAPI(
-                administration: Administration(stores: stores, clock: clock, mailLanguages: []),
+                administration: Administration(
+                    stores: stores, keyRing: keyRing, clock: clock, mailLanguages: []),
                 oauth: OAuthAdministration(stores: stores, clock: clock)
             ).operations
         }

@@ -93,6 +93,8 @@ package struct AuditEvent: Sendable {
         /// An admin key was created: which, and with which scopes.
         case adminKeyCreated = "admin_key_created"
         case adminKeyRevoked = "admin_key_revoked"
+        /// Somebody came with a key that is none, or with a revoked one: which of both, and the name of the latter.
+        case adminKeyRejected = "admin_key_rejected"
         /// An administrator signed in to the console with a key.
         case consoleOpened = "console_opened"
         /// A new signing key for access tokens was stored.

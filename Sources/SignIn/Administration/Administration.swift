@@ -1,4 +1,6 @@
 package import Accounts
+package import KeyRing
+import Metrics
 package import Primitives
 package import Storage
 
@@ -48,18 +50,28 @@ package struct Administrator: Sendable {
 /// The use cases of administrators.
 package struct Administration: Sendable {
     let stores: Stores
+    let consoleSecrets: ConsoleSecrets
     let clock: any WallClock
+    private let refusals: RefusalAggregator
+    private let refusedKeys: [RefusedKey: Counter]
     private let exports: ConcurrencyLimit
     private let mailLanguages: MailLanguages
 
     /// - Parameters:
+    ///   - refusals: those of the process; a new one if absent.
     ///   - exports: those of the process.
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
     package init(
-        stores: Stores, exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock,
-        mailLanguages: [String]
+        stores: Stores, keyRing: KeyRing, refusals: RefusalAggregator? = nil,
+        exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock, mailLanguages: [String]
     ) {
         self.stores = stores
+        consoleSecrets = ConsoleSecrets(keyRing: keyRing)
+        self.refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
+        refusedKeys = Dictionary(
+            uniqueKeysWithValues: RefusedKey.allCases.map {
+                ($0, Counter(label: "countersign_admin_key_refusals_total", dimensions: [("reason", $0.rawValue)]))
+            })
         self.exports = exports
         self.clock = clock
         self.mailLanguages = MailLanguages(tags: mailLanguages)
@@ -78,12 +90,37 @@ package struct Administration: Sendable {
     func administrator(
         presenting presented: [UInt8]?, client: Client
     ) async throws(AdministrationFailure) -> Administrator {
-        guard let hash = presented.flatMap(AdminSecret.hash(ofPresented:)) else { throw .unknownKey }
+        guard let presented, !presented.isEmpty else { throw .unknownKey }
+        guard let hash = AdminSecret.hash(ofPresented: presented) else { throw refusal(of: .unknown, to: client) }
         let now = clock.now()
         guard let key = try await stored({ try await stores.adminKeys.key(hash: hash, at: now) }) else {
-            throw .unknownKey
+            guard let name = try await stored({ try await stores.adminKeys.nameOfRevoked(hash: hash) }) else {
+                throw refusal(of: .unknown, to: client)
+            }
+            throw refusal(of: .revoked, named: name, to: client)
         }
         return administrator(with: key, client: client)
+    }
+
+    /// Why a presented key opens nothing. The raw value is a label of a metric and a reason of the audit trail.
+    private enum RefusedKey: String, CaseIterable {
+        /// Never made, or not of the form of a key.
+        case unknown
+        /// Somebody still has it, or has found it.
+        case revoked
+    }
+
+    /// The failure of a caller whose key is refused, which is counted and recorded; nothing of the key is.
+    private func refusal(
+        of key: RefusedKey, named name: String? = nil, to client: Client
+    ) -> AdministrationFailure {
+        refusedKeys[key]?.increment()
+        var event = AuditEvent(
+            .adminKeyRejected, by: .person, reason: key.rawValue, requestID: client.requestID)
+        event.actorName = name
+        event.network = client.network
+        refusals.note(event, at: clock.now())
+        return .unknownKey
     }
 
     func administrator(with key: AdminKey, client: Client) -> Administrator {

@@ -1,11 +1,6 @@
 import Accounts
 import Storage
 
-/// `csn_console`: an administrator's session at the console.
-package enum ConsoleCookie {}
-
-package typealias ConsoleSecret = CookieSecret<ConsoleCookie>
-
 /// The sessions of administrators at the console: a cookie that stands for a key. The key is looked at on each use, so
 /// that its revocation ends them at once, in every process.
 package struct ConsoleSessions: Sendable {
@@ -20,9 +15,9 @@ package struct ConsoleSessions: Sendable {
         presenting presented: String, client: Client
     ) async throws(AdministrationFailure) -> ConsoleSecret {
         let administrator = try await administration.administrator(presenting: Array(presented.utf8), client: client)
-        let secret: ConsoleSecret
+        let (secret, hash): (ConsoleSecret, [UInt8])
         do {
-            secret = try .fresh()
+            (secret, hash) = try administration.consoleSecrets.fresh(for: administrator.key.id)
         } catch {
             throw .fault(operation: "console session")
         }
@@ -30,7 +25,7 @@ package struct ConsoleSessions: Sendable {
             .consoleOpened, from: administrator.origin, reason: "\(administrator.key.id)")
         let isOpen = try await administration.stored {
             try await administration.stores.consoleSessions.open(
-                secret.hash, for: administrator.key.id, by: event, at: administration.clock.now())
+                hash, for: administrator.key.id, by: event, at: administration.clock.now())
         }
         guard isOpen else { throw .unknownKey }
         return secret
@@ -41,15 +36,15 @@ package struct ConsoleSessions: Sendable {
     package func administrator(
         of secret: ConsoleSecret?, isActivity: Bool, client: Client
     ) async throws(AdministrationFailure) -> Administrator? {
-        guard let secret else { return nil }
+        guard let (hash, keyID) = secret.flatMap(administration.consoleSecrets.read) else { return nil }
         let key = try await administration.stored {
-            try await administration.stores.consoleSessions.use(secret.hash, isActivity: isActivity)
+            try await administration.stores.consoleSessions.use(hash, of: keyID, isActivity: isActivity)
         }
         return key.map { administration.administrator(with: $0, client: client) }
     }
 
     package func end(_ secret: ConsoleSecret?) async throws(AdministrationFailure) {
-        guard let secret else { return }
-        try await administration.stored { try await administration.stores.consoleSessions.end(secret.hash) }
+        guard let (hash, _) = secret.flatMap(administration.consoleSecrets.read) else { return }
+        try await administration.stored { try await administration.stores.consoleSessions.end(hash) }
     }
 }

@@ -49,6 +49,13 @@ package struct AdminKeyStore: Sendable {
         return key
     }
 
+    /// The name of the key with this hash, if it has been revoked.
+    package func nameOfRevoked(hash: [UInt8]) async throws(PostgresError) -> String? {
+        try await database.query(
+            "SELECT name FROM admin_keys WHERE key_hash = \(hash) AND revoked_at IS NOT NULL"
+        ) { row throws(PostgresError) in try row.decode(String.self) }.first
+    }
+
     /// All keys, revoked ones too, the oldest first.
     package func list() async throws(PostgresError) -> [AdminKey] {
         try await database.query(

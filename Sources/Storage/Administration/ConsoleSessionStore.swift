@@ -11,7 +11,7 @@ package struct ConsoleSessionStore: Sendable {
     }
 
     /// - Parameters:
-    ///   - hash: the SHA-256 of the cookie.
+    ///   - hash: the SHA-256 of the cookie's random bits.
     ///   - event: written in the same transaction.
     /// - Returns: `false` when the key has been revoked meanwhile.
     package func open(
@@ -33,12 +33,14 @@ package struct ConsoleSessionStore: Sendable {
 
     /// The key of a live session.
     ///
-    /// - Parameter isActivity: whether this use puts off the idle end, and counts as a use of the key. A page that
-    ///   loads itself again is none.
+    /// - Parameters:
+    ///   - keyID: that the cookie names. A row of another key is none of this session.
+    ///   - isActivity: whether this use puts off the idle end, and counts as a use of the key. A page that loads itself
+    ///     again is none.
     /// - Returns: `nil` when the session has ended or the key was revoked.
-    package func use(_ hash: [UInt8], isActivity: Bool) async throws(PostgresError) -> AdminKey? {
+    package func use(_ hash: [UInt8], of keyID: AdminKeyID, isActivity: Bool) async throws(PostgresError) -> AdminKey? {
         let isLive: SQL = """
-            c.session_hash = \(hash) AND k.key_id = c.key_id AND k.revoked_at IS NULL
+            c.session_hash = \(hash) AND c.key_id = \(keyID) AND k.key_id = c.key_id AND k.revoked_at IS NULL
                 AND c.last_used_at > now() - \(Lifetimes.consoleIdleSeconds) * interval '1 second'
                 AND c.created_at > now() - \(Lifetimes.consoleSessionSeconds) * interval '1 second'
             """

@@ -4,6 +4,8 @@ enum HelpTexts {
     static let all: [String: String] = [
         "countersign_addresses_under_attack":
             "Addresses at whose mailed codes somebody guessed within a day, so often that they are long.",
+        "countersign_admin_key_refusals_total":
+            "Keys of administrators that were refused, unknown or revoked ones.",
         "countersign_apple_client_secret_age_seconds":
             "Age of the oldest client_secret in use, by team.",
         "countersign_apple_key_file_age_seconds":

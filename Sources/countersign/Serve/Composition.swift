@@ -93,7 +93,8 @@ enum Composition {
                 return metrics.page()
             }
             let administration = Administration(
-                stores: stores, exports: resources.exports, clock: clock,
+                stores: stores, keyRing: configuration.keyRing, refusals: resources.refusals,
+                exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [])
             let oauthAdministration =
                 configuration.reloadable.oauth == nil ? nil : OAuthAdministration(stores: stores, clock: clock)

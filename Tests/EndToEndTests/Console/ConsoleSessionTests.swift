@@ -1,5 +1,7 @@
 import JSON
+import OpenSSL
 import Postgres
+import Primitives
 import TestSupport
 import Testing
 
@@ -53,6 +55,40 @@ import Testing
             [("to", destination), ("key", key)], to: "/console/sign-in", on: page, following: false)
         #expect([303, 400].contains(answer.status))
         if answer.status == 303 { #expect(answer.answer["Location"] == "/console/") }
+    }
+
+    /// Who has the service's role writes rows, and lacks the key ring.
+    @Test func `a row that was not made by a sign-in opens nothing, nor does one that was given another key`()
+        async throws
+    {
+        let world = try World.shared
+        let bytes = try SecureRandom.bytes(32)
+        let visit = try await ConsoleVisit.signedIn(to: world, "read", name: "reader of rows")
+        try await world.scratch.execute(
+            """
+            INSERT INTO console_sessions (session_hash, key_id)
+            SELECT \(SHA256.hash(bytes)), key_id FROM admin_keys WHERE name = 'reader of rows'
+            """)
+        let page = try await visit.open("/console/accounts")
+        #expect(page.status == 200 && !page.isSignIn)
+        let own = try #require(visit.browser.cookies(of: visit.origin).first?.value)
+        for forged in [Base64URL.encode(bytes), own.dropLast(43) + Base64URL.encode(bytes)] {
+            let answer = try await ConsoleVisit(world).open(
+                "/console/accounts", headers: [("Cookie", "csn_console=\(forged)")])
+            #expect(answer.isSignIn)
+        }
+        // By itself the cookie is good for what it was made for.
+        #expect(
+            try await !ConsoleVisit(world).open("/console/accounts", headers: [("Cookie", "csn_console=\(own)")])
+                .isSignIn)
+        _ = try await world.adminKey("read,manage", name: "manager of rows")
+        try await world.scratch.execute(
+            """
+            UPDATE console_sessions
+            SET key_id = (SELECT key_id FROM admin_keys WHERE name = 'manager of rows')
+            WHERE key_id = (SELECT key_id FROM admin_keys WHERE name = 'reader of rows')
+            """)
+        #expect(try await visit.open("/console/admin-keys").isSignIn)
     }
 
     @Test func `the cookie is out of reach of scripts, other sites and the rest of the listener`() async throws {

@@ -212,7 +212,8 @@ import Testing
             let underWay = ConcurrencyLimit(2)
             let accounts = try fixture.service(exports: underWay).accounts
             let administration = Administration(
-                stores: fixture.stores, exports: underWay, clock: fixture.clock, mailLanguages: [])
+                stores: fixture.stores, keyRing: fixture.keyRing, exports: underWay, clock: fixture.clock,
+                mailLanguages: [])
             let administrator = try await fixture.administered().administrator
             let signedIn = try await fixture.register("kim@example.com")
             let session = try await fixture.opened(signedIn)

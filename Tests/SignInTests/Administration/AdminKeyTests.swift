@@ -10,7 +10,10 @@ import Testing
     private static func authenticate(
         _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
     ) async throws(AdministrationFailure) -> Administrator {
-        try await Administration(stores: fixture.stores, clock: fixture.clock, mailLanguages: []).administrator(
+        try await Administration(
+            stores: fixture.stores, keyRing: fixture.keyRing, refusals: fixture.service.refusals, clock: fixture.clock,
+            mailLanguages: []
+        ).administrator(
             presenting: text.map { Array($0.utf8) }, for: scope, client: AdministrationFixture.client)
     }
 
@@ -53,6 +56,34 @@ import Testing
                     try await Self.authenticate(text, in: fixture)
                 }
             }
+        }
+    }
+
+    @Test func `refused keys are recorded as sums by their network, a revoked one with its name`() async throws {
+        try await SignInFixture.run { fixture in
+            let (key, secret) = try await AdministrationFixture.makeKey(
+                [.read], in: fixture.stores, at: fixture.clock.now())
+            _ = try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now(), from: .commandLine)
+            let unknown = try AdminSecret().text
+            // Who brings no key has no wrong one.
+            for text in [secret.text, unknown, "csa_x", secret.text, nil, ""] {
+                await #expect(throws: AdministrationFailure.unknownKey) {
+                    try await Self.authenticate(text, in: fixture)
+                }
+            }
+            try await fixture.service.refusals.flush()
+            let rows = try await fixture.texts(
+                """
+                SELECT concat_ws(' ', actor, reason, COALESCE(actor_name, '-'), network, request_id, occurrences)
+                FROM audit_events WHERE type = 'admin_key_rejected' ORDER BY reason
+                """)
+            #expect(
+                rows == [
+                    "person revoked \(AdministrationFixture.keyName) 192.0.2.0/24 r9 2",
+                    "person unknown - 192.0.2.0/24 r9 2",
+                ])
+            let all = try await fixture.texts("SELECT e::text FROM audit_events e").compactMap(\.self).joined()
+            for text in [secret.text, unknown] { #expect(!all.contains(text.dropFirst("csa_".count))) }
         }
     }
 

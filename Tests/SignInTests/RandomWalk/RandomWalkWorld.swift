@@ -113,7 +113,7 @@ struct WalkWorld: Sendable {
         oauthClient = try await OAuthAdministration(stores: stores, clock: clock).create(
             .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
             from: ChangeOrigin(actor: .operator, requestID: nil))
-        administration = Administration(stores: stores, clock: clock, mailLanguages: ["en"])
+        administration = Administration(stores: stores, keyRing: keyRing, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(
             Set(AdminKey.Scope.allCases), in: stores, at: clock.now()
         ).secret

@@ -1,4 +1,5 @@
 import Accounts
+import KeyRing
 import Postgres
 import SignIn
 import Storage
@@ -14,10 +15,10 @@ struct AdministrationFixture: Sendable {
     let administration: Administration
     let administrator: Administrator
 
-    init(stores: Stores, clock: ManualClock, mailLanguages: [String]) async throws {
+    init(stores: Stores, keyRing: KeyRing, clock: ManualClock, mailLanguages: [String]) async throws {
         self.stores = stores
         self.clock = clock
-        administration = Administration(stores: stores, clock: clock, mailLanguages: mailLanguages)
+        administration = Administration(stores: stores, keyRing: keyRing, clock: clock, mailLanguages: mailLanguages)
         let secret = try await Self.makeKey(Set(AdminKey.Scope.allCases), in: stores, at: clock.now()).secret
         administrator = try await administration.administrator(
             presenting: Array(secret.text.utf8), for: .read, client: Self.client)
@@ -72,13 +73,13 @@ struct AdministrationFixture: Sendable {
 extension SignInFixture {
     func administered() async throws -> AdministrationFixture {
         try await AdministrationFixture(
-            stores: stores, clock: clock, mailLanguages: service.configuration.mailLanguages)
+            stores: stores, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
     }
 }
 
 extension LifeCycleFixture {
     func administered() async throws -> AdministrationFixture {
         try await AdministrationFixture(
-            stores: stores, clock: clock, mailLanguages: service.configuration.mailLanguages)
+            stores: stores, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
     }
 }

@@ -1,0 +1,55 @@
+import Accounts
+import KeyRing
+import OpenSSL
+import TestSupport
+import Testing
+
+@testable import SignIn
+
+/// The value of the console's cookie under the key ring.
+@Suite struct ConsoleSecretTests {
+    private static let key = AdminKeyID(now: Timestamp(seconds: SignInFixture.start))
+
+    private static func secrets(_ lines: (String, UInt8)...) throws -> ConsoleSecrets {
+        ConsoleSecrets(keyRing: try SignInFixture.makeKeyRing(lines: lines.map { (id: $0.0, octet: $0.1) }))
+    }
+
+    @Test func `it stands for the row and the key that it was made for`() throws {
+        let secrets = try Self.secrets(("k1", 7))
+        let made = try secrets.fresh(for: Self.key)
+        let presented = try #require(ConsoleSecret(presented: made.secret.text))
+        let read = try #require(secrets.read(presented))
+        #expect(read.hash == made.hash)
+        #expect(read.keyID == Self.key)
+        #expect(try secrets.fresh(for: Self.key).hash != made.hash)
+    }
+
+    @Test func `every line of the key ring reads it, and another line of the same name does not`() throws {
+        let made = try Self.secrets(("k1", 7)).fresh(for: Self.key).secret
+        #expect(try Self.secrets(("k2", 8), ("k1", 7)).read(made) != nil)
+        #expect(try Self.secrets(("k2", 8)).read(made) == nil)
+        #expect(try Self.secrets(("k1", 8)).read(made) == nil)
+    }
+
+    @Test func `no octet of it can be another`() throws {
+        let secrets = try Self.secrets(("k1", 7))
+        let text = Array(try secrets.fresh(for: Self.key).secret.text.utf8)
+        for index in text.indices {
+            var changed = text
+            changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+            let presented = try #require(ConsoleSecret(presented: String(decoding: changed, as: UTF8.self)))
+            #expect(secrets.read(presented) == nil, "\(index)")
+        }
+        for text in ["", "x", String(repeating: "A", count: 256), try OpaqueSecret().text] {
+            #expect(secrets.read(try #require(ConsoleSecret(presented: text))) == nil)
+        }
+        #expect(ConsoleSecret(presented: String(repeating: "A", count: 257)) == nil)
+    }
+
+    @Test func `a refresh token of a session is none`() throws {
+        let keyRing = try SignInFixture.makeKeyRing()
+        let token = try RefreshTokens(keyRing: keyRing).token(
+            for: SessionID(now: Timestamp(seconds: SignInFixture.start)), generation: 1)
+        #expect(ConsoleSecrets(keyRing: keyRing).read(try #require(ConsoleSecret(presented: token))) == nil)
+    }
+}

@@ -105,6 +105,17 @@ package struct UnverifiedToken: Sendable {
         return VerifiedToken(header: header.value, claims: claims)
     }
 
+    /// What `aud` says in anything that has the form of a token: whoever made it wrote that. Good for choosing among
+    /// possibilities that are each verified, and for nothing else. Empty where it can't be read.
+    package static func statedAudiences(of compact: [UInt8]) -> [String] {
+        let bytes = compact.span.bytes
+        guard bytes.byteCount <= maximumBytes, let headerEnd = bytes.firstPeriod(from: 0),
+            let payloadEnd = bytes.firstPeriod(from: headerEnd + 1), payloadEnd - headerEnd <= maximumPayloadBytes,
+            let claims = try? json(bytes.extracting(headerEnd + 1..<payloadEnd)), let audience = claims["aud"]
+        else { return [] }
+        return (audience.elements ?? [audience]).compactMap(\.string)
+    }
+
     private static func json(_ part: RawSpan) throws(TokenRejection) -> JSONValue {
         guard let bytes = Base64URL.decode(part) else { throw .malformed }
         do throws(JSONError) {

@@ -37,6 +37,33 @@ import Testing
         }
     }
 
+    @Test func `of two clients of Apple's the token that does not verify states whose the code beside it is`()
+        async throws
+    {
+        let other = "com.example.lamp.other"
+        try await World.run(["apple.clientIds": "\(Countersign.appleClient),\(other)"]) { world in
+            try await world.newPerson("kim")
+            func signIn(_ client: String, _ changes: Sandbox.TokenChanges) async throws -> Answer {
+                let kim = try await world.sandbox.authorizeApple("kim", clientID: client, token: changes)
+                return try await world.service.signIn(
+                    .apple,
+                    [
+                        "identityToken": .string(kim.identityToken),
+                        "authorizationCode": .string(kim.authorizationCode),
+                    ])
+            }
+            for client in [Countersign.appleClient, other] {
+                for changes in [Sandbox.TokenChanges(expired: true), .init(signature: .forged)] {
+                    let answer = try await signIn(client, changes)
+                    #expect(answer.status == 200, "\(client) \(answer.text)")
+                }
+            }
+            let unknown = try await signIn(other, .init(claims: #"{"aud":"com.example.nobody"}"#))
+            #expect(unknown.status == 400)
+            #expect(unknown.json?["errors"]?.elements?.first?["field"]?.string == "clientId")
+        }
+    }
+
     @Test func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
         let settings = ["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]
         try await World.run(settings) { world in

@@ -135,6 +135,31 @@ import Testing
         }
     }
 
+    @Test(arguments: [main, beta])
+    func `beside a token that doesn't verify, the audience that it states says whose the code is`(
+        project: Project
+    ) async throws {
+        try await Self.run { world in
+            try await world.newPerson("max")
+            for changes in [Sandbox.TokenChanges(expired: true), .init(signature: .forged)] {
+                let credential = try await world.sandbox.authorizeGoogle(
+                    "max", clientID: project.app, token: changes, serverClientID: project.server, forceConsent: true)
+                let members: TokenMint.Members = [
+                    "idToken": .string(credential.idToken), "serverAuthCode": .string(credential.serverAuthCode),
+                ]
+                #expect(try await Self.signIn(members, world).text("status") == "linkRequired")
+                #expect(try await Self.clients(of: credential.serverAuthCode, world) == [project.server])
+            }
+            let foreign = try await world.sandbox.authorizeGoogle(
+                "max", clientID: project.app, token: .init(claims: #"{"aud":"another.apps.googleusercontent.com"}"#),
+                serverClientID: project.server, forceConsent: true)
+            let unnamed = try await Self.signIn(
+                ["idToken": .string(foreign.idToken), "serverAuthCode": .string(foreign.serverAuthCode)], world)
+            #expect(unnamed.status == 400)
+            #expect(unnamed.json?["errors"]?.elements?.first?["field"]?.string == "clientId")
+        }
+    }
+
     @Test func `a code alone has to come with its own server client`() async throws {
         try await Self.run { world in
             try await world.newPerson("zoe")

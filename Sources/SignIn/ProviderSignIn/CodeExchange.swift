@@ -178,7 +178,8 @@ struct PostedCode {
 extension CodeExchange {
     /// The code with the client that it belongs to; `nil` when there is none, or no configured client can use codes.
     ///
-    /// - Parameter tokenClient: the client of the verified token beside it. Of a token that did not verify nothing is used.
+    /// - Parameter tokenClient: the client of the verified token beside it. One that did not verify says no more than a
+    ///   posted `clientId` does, and where there is none: the exchange proves whose the code is.
     private func postedCode(
         _ credential: ProviderCredential, of provider: Provider, besideTokenOf tokenClient: String?
     ) throws(SignInFailure) -> PostedCode? {
@@ -197,10 +198,11 @@ extension CodeExchange {
                 throw .redirectURIRefused
             }
             let clientIDs = providers.apple?.configuration.teams.flatMap(\.clientIDs) ?? []
-            guard let clientID = tokenClient ?? credential.clientID ?? clientIDs.first else { return nil }
-            guard tokenClient != nil || credential.clientID != nil || clientIDs.count == 1 else {
-                throw .clientIDRequired
-            }
+            guard let only = clientIDs.first else { return nil }
+            guard
+                let clientID = tokenClient ?? credential.clientID
+                    ?? (clientIDs.count == 1 ? only : credential.statedClient(of: clientIDs))
+            else { throw .clientIDRequired }
             guard clientIDs.contains(where: { $0.utf8.elementsEqual(clientID.utf8) }) else {
                 throw .credentialRejected(.clientRejected, retryAfter: nil)
             }
@@ -225,7 +227,10 @@ extension CodeExchange {
             return clientID
         }
         guard servers.count > 1 else { return servers.first }
-        guard let clientID = credential.clientID else { throw .clientIDRequired }
+        let clientIDs = providers.google?.configuration.clientIDs ?? []
+        guard let clientID = credential.clientID ?? credential.statedClient(of: clientIDs) else {
+            throw .clientIDRequired
+        }
         return endpoint.serverClientID(ofProjectOf: clientID)
     }
 

@@ -1,4 +1,5 @@
 package import Accounts
+import JOSE
 
 /// The credential that a provider's SDK gave the app.
 package struct ProviderCredential: Sendable {
@@ -26,6 +27,14 @@ package struct ProviderCredential: Sendable {
 }
 
 extension ProviderCredential {
+    /// The one of these clients that the posted token is for by its own account, which nobody has verified.
+    func statedClient(of clientIDs: [String]) -> String? {
+        guard let token else { return nil }
+        let stated = UnverifiedToken.statedAudiences(of: Array(token.utf8))
+        let ours = clientIDs.filter { clientID in stated.contains { $0.utf8.elementsEqual(clientID.utf8) } }
+        return ours.count == 1 ? ours[0] : nil
+    }
+
     /// The name of the request's member that holds the provider's token.
     static func tokenMember(of provider: Provider) -> String {
         switch provider {

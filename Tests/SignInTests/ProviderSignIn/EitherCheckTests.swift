@@ -213,18 +213,28 @@ import Testing
 
     // MARK: The client of the code
 
-    @Test func `beside a token that does not verify Apple's code belongs to the posted client, never to the token's`()
+    @Test
+    func `beside a token that does not verify Apple's code belongs to the posted client, else to the one it states`()
         async throws
     {
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
-            let consent = try await fixture.consent(.apple, token: Self.expired)
-            try await expectFailure("clientIDRequired") { try await fixture.signIn(consent) }
+            for claims in [
+                #"{"aud":"com.example.other"}"#, #"{"aud":["\#(clients[0])","\#(clients[1])"]}"#, #"{"aud":1}"#,
+            ] {
+                let unknown = try await fixture.consent(.apple, token: .init(claims: claims, expired: true))
+                try await expectFailure("clientIDRequired") { try await fixture.signIn(unknown) }
+            }
             try await expectFailure("client_rejected") {
                 try await fixture.signIn(
                     try await fixture.consent(.apple), clientID: "com.example.other")
             }
             #expect(try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(.apple)).isEmpty)
+            for client in clients {
+                let consent = try await fixture.consent(.apple, appleClient: client, token: Self.expired)
+                _ = try await fixture.ticket(consent)
+                #expect(try await fixture.tokenRequests(of: consent).map { $0.field("client_id") } == [client])
+            }
             // The token names the web client, and its code is the app's.
             let foreign = Sandbox.TokenChanges(claims: #"{"aud":"\#(LifeCycleFixture.webClient)"}"#, expired: true)
             let mixed = try await fixture.consent(.apple, token: foreign)

@@ -64,6 +64,37 @@ import Testing
         }
     }
 
+    @Test func `a key that Apple refuses is an error in the log that names it, with a redirect URI too, once a minute`()
+        async throws
+    {
+        let uri = "https://app.example.com/apple"
+        let settings = [
+            "apple.keyId": "WRONGKEY01", "apple.redirectUris": uri, "limits.junkCodesPerNetwork": "0",
+        ]
+        for posted in [uri, nil] {
+            try await World.run(settings) { world in
+                for _ in 1...3 {
+                    let answer = try await world.service.signIn(
+                        .apple, Self.junk.with("redirectUri", posted.map { .string($0) }))
+                    #expect(answer.status == 503)
+                    #expect(answer.code == "provider_unavailable")
+                }
+                // The lines of a request come before its own.
+                let last = try await world.service.signIn(.apple, Self.junk)
+                _ = try await world.service.logged(try #require(last.header("X-Request-Id")))
+                let lines = try world.service.logLines().filter {
+                    $0["message"]?.string?.hasPrefix("client credentials refused") == true
+                }
+                #expect(lines.map { $0["level"]?.string } == ["error"])
+                #expect(lines.first?["key"]?.string == "WRONGKEY01")
+                #expect(lines.first?["redirectUri"]?.string == posted)
+                let refused = try await world.service.metric(
+                    "countersign_code_exchanges_total", #"provider="apple""#, #"outcome="client_rejected""#)
+                #expect(refused == 4)
+            }
+        }
+    }
+
     @Test func `a network that posts made-up codes waits as long as the answer says, and tokens do not`() async throws {
         let settings = ["limits.junkCodesPerNetwork": "2/15min", "server.trustedProxies": "127.0.0.1"]
         try await World.run(settings) { world in

@@ -50,6 +50,7 @@ struct CodeExchange: Sendable {
     let clock: any WallClock
     let logger: Logger
     private let outcomes = OutcomeCounters<ExchangeOutcome>(label: "countersign_code_exchanges_total")
+    private let refusedCredentials = RefusedCredentials()
 
     /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless that is somebody
     /// else's.
@@ -291,14 +292,16 @@ extension CodeExchange {
         var metadata: Logger.Metadata = ["provider": "\(posted.provider.rawValue)"]
         switch refusal {
         case .clientRejected(let error, let keyID):
+            // A wrong key costs everybody's codes, so it is an error however it shows. Apple answers the same to a redirect
+            // URI that is not the code's, and Google to another client's code: whoever posts one gets a line too, but
+            // not more than one a minute.
+            guard let unlogged = refusedCredentials.sample(keyID, at: .now) else { return }
             metadata["error"] = "\(error)"
             metadata["key"] = "\(keyID)"
-            if posted.redirectURI == nil {
-                logger.error("client credentials refused by the provider, check the key", metadata: metadata)
-            } else {
-                // Apple answers the same to a redirect URI that is not the code's, and the client has posted that one.
-                logger.warning("client credentials or redirectUri refused by the provider", metadata: metadata)
-            }
+            metadata["client"] = "\(posted.code.clientID)"
+            if let redirectURI = posted.redirectURI { metadata["redirectUri"] = "\(redirectURI)" }
+            if unlogged > 0 { metadata["unlogged"] = "\(unlogged)" }
+            logger.error("client credentials refused by the provider, check the key", metadata: metadata)
         case .unavailable(let detail):
             metadata["error"] = "\(detail)"
             logger.warning("code not exchanged", metadata: metadata)

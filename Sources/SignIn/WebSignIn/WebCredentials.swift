@@ -4,8 +4,8 @@ import JSON
 import Providers
 import Storage
 
-/// Verifies what a browser has brought from a provider. Stricter than for an app's SDK: what is wrong with any part refuses
-/// the whole, and only a token endpoint that does not answer is forgiven.
+/// Verifies what a browser has brought from a provider. Stricter than for an app's SDK: a token that does not verify refuses
+/// the whole. Beside a good one whatever the provider says to the code is forgiven, unless it is somebody else's.
 struct WebCredentials: Sendable {
     /// Of Apple's `user`.
     private static let maximumUserBytes = 2_048
@@ -41,18 +41,27 @@ struct WebCredentials: Sendable {
                     nil
                 }
             let displayName = answer.user.flatMap(Self.name)
-            guard let text = answer.code else {
-                guard let posted else { throw .credentialRejected(.malformed, retryAfter: nil) }
-                return .identity(posted.identity, grant: nil, displayName: displayName)
+            let code = answer.code.map {
+                AuthorizationCode(text: $0, clientID: clientID, redirectURI: redirectURI)
             }
-            let evidence = try await codes.exchange(
-                AuthorizationCode(text: text, clientID: clientID, redirectURI: redirectURI), of: .apple,
-                nonce: secrets.nonce, beside: posted, by: client, at: now)
-            guard
-                let identity = posted.map({ $0.identity.completed(by: evidence?.identity ?? $0.identity) })
-                    ?? evidence?.identity
-            else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
-            return .identity(identity, grant: evidence?.grant, displayName: displayName)
+            guard let posted else {
+                guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
+                let evidence = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, by: client, at: now)
+                return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)
+            }
+            var outcome = CodeOutcome.unused
+            if let code {
+                outcome = try await codes.exchange(
+                    code, of: .apple, nonce: secrets.nonce, beside: posted, by: client, at: now)
+            }
+            let evidence = SignInEvidence(posted, outcome)
+            if let refusal = evidence.codeRefusal {
+                var event = AuditEvent(
+                    .codeRejected, by: .provider, provider: .apple, reason: refusal, requestID: client.requestID)
+                event.network = client.network
+                refusals.note(event, at: now)
+            }
+            return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)
         }
     }
 
@@ -66,8 +75,7 @@ struct WebCredentials: Sendable {
             let evidence = try await codes.exchange(
                 AuthorizationCode(
                     text: code, clientID: clientID, redirectURI: redirectURI, verifier: secrets.verifier),
-                of: .google, nonce: secrets.nonce, beside: nil, by: client, at: now)
-            guard let evidence else { throw .credentialRejected(.codeRejected, retryAfter: nil) }
+                of: .google, nonce: secrets.nonce, by: client, at: now)
             return .identity(evidence.identity, grant: evidence.grant, displayName: nil)
         }
     }
@@ -103,45 +111,23 @@ struct WebCredentials: Sendable {
     }
 }
 
+/// The codes of browsers: each is exchanged for its flow's client, with its flow's redirect URI, and its ID token must have
+/// the flow's nonce.
 extension CodeExchange {
-    /// Exchanges the code of a browser: for its flow's client, with its flow's redirect URI, and its ID token must have the
-    /// flow's nonce.
-    ///
-    /// - Parameter posted: the verified token that came beside it.
-    /// - Returns: `nil` when nothing was learned of the code, beside a token that suffices.
+    /// Exchanges a code on its own.
     func exchange(
-        _ code: AuthorizationCode, of provider: Provider, nonce: String, beside posted: VerifiedCredential?,
-        by client: Client, at now: Timestamp
-    ) async throws(SignInFailure) -> CodeEvidence? {
+        _ code: AuthorizationCode, of provider: Provider, nonce: String, by client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeEvidence {
         guard let endpoint = endpoints[provider] else {
-            guard posted != nil else { throw .providerUnavailable(retryAfter: 60, reason: "not_configured") }
-            return nil
+            throw .providerUnavailable(retryAfter: 60, reason: "not_configured")
         }
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        let deadline = ContinuousClock.now + (posted == nil ? timeout.alone : timeout.besideToken)
-        if let posted {
-            do {
-                try posted.checkHash(ofCode: code.text)
-            } catch {
-                throw .credentialRejected(error.reason, retryAfter: nil)
-            }
-            try await settleRevocations(of: posted.identity.key)
-        }
-        func send() async -> Result<CodeEvidence, EndpointRefusal> {
-            await self.send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
-        }
-        let answer: Result<CodeEvidence, EndpointRefusal>?
-        if posted == nil {
-            answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in await send() }
-        } else {
-            answer = await send()
+        let deadline = ContinuousClock.now + timeout.alone
+        let answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in
+            await send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
         }
         switch answer {
         case .success(let evidence):
-            guard posted == nil || evidence.identity.key == posted?.identity.key else {
-                await abandon(evidence, because: .subjectMismatch, by: client)
-                throw .credentialRejected(.subjectMismatch, retryAfter: nil)
-            }
             return evidence
         case .failure(.grantRejected), .failure(.requestRejected):
             throw .credentialRejected(.codeRejected, retryAfter: nil)
@@ -150,13 +136,42 @@ extension CodeExchange {
         case .failure(.clientRejected):
             throw .providerUnavailable(retryAfter: 60, reason: "client_credentials_rejected")
         case .failure(.unavailable(let detail)):
-            guard posted != nil else { throw .providerUnavailable(retryAfter: 5, reason: detail) }
-            return nil
+            throw .providerUnavailable(retryAfter: 5, reason: detail)
         case .failure(.notConfigured):
-            guard posted != nil else { throw .providerUnavailable(retryAfter: 60, reason: "not_configured") }
-            return nil
+            throw .providerUnavailable(retryAfter: 60, reason: "not_configured")
         case nil:
             throw .overloaded(retryAfter: 1)
+        }
+    }
+
+    /// Exchanges a code beside a verified token, which suffices unless the code is somebody else's, or what it brings is
+    /// not believed.
+    func exchange(
+        _ code: AuthorizationCode, of provider: Provider, nonce: String, beside posted: VerifiedCredential,
+        by client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> CodeOutcome {
+        guard let endpoint = endpoints[provider] else { return .unused }
+        do {
+            try posted.checkHash(ofCode: code.text)
+        } catch {
+            throw .credentialRejected(error.reason, retryAfter: nil)
+        }
+        let deadline = ContinuousClock.now + timeout.besideToken
+        try await settleRevocations(of: posted.identity.key)
+        let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
+        switch await send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now) {
+        case .success(let evidence):
+            guard evidence.identity.key == posted.identity.key else {
+                await abandon(evidence, because: .subjectMismatch, by: client)
+                throw .credentialRejected(.subjectMismatch, retryAfter: nil)
+            }
+            return .exchanged(evidence)
+        case .failure(.grantRejected(let error)), .failure(.requestRejected(let error)):
+            return .refused(error)
+        case .failure(.credentialRejected(let refusal, _)):
+            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
+        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured):
+            return .unused
         }
     }
 }

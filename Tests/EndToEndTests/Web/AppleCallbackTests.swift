@@ -240,6 +240,48 @@ import Testing
         #expect(try await world.exchange(try #require(byCode["code"]), codeAlone.attempt).status == 200)
     }
 
+    @Test(arguments: ["invalid_grant", "invalid_request", "invalid_client"])
+    func `a good token suffices beside a code that Apple refuses, and when Apple refuses our secret`(
+        error: String
+    ) async throws {
+        let world = try World.shared
+        let name = "refused-\(error)"
+        let pending = try await self.pending(name)
+        try await world.sandbox.fail(
+            "/apple/auth/token",
+            .status(400, body: #"{"error":"\#(error)"}"#, headers: [("Content-Type", "application/json")]), times: 1)
+        let back = try AppAnswer(try await pending.browser.submit(pending.form, on: pending.page))
+        #expect(try await self.exchanges(of: pending.code) == 1)
+        let question = try Question(
+            try await world.exchange(try #require(back["code"], "\(back.uri)"), pending.attempt))
+        #expect(question.email == "\(name)@example.com")
+        let created = try await world.create(for: question)
+        #expect(try created.text("identity.authorization") == "none")
+    }
+
+    @Test func `with a key that Apple refuses people sign in by their tokens, and the log has an error with the key`()
+        async throws
+    {
+        try await WebWorld.run(["apple.keyId": "WRONGKEY01"]) { world in
+            try await World.$current.withValue(world) {
+                let pending = try await self.pending("keyless")
+                let back = try AppAnswer(try await pending.browser.submit(pending.form, on: pending.page))
+                let answer = try await world.exchange(try #require(back["code"], "\(back.uri)"), pending.attempt)
+                #expect(try Question(answer).email == "keyless@example.com")
+                let lines = try world.service.logLines().filter {
+                    $0["message"]?.string?.hasPrefix("client credentials refused") == true
+                }
+                #expect(lines.map { $0["level"]?.string } == ["error"])
+                #expect(lines.first?["key"]?.string == "WRONGKEY01")
+                #expect(lines.first?["redirectUri"]?.string == WebWorld.appleCallback)
+                // Without a token there is nothing that suffices.
+                let codeAlone = try await self.pending("codeless", #""withoutParameters":["id_token"]"#)
+                let refused = try AppAnswer(try await codeAlone.browser.submit(codeAlone.form, on: codeAlone.page))
+                #expect(refused["error"] == "temporarily_unavailable")
+            }
+        }
+    }
+
     @Test func `an error of Apple's is one of ours to the app, and its text goes nowhere`() async throws {
         for (error, expected) in [
             ("user_cancelled_authorize", "access_denied"), ("invalid_request", "server_error"),

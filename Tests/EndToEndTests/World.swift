@@ -24,7 +24,13 @@ struct World: Sendable {
                 try await prepare(sandbox)
                 let all = try Self.settings(scratch, sandbox).merging(sandboxSettings(sandbox)) { _, own in own }
                 return try await Countersign.serve(all.merging(settings) { _, asked in asked }) { service in
-                    try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+                    let result = try await body(World(service: service, sandbox: sandbox, scratch: scratch))
+                    // Whatever a test provokes is answered by a refusal that the service knows.
+                    let unexpected = service.log.split(separator: "\n").filter {
+                        $0.contains("request failed unexpectedly")
+                    }
+                    #expect(unexpected.isEmpty)
+                    return result
                 }
             }
         }

@@ -1,7 +1,7 @@
 import Accounts
-package import HTTPServer
+import HTTPServer
 import JSON
-package import OAuthServer
+import OAuthServer
 import SignIn
 
 /// The clients of the OAuth server that a person has linked.
@@ -33,17 +33,5 @@ extension JSONWriter {
         strings("scopes", client.scopes.texts)
         member("linkedAt", client.linkedAt.rfc3339)
         member("lastUsedAt", client.lastUsedAt?.rfc3339)
-    }
-}
-
-extension OAuthFailure: ProblemConvertible {
-    /// Where an answer is a problem: what is announced to clients.
-    package var problem: Problem {
-        switch self {
-        case .unavailable(let seconds, let detail):
-            Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds))
-        case .rateLimited(let seconds): Problem(.rateLimited, retryAfter: Int(seconds))
-        default: Problem(.internalError, reason: "\(self)")
-        }
     }
 }

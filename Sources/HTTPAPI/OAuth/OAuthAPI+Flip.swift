@@ -1,6 +1,6 @@
-import HTTPServer
+package import HTTPServer
 import JSON
-import OAuthServer
+package import OAuthServer
 
 /// App Flip. Every answer is JSON with the word that the app hands to Google's.
 extension OAuthAPI {
@@ -27,29 +27,23 @@ extension OAuthAPI {
                 writer.member("expires_in", code.expiresIn)
             }
         }
-        .refused { error, problem, _ in
-            guard let refusal = error as? OAuthServer.FlipRefusal else { return Self.answer(to: problem) }
-            return Self.answer(to: refusal)
-        }
+        .refused(by: Self.answer(to:), others: Self.answer(to:))
         .refusedEarly { problem in Self.answer(to: problem) }
     }
 
-    private static func answer(to refusal: OAuthServer.FlipRefusal) -> Response {
-        switch refusal {
-        case .invalidRequest(let message): answer(.badRequest, "invalid_request", message, Problem(.invalidRequest))
-        case .accessDenied: answer(.forbidden, "access_denied", "consent is not true", Problem(.forbidden))
-        case .unrecoverable(let message):
-            answer(.forbidden, "unrecoverable", message, Problem(.accountDisabled, reason: message))
-        case .cancelled(let message): answer(.unauthorized, "cancelled", message, Problem(.invalidSession))
-        case .failed(.rateLimited(let seconds)): answer(to: Problem(.rateLimited, retryAfter: Int(seconds)))
-        case .failed(.unavailable(let seconds, let detail)):
-            answer(to: Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds)))
-        case .failed(let failure): answer(to: Problem(.internalError, reason: "\(failure)"))
+    @Sendable private static func answer(to refusal: OAuthServer.FlipRefusal) -> Response {
+        let problem = refusal.problem
+        return switch refusal {
+        case .invalidRequest(let message): answer(.badRequest, "invalid_request", message, problem)
+        case .accessDenied: answer(.forbidden, "access_denied", "consent is not true", problem)
+        case .unrecoverable(let message): answer(.forbidden, "unrecoverable", message, problem)
+        case .cancelled(let message): answer(.unauthorized, "cancelled", message, problem)
+        case .failed: answer(to: problem)
         }
     }
 
     /// What is wrong with the request is its own fault; whatever else came between may go better by the browser.
-    private static func answer(to problem: Problem) -> Response {
+    @Sendable private static func answer(to problem: Problem) -> Response {
         switch problem.code.status.rawValue {
         case 500...: answer(.serviceUnavailable, "cancelled", problem.code.title, problem)
         case 429: answer(problem.code.status, "cancelled", problem.code.title, problem)
@@ -68,5 +62,17 @@ extension OAuthAPI {
         }
         response.problem = problem
         return response
+    }
+}
+
+extension OAuthServer.FlipRefusal: ProblemConvertible {
+    package var problem: Problem {
+        switch self {
+        case .invalidRequest(let message): Problem(.invalidRequest, reason: message)
+        case .accessDenied: Problem(.forbidden)
+        case .unrecoverable(let message): Problem(.accountDisabled, reason: message)
+        case .cancelled(let message): Problem(.invalidSession, reason: message)
+        case .failed(let failure): failure.problem
+        }
     }
 }

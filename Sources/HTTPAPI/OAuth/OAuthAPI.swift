@@ -19,19 +19,25 @@ package struct OAuthAPI: Sendable {
             Route(.post, "/oauth/revoke", priority: .revoking) { request in try await revoke(request) },
             Route(.post, "/oauth/introspect") { request in try await introspect(request) },
         ]
-        return forClients.map { $0.refused(by: OAuthAnswers.refusal) } + [
+        return forClients.map(Self.answeringForm) + [
             Route(.get, "/oauth/userinfo") { request in try await userInfo(request) },
             Route(.post, "/oauth/userinfo") { request in try await userInfo(request) },
-            Route(.get, "/.well-known/oauth-authorization-server", priority: .reading) { _ in
-                let namesIssuer = await server.namesIssuer()
-                return .json(caching: .shared(seconds: 60)) { document in
-                    document.member("issuer", server.configuration.issuer)
-                    document.oauthMembers(of: server.configuration)
-                    document.member("authorization_response_iss_parameter_supported", namesIssuer)
-                }
-            }.refused(by: OAuthAnswers.refusal),
+            Self.answeringForm(
+                Route(.get, "/.well-known/oauth-authorization-server", priority: .reading) { _ in
+                    let namesIssuer = await server.namesIssuer()
+                    return .json(caching: .shared(seconds: 60)) { document in
+                        document.member("issuer", server.configuration.issuer)
+                        document.oauthMembers(of: server.configuration)
+                        document.member("authorization_response_iss_parameter_supported", namesIssuer)
+                    }
+                }),
             flipRoute,
         ]
+    }
+
+    /// The same operation, with the refusals of RFC 6749 §5.2.
+    private static func answeringForm(_ route: Route) -> Route {
+        route.refused(by: OAuthAnswers.answer(to:), others: OAuthAnswers.answer(to:))
     }
 
     private func token(_ request: Request) async throws -> Response {

@@ -1,6 +1,6 @@
-import HTTPServer
+package import HTTPServer
 import JSON
-import OAuthServer
+package import OAuthServer
 
 /// Answers in the words of RFC 6749 §5.2 and RFC 6750 §3.
 enum OAuthAnswers {
@@ -13,9 +13,8 @@ enum OAuthAnswers {
         return response
     }
 
-    /// To whatever the handler of a client's request has thrown.
-    static let refusal: Route.Refusal = { error, problem, _ in
-        if let failure = error as? OAuthFailure { return answer(to: failure) }
+    /// To what the handler of a client's request has thrown besides its own failures.
+    @Sendable static func answer(to problem: Problem) -> Response {
         switch problem.code {
         case .invalidRequest, .unsupportedMediaType:
             return answer(to: .invalidRequest(problem.detail == nil ? "the form is not valid" : "no form came"))
@@ -27,18 +26,15 @@ enum OAuthAnswers {
         }
     }
 
-    static func answer(to failure: OAuthFailure) -> Response {
+    @Sendable static func answer(to failure: OAuthFailure) -> Response {
         let status: Status
-        var problem = Problem(.invalidRequest)
         var headers: [(name: String, value: String)] = []
         var members: [(String, String)] = []
         switch failure {
         case .invalidRequest(let text):
             (status, members) = (.badRequest, [("error", "invalid_request"), ("error_description", text)])
-            problem.reason = text
         case .invalidClient(let usedBasic):
             (status, members) = (.unauthorized, [("error", "invalid_client")])
-            problem = Problem(.invalidCredentials, reason: "invalid_client")
             if usedBasic { headers = [("WWW-Authenticate", "Basic realm=\"\(realm)\"")] }
         case .invalidGrant: (status, members) = (.badRequest, [("error", "invalid_grant")])
         case .unauthorizedClient: (status, members) = (.badRequest, [("error", "unauthorized_client")])
@@ -48,29 +44,17 @@ enum OAuthAnswers {
             (status, members) = (
                 .unauthorized, [("error", "linking_error")] + (hint.map { [("login_hint", $0)] } ?? [])
             )
-            problem = Problem(.invalidToken, reason: "linking_error")
-        case .accountNotFound:
-            (status, members) = (.notFound, [("account_found", "false")])
-            problem = Problem(.notFound)
+        case .accountNotFound: (status, members) = (.notFound, [("account_found", "false")])
         // A client takes any 4xx with an `error` for the end of its link (AppAuth): these say that nothing is known.
-        case .rateLimited(let seconds):
-            status = .tooManyRequests
-            problem = Problem(.rateLimited, retryAfter: Int(seconds))
-            headers = problem.headers
-        case .unavailable(let seconds, let detail):
-            status = .serviceUnavailable
-            problem = Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds))
-            headers = problem.headers
-        case .fault(let operation):
-            status = .internalServerError
-            problem = Problem(.internalError, reason: operation)
+        case .rateLimited: (status, headers) = (.tooManyRequests, failure.problem.headers)
+        case .unavailable: (status, headers) = (.serviceUnavailable, failure.problem.headers)
+        case .fault: status = .internalServerError
         }
-        if problem.reason == nil { problem.reason = members.first?.1 }
         var response = json(status) { writer in
             for (name, value) in members { writer.member(name, value) }
         }
         response.headers += headers
-        response.problem = problem
+        response.problem = failure.problem
         return response
     }
 
@@ -85,5 +69,25 @@ enum OAuthAnswers {
             status == .forbidden ? .forbidden : status == .badRequest ? .invalidRequest : .invalidSession, reason: error
         )
         return response
+    }
+}
+
+extension OAuthFailure: ProblemConvertible {
+    /// What the log and the metrics know of it, and the answer where that is a problem.
+    package var problem: Problem {
+        switch self {
+        case .invalidRequest(let text): Problem(.invalidRequest, reason: text)
+        case .invalidClient: Problem(.invalidCredentials, reason: "invalid_client")
+        case .invalidGrant: Problem(.invalidRequest, reason: "invalid_grant")
+        case .unauthorizedClient: Problem(.invalidRequest, reason: "unauthorized_client")
+        case .unsupportedGrantType: Problem(.invalidRequest, reason: "unsupported_grant_type")
+        case .invalidScope: Problem(.invalidRequest, reason: "invalid_scope")
+        case .linkingError: Problem(.invalidToken, reason: "linking_error")
+        case .accountNotFound: Problem(.notFound, reason: "account_not_found")
+        case .rateLimited(let seconds): Problem(.rateLimited, retryAfter: Int(seconds))
+        case .unavailable(let seconds, let detail):
+            Problem(.temporarilyUnavailable, reason: detail, retryAfter: Int(seconds))
+        case .fault(let operation): Problem(.internalError, reason: operation)
+        }
     }
 }

@@ -70,6 +70,15 @@ package struct Route: Sendable {
         return route
     }
 
+    /// The same operation, whose failures are answered by `answer` and whose other errors by `others`.
+    ///
+    /// A failure has a problem of its own: none can be answered as a refusal here and be logged as unexpected.
+    package func refused<Failure: ProblemConvertible>(
+        by answer: @escaping @Sendable (Failure) -> Response, others: @escaping @Sendable (Problem) -> Response
+    ) -> Route {
+        refused { error, problem, _ in (error as? Failure).map(answer) ?? others(problem) }
+    }
+
     /// The same operation, whose path answers what reaches no handler by `refusal`: another method, a body that is too
     /// large, overload.
     package func refusedEarly(by refusal: @escaping @Sendable (Problem) -> Response) -> Route {

@@ -146,6 +146,11 @@ import Testing
         expect(try await flip(client, nil, ["platform": "web"]), 400, "invalid_request")
         expect(try await flip(client, nil, ["client_id": "csc_unknown"]), 401, "cancelled")
         expect(try await flip(client, bearer, ["consent": false, "scope": "admin"]), 400, "invalid_request")
+        // None is news to the service, whose log has each as what it is.
+        let anonymous = try await flip(client, nil)
+        let line = try await world.service.logged(try #require(anonymous.header("X-Request-Id")))
+        #expect(line["level"]?.string == "info")
+        #expect(line["code"]?.string == "invalid_session")
         expect(try await world.service.get("/oauth/flip"), 405, "invalid_request")
         let form = try await world.service.post(
             "/oauth/flip", body: Array("a=b".utf8), type: "text/plain", bearer: bearer)

@@ -164,6 +164,8 @@ import Testing
             #expect(answer.status == 400, "\(fields)")
             #expect(answer.json?["error"]?.string == error, "\(fields)")
             #expect(answer.json?["code"] == nil)
+            let line = try await world.service.logged(try #require(answer.header("X-Request-Id")))
+            #expect(line["code"]?.string == "invalid_request")
         }
         let json = try await world.service.post("/oauth/token", ["grant_type": "refresh_token"])
         #expect(json.status == 400)

@@ -90,8 +90,12 @@ package struct OAuthAPI: Sendable {
         return try await server.authenticate(authentication, client: request.caller(device: nil))
     }
 
-    /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places.
+    /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places. One that
+    /// comes there is none; beside the field's it is a second way, of which a request has one (RFC 6750 §2).
     private func userInfo(_ request: Request) async throws -> Response {
+        if request.bearer != .absent, request.has("access_token") {
+            return OAuthAnswers.bearer(.badRequest, "invalid_request")
+        }
         switch request.bearer {
         case .absent: return OAuthAnswers.bearer(.unauthorized, nil)
         case .malformed: return OAuthAnswers.bearer(.badRequest, "invalid_request")
@@ -115,6 +119,20 @@ package struct OAuthAPI: Sendable {
                 case .failed(let failure): return OAuthAnswers.answer(to: failure)
                 }
             }
+        }
+    }
+}
+
+extension Request {
+    /// Whether the query or the form has this field, or can't be read.
+    fileprivate func has(_ name: String) -> Bool {
+        guard let values = try? queryValues(), values.all(name).isEmpty else { return true }
+        guard !body.isEmpty else { return false }
+        do {
+            return try form(ignoringUnknown: true) { !$0.all(name).isEmpty }
+        } catch {
+            // A body of another type has no fields.
+            return (error as? Problem)?.code != .unsupportedMediaType
         }
     }
 }

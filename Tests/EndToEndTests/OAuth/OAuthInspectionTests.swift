@@ -25,17 +25,64 @@ import Testing
             #expect(refused.status == 401)
             #expect(refused.header("WWW-Authenticate") == #"Bearer realm="countersign", error="invalid_token""#)
         }
-        let malformed = try await world.userinfo("a,b")
-        #expect(malformed.status == 400)
-        let inQuery = try await world.service.get("/oauth/userinfo?access_token=\(tokens.access)")
-        #expect(inQuery.status == 401)
-
         let devices = try await world.linked(client, browser, ["scope": "devices.read"])
         let narrow = try await world.userinfo(devices.access)
         #expect(narrow.status == 403)
         #expect(narrow.header("WWW-Authenticate")?.contains(#"error="insufficient_scope""#) == true)
         try await world.expireCodesAndTokens(of: client)
         #expect(try await world.userinfo(tokens.access).status == 401)
+    }
+
+    @Test func `userinfo takes a token in one header field, and refuses one that comes another way or two ways`()
+        async throws
+    {
+        let world = try World.shared
+        let tokens = try await world.linked(
+            try await world.linkingClient(), try await world.signedInBrowser("two-ways"))
+        let token = tokens.access
+        let form = "application/x-www-form-urlencoded"
+        func ask(
+            _ method: String, query: String = "", body: String? = nil, type: String = form, _ fields: String...
+        ) async throws -> RawAnswer {
+            try await world.service.exchange(
+                world.service.port, method, "/oauth/userinfo" + query, authorization: nil, body: body, type: type,
+                headers: fields.map { "Authorization: \($0)\r\n" }.joined())
+        }
+        for scheme in ["Bearer", "bearer", "BEARER"] {
+            #expect(try await ask("GET", "\(scheme) \(token)").status == 200)
+            #expect(try await ask("POST", "\(scheme) \(token)").status == 200)
+        }
+        #expect(try await ask("GET", query: "?x=1", "Bearer \(token)").status == 200)
+        #expect(try await ask("POST", body: "x=1", "Bearer \(token)").status == 200)
+
+        let malformed = [
+            try await ask("GET", "Bearer a,b"), try await ask("GET", "Bearer"), try await ask("GET", "Basic eDp5"),
+            try await ask("GET", "Bearer \(token)", "Bearer \(token)"),
+            try await ask("GET", query: "?access_token=\(token)", "Bearer \(token)"),
+            try await ask("GET", query: "?access_token=x", "Bearer \(token)"),
+            try await ask("GET", query: "?access_token=", "Bearer \(token)"),
+            try await ask("GET", query: "?%61ccess_token=x", "Bearer \(token)"),
+            try await ask("GET", query: "?access_token=%zz", "Bearer \(token)"),
+            try await ask("POST", query: "?access_token=\(token)", "Bearer \(token)"),
+            try await ask("POST", body: "access_token=\(token)", "Bearer \(token)"),
+            try await ask("POST", body: "x=1&access_token=\(token)", type: form + ";charset=UTF-8", "Bearer \(token)"),
+            try await ask("POST", body: "access_token=%zz", "Bearer \(token)"),
+        ]
+        for (index, answer) in malformed.enumerated() {
+            #expect(answer.status == 400, "\(index) \(answer.text)")
+            #expect(
+                answer["WWW-Authenticate"] == #"Bearer realm="countersign", error="invalid_request""#, "\(index)")
+            #expect(!answer.body.contains("@"))
+        }
+        // Nowhere else is a token one: its bearer has none.
+        let elsewhere = [
+            try await ask("GET"), try await ask("GET", query: "?access_token=\(token)"),
+            try await ask("POST", body: "access_token=\(token)"),
+        ]
+        for answer in elsewhere {
+            #expect(answer.status == 401)
+            #expect(answer["WWW-Authenticate"] == #"Bearer realm="countersign""#)
+        }
     }
 
     @Test func `tokens of one kind open nothing of the other`() async throws {

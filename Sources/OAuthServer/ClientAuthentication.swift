@@ -1,5 +1,6 @@
 import Accounts
 import Foundation
+import Primitives
 
 /// A client's credentials, by one of the two methods of RFC 6749 §2.3.1.
 package struct ClientAuthentication: Sendable {
@@ -46,8 +47,8 @@ package struct ClientAuthentication: Sendable {
     private static func basic(_ field: String) -> (id: String, secret: String)? {
         let parts = field.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic",
-            let data = Data(base64Encoded: parts[1].trimmingCharacters(in: .whitespaces)),
-            let text = String(data: data, encoding: .utf8), let colon = text.firstIndex(of: ":"),
+            let bytes = Base64.decode(parts[1].trimmingCharacters(in: .whitespaces)),
+            let text = String(validating: bytes, as: UTF8.self), let colon = text.firstIndex(of: ":"),
             let id = formDecoded(text[..<colon]), let secret = formDecoded(text[text.index(after: colon)...])
         else { return nil }
         return (id, secret)

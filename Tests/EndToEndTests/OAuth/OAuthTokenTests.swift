@@ -130,6 +130,27 @@ import Testing
         #expect(query.status == 401)
     }
 
+    @Test func `credentials in base64 have one spelling`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        func ask(_ credentials: String) async throws -> Answer {
+            try await world.service.post(
+                "/oauth/token", body: Array("grant_type=refresh_token&refresh_token=x".utf8),
+                type: "application/x-www-form-urlencoded", headers: [("Authorization", "Basic \(credentials)")])
+        }
+        // Of the last character before the padding four bits are spare.
+        let right = Data("\(client.id):\(client.secret)".utf8).base64EncodedString()
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+        let bare = try #require(right.hasSuffix("==") ? String(right.dropLast(2)) : nil)
+        let last = try #require(bare.last.flatMap(alphabet.firstIndex))
+        #expect(try await ask(right).json?["error"]?.string == "invalid_grant")
+        for lax in [bare.dropLast() + "\(alphabet[last + 1])==", bare, bare + "=", right + "=", bare + " =="] {
+            let answer = try await ask(lax)
+            #expect(answer.status == 401, "\(lax.suffix(4))")
+            #expect(answer.text == #"{"error":"invalid_client"}"#)
+        }
+    }
+
     @Test func `guesses of a secret are limited by network, and the right one always passes`() async throws {
         try await OAuthWorld.run(["limits.guessPerNetwork": "3/15min"]) { world in
             let client = try await world.linkingClient()

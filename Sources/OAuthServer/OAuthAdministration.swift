@@ -8,21 +8,29 @@ package struct OAuthAdministration: Sendable {
     private let clients: OAuthClientStore
     private let grants: OAuthGrantStore
     private let accounts: AccountStore
+    /// Those that are configured at the moment.
+    private let configuredScopes: @Sendable () -> OAuthScopes
     private let clock: any WallClock
 
     package init(
-        clients: OAuthClientStore, grants: OAuthGrantStore, accounts: AccountStore, clock: any WallClock
+        clients: OAuthClientStore, grants: OAuthGrantStore, accounts: AccountStore,
+        scopes: @escaping @Sendable () -> OAuthScopes, clock: any WallClock
     ) {
         self.clients = clients
         self.grants = grants
         self.accounts = accounts
+        configuredScopes = scopes
         self.clock = clock
     }
 
-    package init(stores: Stores, clock: any WallClock) {
+    package init(stores: Stores, scopes: @escaping @Sendable () -> OAuthScopes, clock: any WallClock) {
         self.init(
-            clients: stores.oauthClients, grants: stores.oauthGrants, accounts: stores.accounts, clock: clock)
+            clients: stores.oauthClients, grants: stores.oauthGrants, accounts: stores.accounts, scopes: scopes,
+            clock: clock)
     }
+
+    /// All that a client may have, whether it names them or not.
+    package func scopes(of client: OAuthClient) -> OAuthScopes { client.allowedScopes(of: configuredScopes()) }
 
     /// A client, and its secret, which is shown this once.
     package struct CreatedClient: Sendable {

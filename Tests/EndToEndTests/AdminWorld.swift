@@ -57,7 +57,8 @@ extension World {
             return AdminAPI(
                 administration: Administration(
                     stores: stores, keyRing: keyRing, clock: clock, mailLanguages: []),
-                oauth: OAuthAdministration(stores: stores, clock: clock)
+                oauth: OAuthAdministration(
+                    stores: stores, scopes: { OAuthScopes([.profile, .email]) }, clock: clock)
             ).operations
         }
     }

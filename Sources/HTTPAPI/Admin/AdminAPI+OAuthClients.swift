@@ -15,7 +15,9 @@ extension AdminAPI {
         return [
             operation(.get, "/oauth-clients", .read) { request, _ in
                 let range = try request.query { $0.range(OAuthClientID.self) }
-                return .list(try await oauth.list(after: range.cursor, limit: range.limit)) { $1.members(of: $0) }
+                return .list(try await oauth.list(after: range.cursor, limit: range.limit)) {
+                    $1.members(of: $0, scopes: oauth.scopes(of: $0))
+                }
             },
             operation(.post, "/oauth-clients", .manage) { request, administrator in
                 let settings = try request.fields { fields in
@@ -32,13 +34,13 @@ extension AdminAPI {
                 }
                 let created = try await oauth.create(settings, from: administrator.origin)
                 return .json(.created) { writer in
-                    writer.members(of: created.client)
+                    writer.members(of: created.client, scopes: oauth.scopes(of: created.client))
                     writer.member("clientSecret", created.secret)
                 }
             },
             operation(.get, "/oauth-clients/{clientId}", .read) { request, _ in
                 let client = try await oauth.client(try request.oauthClientID)
-                return .json { $0.members(of: client) }
+                return .json { $0.members(of: client, scopes: oauth.scopes(of: client)) }
             },
             operation(.patch, "/oauth-clients/{clientId}", .manage) { request, administrator in
                 let id = try request.oauthClientID
@@ -62,7 +64,7 @@ extension AdminAPI {
                     }
                 }
                 let client = try await oauth.change(id, from: administrator.origin, change)
-                return .json { $0.members(of: client) }
+                return .json { $0.members(of: client, scopes: oauth.scopes(of: client)) }
             },
             operation(.post, "/oauth-clients/{clientId}/rotate-secret", .manage) { request, administrator in
                 let id = try request.oauthClientID
@@ -72,7 +74,7 @@ extension AdminAPI {
                 let rotated = try await oauth.rotateSecret(
                     of: id, keepOldSeconds: Int64((kept ?? nil) ?? 0), from: administrator.origin)
                 return .json { writer in
-                    writer.members(of: rotated.client)
+                    writer.members(of: rotated.client, scopes: oauth.scopes(of: rotated.client))
                     writer.member("clientSecret", rotated.secret)
                 }
             },
@@ -110,20 +112,4 @@ extension Request {
 extension OAuthClientID: ListCursor {
     static func at(_ position: String) -> OAuthClientID? { OAuthClientID(position) }
     var position: String { text }
-}
-
-extension JSONWriter {
-    mutating func members(of client: OAuthClient) {
-        member("clientId", client.id.text)
-        member("name", client.name)
-        strings("redirectUris", client.redirectURIs.map(\.text))
-        if let scopes = client.scopes { strings("scopes", scopes.texts) }
-        strings("assertionAudiences", client.assertionAudiences)
-        member("requirePkce", client.requiresPKCE)
-        member("rotateRefresh", client.rotatesRefresh)
-        member("streamlinedCreate", client.createsAccounts)
-        member("introspect", client.introspects)
-        member("status", client.status.rawValue)
-        member("createdAt", client.createdAt.rfc3339)
-    }
 }

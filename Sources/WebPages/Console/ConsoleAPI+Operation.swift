@@ -29,7 +29,7 @@ extension ConsoleAPI {
                         .lines([.text(client.name), .code(client.id.text)]),
                         .badge(client.status.rawValue, client.status == .active ? .good : .bad),
                         .lines(client.redirectURIs.map { .code($0.text) }),
-                        .code(client.scopes?.description ?? "all that are configured"), .time(client.createdAt),
+                        .code(oauth.scopes(of: client).description), .time(client.createdAt),
                         .row(ConsoleAct.buttons(for: client, visitor)),
                     ]
                 },

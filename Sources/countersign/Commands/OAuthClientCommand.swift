@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import HTTPAPI
 import JSON
 import OAuthServer
 import SignIn
@@ -91,17 +92,17 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
-            let clients = try await withOAuthAdministration(options) { administration in
-                var clients: [OAuthClient] = []
+            let lines = try await withOAuthAdministration(options) { administration in
+                var lines: [String] = []
                 var cursor: OAuthClientID?
                 repeat {
                     let page = try await administration.list(after: cursor, limit: 200)
-                    clients += page.items
+                    lines += page.items.map(administration.line)
                     cursor = page.next
                 } while cursor != nil
-                return clients
+                return lines
             }
-            for client in clients { print(client.line) }
+            for line in lines { print(line) }
         }
     }
 
@@ -112,7 +113,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
         @Argument(help: "Its clientId.", transform: clientID) var id: OAuthClientID
 
         func run() async throws {
-            print(try await withOAuthAdministration(options) { try await $0.client(id) }.line)
+            print(try await withOAuthAdministration(options) { $0.line(of: try await $0.client(id)) })
         }
     }
 
@@ -170,10 +171,11 @@ struct OAuthClientCommand: AsyncParsableCommand {
 private func withOAuthAdministration<Value: Sendable>(
     _ options: ConfigurationOptions, _ body: (OAuthAdministration) async throws -> Value
 ) async throws -> Value {
-    try await withDatabase(options) { database in
+    let scopes = try options.sources().load { OAuthScopes(from: &$0) }
+    return try await withDatabase(options) { database in
         let administration = OAuthAdministration(
             clients: OAuthClientStore(database: database), grants: OAuthGrantStore(database: database),
-            accounts: AccountStore(database: database), clock: SystemClock())
+            accounts: AccountStore(database: database), scopes: { scopes }, clock: SystemClock())
         do {
             return try await body(administration)
         } catch AdministrationFailure.notFound {
@@ -211,31 +213,12 @@ extension OAuthAdministration.CreatedClient {
     }
 }
 
-extension OAuthClient {
-    fileprivate var line: String {
+extension OAuthAdministration {
+    fileprivate func line(of client: OAuthClient) -> String {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("clientId", id.text)
-        writer.member("name", name)
-        writer.strings("redirectUris", redirectURIs.map(\.text))
-        if let scopes { writer.strings("scopes", scopes.texts) }
-        writer.strings("assertionAudiences", assertionAudiences)
-        writer.member("requirePkce", requiresPKCE)
-        writer.member("rotateRefresh", rotatesRefresh)
-        writer.member("streamlinedCreate", createsAccounts)
-        writer.member("introspect", introspects)
-        writer.member("status", status.rawValue)
-        writer.member("createdAt", createdAt.rfc3339)
+        writer.members(of: client, scopes: scopes(of: client))
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func strings(_ name: String, _ values: [String]) {
-        self.name(name)
-        beginArray()
-        for value in values { string(value) }
-        endArray()
     }
 }

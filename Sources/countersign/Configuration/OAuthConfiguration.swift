@@ -19,7 +19,7 @@ struct OAuthConfiguration: Sendable {
     /// Nil where it is off.
     init?(from reader: inout ConfigurationReader) {
         let isEnabled = reader.value(Settings.OAuth.isEnabled)
-        scopes = OAuthScopes(reader.value(Settings.OAuth.scopes).compactMap(OAuthScope.init))
+        scopes = OAuthScopes(from: &reader)
         accessLifetime = Int64(reader.value(Settings.OAuth.accessLifetime))
         codeLifetime = Int64(reader.value(Settings.OAuth.codeLifetime))
         flipMaxAuthAge = reader.optional(Settings.AppFlip.maxAuthAge).map { Int64($0) }
@@ -49,6 +49,13 @@ struct OAuthConfiguration: Sendable {
             parts[1].wholeMatch(of: /[0-9A-F]{2}(?::[0-9A-F]{2}){31}/) != nil
         else { return nil }
         return AssociationFiles.AndroidApp(package: parts[0], fingerprint: parts[1])
+    }
+}
+
+extension OAuthScopes {
+    /// Those that are configured.
+    init(from reader: inout ConfigurationReader) {
+        self.init(reader.value(Settings.OAuth.scopes).compactMap(OAuthScope.init))
     }
 }
 

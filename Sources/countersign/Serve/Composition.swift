@@ -96,8 +96,11 @@ enum Composition {
                 stores: stores, keyRing: configuration.keyRing, refusals: resources.refusals,
                 exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [])
-            let oauthAdministration =
-                configuration.reloadable.oauth == nil ? nil : OAuthAdministration(stores: stores, clock: clock)
+            let oauthAdministration = configuration.reloadable.oauth.map { oauth in
+                OAuthAdministration(
+                    stores: stores, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes }, clock: clock
+                )
+            }
             let console = ConsoleAPI(
                 administration: administration, oauth: oauthAdministration,
                 environment: ConsoleEnvironment(

@@ -63,6 +63,33 @@ import Testing
             try await world.count("SELECT count(*) FROM oauth_clients c WHERE strpos(c::text, \(secret)) > 0") == 0)
     }
 
+    @Test func `the scopes of a client are all that it may have, also where it is not restricted`() async throws {
+        let all = ["profile", "email", "devices.read"]
+        func scopes(_ client: JSONValue?) -> [String]? { client?["scopes"]?.elements?.compactMap(\.string) }
+        let created = try await administer(
+            "POST", "", #"{"name":"Acme Home","redirectUris":["https://acme.example/linked"]}"#)
+        #expect(scopes(created.json) == all)
+        let id = try #require(created.json?["clientId"]?.string)
+        #expect(scopes(try await administer("GET", "/\(id)").json) == all)
+        let listed = try await administer("GET", "?limit=100").json?["items"]?.elements
+        #expect(scopes(listed?.first { $0["clientId"]?.string == id }) == all)
+        #expect(scopes(try await administer("POST", "/\(id)/rotate-secret", "{}").json) == all)
+        // What is no longer configured it may not have; an empty list restricts no more.
+        let narrowed = try await administer("PATCH", "/\(id)", #"{"scopes":["email","gone"]}"#)
+        #expect(scopes(narrowed.json) == ["email"])
+        #expect(scopes(try await administer("PATCH", "/\(id)", #"{"scopes":[]}"#).json) == all)
+
+        func command(_ words: String...) async throws -> [JSONValue] {
+            let ending = try await Countersign.run(
+                ["oauth-client"] + words,
+                ["postgres.url": try World.shared.scratch.url, "oauth.scopes": all.joined(separator: ",")])
+            #expect(ending.status == 0, "\(ending.error)")
+            return try ending.output.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+        }
+        #expect(scopes(try await command("show", id).first) == all)
+        #expect(scopes(try await command("list").first { $0["clientId"]?.string == id }) == all)
+    }
+
     @Test func `of two administrators who change a client at once neither undoes the other's change`() async throws {
         let world = try World.shared
         let client = try await world.linkingClient()

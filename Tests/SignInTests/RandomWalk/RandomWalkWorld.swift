@@ -110,7 +110,9 @@ struct WalkWorld: Sendable {
             configuration: .init(issuer: WalkClient.issuer, publicURL: WalkClient.issuer), signIn: service,
             stores: stores, keyRing: keyRing, google: nil, clients: OAuthClients(store: stores.oauthClients),
             metrics: OAuthMetrics(), clock: clock, logger: logger)
-        oauthClient = try await OAuthAdministration(stores: stores, clock: clock).create(
+        oauthClient = try await OAuthAdministration(
+            stores: stores, scopes: { OAuthScopes([.profile, .email]) }, clock: clock
+        ).create(
             .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
             from: ChangeOrigin(actor: .operator, requestID: nil))
         administration = Administration(stores: stores, keyRing: keyRing, clock: clock, mailLanguages: ["en"])

@@ -1,0 +1,143 @@
+import Primitives
+import Synchronization
+import Testing
+
+/// Places at something scarce: how many a party has, who waits, and in which order they are served.
+@Suite(.timeLimit(.minutes(1))) struct FairLimitTests {
+    private struct Broken: Error, Equatable {}
+
+    /// Work that runs until it is let go, by the name of who asked for it.
+    private final class Place: Sendable {
+        private let state = Mutex<(order: [String], gates: [String: CheckedContinuation<Void, Never>])>(([], [:]))
+
+        func hold(_ name: String) async {
+            await withCheckedContinuation { gate in
+                state.withLock { state in
+                    state.order.append(name)
+                    state.gates[name] = gate
+                }
+            }
+        }
+
+        /// Lets the work end once it runs.
+        func leave(_ name: String) async {
+            var gate: CheckedContinuation<Void, Never>?
+            while gate == nil {
+                gate = state.withLock { $0.gates.removeValue(forKey: name) }
+                await Task.yield()
+            }
+            gate?.resume()
+        }
+
+        var order: [String] { state.withLock(\.order) }
+    }
+
+    /// - Parameter parties: the widest first, each with room for ten.
+    private static func shares(_ parties: String..., limit: Int = 10) -> [Share<String>] {
+        parties.map { Share(of: $0, limit) }
+    }
+
+    /// Asks for a place by the name of the narrowest party, and returns when the caller has one, or waits.
+    ///
+    /// - Returns: whether there was a place, once it has been left.
+    private static func ask(
+        _ limit: FairLimit<String>, _ name: String, _ shares: [Share<String>], in place: Place
+    ) async -> Task<Bool, Never> {
+        let before = limit.occupancy
+        let task = Task { await limit.admit(shares) { await place.hold(name) } != nil }
+        while limit.occupancy == before { await Task.yield() }
+        return task
+    }
+
+    @Test func `what is more than the limit is not run`() async {
+        let limit = FairLimit<String>(running: 2)
+        let outcome = await limit.admit([]) {
+            await limit.admit([]) { await limit.admit([]) { "run" } ?? "turned away" }
+        }
+        #expect(outcome == .some(.some("turned away")))
+    }
+
+    @Test func `an end makes room, and so does a failure`() async throws {
+        let limit = FairLimit<String>(running: 1)
+        for _ in 0..<3 {
+            await #expect(throws: Broken()) { try await limit.admit(Self.shares("a", limit: 1)) { throw Broken() } }
+            #expect(await limit.admit(Self.shares("a", limit: 1)) { true } == true)
+        }
+        #expect(limit.occupancy == (0, 0))
+    }
+
+    @Test func `a party has its share and no more, by whichever of its names`() async {
+        let limit = FairLimit<String>(running: 10)
+        let place = Place()
+        let first = await Self.ask(limit, "1", [Share(of: "wide", 2), Share(of: "a", 1)], in: place)
+        #expect(await limit.admit([Share(of: "wide", 2), Share(of: "a", 1)]) { true } == nil)
+        let second = await Self.ask(limit, "2", [Share(of: "wide", 2), Share(of: "b", 1)], in: place)
+        #expect(await limit.admit([Share(of: "wide", 2), Share(of: "c", 1)]) { true } == nil)
+        #expect(await limit.admit([Share(of: "other", 2), Share(of: "c", 1)]) { true } == true)
+        await place.leave("1")
+        #expect(await first.value)
+        #expect(await limit.admit([Share(of: "wide", 2), Share(of: "a", 1)]) { true } == true)
+        await place.leave("2")
+        #expect(await second.value)
+    }
+
+    @Test func `a place goes to the party that was served longest ago, and within it to who came first`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 10)
+        let place = Place()
+        var tasks: [Task<Bool, Never>] = []
+        for name in ["a1", "a2", "a3", "b1", "b2", "c1"] {
+            tasks.append(await Self.ask(limit, name, Self.shares(String(name.first ?? "?")), in: place))
+        }
+        for name in ["a1", "b1", "c1", "a2", "b2", "a3"] { await place.leave(name) }
+        #expect(place.order == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        for task in tasks { #expect(await task.value) }
+    }
+
+    @Test func `many networks of a wide one are served as one party, and in turn among themselves`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 10)
+        let place = Place()
+        var tasks: [Task<Bool, Never>] = []
+        for (name, parties) in [
+            ("w1", ["wide", "1"]), ("w1again", ["wide", "1"]), ("w2", ["wide", "2"]), ("w3", ["wide", "3"]),
+            ("home", ["other", "9"]),
+        ] {
+            tasks.append(await Self.ask(limit, name, parties.map { Share(of: $0, 10) }, in: place))
+        }
+        for name in ["w1", "home", "w2", "w3", "w1again"] { await place.leave(name) }
+        #expect(place.order == ["w1", "home", "w2", "w3", "w1again"])
+        for task in tasks { #expect(await task.value) }
+    }
+
+    @Test func `of a full queue the party with most places gives way to one with fewer, by its newest`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 3)
+        let place = Place()
+        var tasks: [Task<Bool, Never>] = []
+        for name in ["a1", "a2", "a3", "a4"] { tasks.append(await Self.ask(limit, name, Self.shares("a"), in: place)) }
+        // Its own gain nothing.
+        #expect(await limit.admit(Self.shares("a")) { true } == nil)
+        let other = Task { await limit.admit(Self.shares("b")) { await place.hold("b1") } != nil }
+        #expect(await tasks[3].value == false)
+        // One place would only change hands: a has two of the three.
+        #expect(await limit.admit(Self.shares("b")) { true } == nil)
+        for name in ["a1", "b1", "a2", "a3"] { await place.leave(name) }
+        #expect(place.order == ["a1", "b1", "a2", "a3"])
+        #expect(await other.value)
+        for task in tasks.prefix(3) { #expect(await task.value) }
+        #expect(limit.occupancy == (0, 0))
+    }
+
+    @Test func `within a wide network the network with most places gives way to one with fewer`() async {
+        let limit = FairLimit<String>(running: 1, waiting: 3)
+        let place = Place()
+        var tasks: [Task<Bool, Never>] = []
+        for name in ["a1", "a2", "a3", "a4"] {
+            tasks.append(await Self.ask(limit, name, Self.shares("wide", "a"), in: place))
+        }
+        let neighbour = Task { await limit.admit(Self.shares("wide", "b")) { await place.hold("b1") } != nil }
+        #expect(await tasks[3].value == false)
+        for name in ["a1", "b1", "a2", "a3"] { await place.leave(name) }
+        #expect(place.order == ["a1", "b1", "a2", "a3"])
+        #expect(await neighbour.value)
+        for task in tasks.prefix(3) { #expect(await task.value) }
+    }
+}

@@ -105,7 +105,7 @@ package struct UnverifiedToken: Sendable {
         return VerifiedToken(header: header.value, claims: claims)
     }
 
-    /// What `aud` says in anything that has the form of a token: whoever made it wrote that. Good for choosing among
+    /// What `aud` says in anything that has the form of a token: its maker wrote that. Good for choosing among
     /// possibilities that are each verified, and for nothing else. Empty where it can't be read.
     package static func statedAudiences(of compact: [UInt8]) -> [String] {
         let bytes = compact.span.bytes

@@ -30,7 +30,7 @@ extension RateLimiter {
     func guessingCode<Proven: Sendable>(
         by client: Client, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
-        try await drawNetworks(of: client)
+        try await drawNetworks(.guessPerNetwork, by: client)
         let outcome: Result<Proven, SignInFailure>
         do throws(SignInFailure) {
             outcome = .success(try await guess())
@@ -41,7 +41,7 @@ extension RateLimiter {
             }
             outcome = .failure(error)
         }
-        await putBackNetworks(of: client)
+        await putBackNetworks(.guessPerNetwork, by: client)
         return try outcome.get()
     }
 
@@ -59,13 +59,13 @@ extension RateLimiter {
         of account: String, guesser: PasswordGuesser?, by client: Client,
         isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
-        try await drawNetworks(of: client)
+        try await drawNetworks(.guessPerNetwork, by: client)
         let own = guesser.map { Subject.one($0.key, of: account) }
         let used: Int64?
         do throws(SignInFailure) {
             used = try await drawPassword(of: account, own: own, by: client)
         } catch {
-            await putBackNetworks(of: client)
+            await putBackNetworks(.guessPerNetwork, by: client)
             throw error
         }
         let proven: Proven?
@@ -77,7 +77,7 @@ extension RateLimiter {
             } else {
                 if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
                 await putBack(.passwordPerAccount, of: own)
-                await putBackNetworks(of: client)
+                await putBackNetworks(.guessPerNetwork, by: client)
                 throw error
             }
         }
@@ -95,7 +95,7 @@ extension RateLimiter {
         }
         if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
         await putBack(.passwordPerAccount, of: own)
-        await putBackNetworks(of: client)
+        await putBackNetworks(.guessPerNetwork, by: client)
         return proven
     }
 
@@ -115,21 +115,6 @@ extension RateLimiter {
             await putBack(.passwordPerAccount, of: own)
             throw error
         }
-    }
-
-    private func drawNetworks(of client: Client) async throws(SignInFailure) {
-        try await draw(.guessPerNetwork, of: client.network, by: client)
-        do throws(SignInFailure) {
-            try await draw(.guessPerWideNetwork, of: client.wideNetwork, by: client)
-        } catch {
-            await putBack(.guessPerNetwork, of: client.network)
-            throw error
-        }
-    }
-
-    private func putBackNetworks(of client: Client) async {
-        await putBack(.guessPerWideNetwork, of: client.wideNetwork)
-        await putBack(.guessPerNetwork, of: client.network)
     }
 
     /// Counts and records a wrong guess. That all of them are too many refuses nothing, but makes codes longer.

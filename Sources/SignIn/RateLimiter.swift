@@ -47,7 +47,12 @@ struct RateLimiter: Sendable {
         /// What one network, or one session, may draw for an address.
         case one(String, of: String)
         case service
+        /// All that one party can have of a wide network, for a limit that is configured per network.
+        case wideNetwork(String)
     }
+
+    /// How much more a wide network may draw than a network, where it has no limit of its own: as the default of guesses.
+    private static let wideNetworkFactor = 20
 
     /// Counts one use.
     ///
@@ -62,14 +67,14 @@ struct RateLimiter: Sendable {
     ///
     /// - Returns: `nil`, or the seconds after which there is something left again.
     func wait(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Int64? {
-        guard case .limit(let count, let seconds) = limits[kind] ?? .none else { return nil }
+        guard let (count, seconds) = allowance(kind, subject) else { return nil }
         let key = try key(kind, subject)
         return try await stored { try await store.draw(key, count: count, seconds: seconds, at: clock.now()) }
     }
 
     /// Whether an allowance is used up.
     func isUsedUp(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Bool {
-        guard case .limit(let count, let seconds) = limits[kind] ?? .none else { return false }
+        guard let (count, seconds) = allowance(kind, subject) else { return false }
         let key = try key(kind, subject)
         return try await stored { try await store.isUsedUp(key, count: count, seconds: seconds, at: clock.now()) }
     }
@@ -91,17 +96,24 @@ struct RateLimiter: Sendable {
     }
 
     func putBack(_ kind: LimitKind, of subject: Subject?) async {
-        guard case .limit(let count, let seconds) = limits[kind] ?? .none, let subject,
-            let key = try? key(kind, subject)
-        else { return }
+        guard let subject, let (count, seconds) = allowance(kind, subject), let key = try? key(kind, subject) else {
+            return
+        }
         try? await store.putBack(key, count: count, seconds: seconds)
+    }
+
+    /// - Returns: `nil` when there is no limit.
+    private func allowance(_ kind: LimitKind, _ subject: Subject) -> (count: Int, seconds: Int)? {
+        guard case .limit(let count, let seconds) = limits[kind] ?? .none else { return nil }
+        guard case .wideNetwork = subject else { return (count, seconds) }
+        return (count * Self.wideNetworkFactor, seconds)
     }
 
     private func key(_ kind: LimitKind, _ subject: Subject) throws(SignInFailure) -> [UInt8] {
         // Neither a network nor a session has a blank in it, and no limit has a name with a dot.
         let name =
             switch subject {
-            case .everybody(let subject): "\(kind.rawValue) \(subject)"
+            case .everybody(let subject), .wideNetwork(let subject): "\(kind.rawValue) \(subject)"
             case .one(let one, let subject): "\(kind.rawValue).one \(one) \(subject)"
             case .service: "\(kind.rawValue)"
             }
@@ -111,5 +123,40 @@ struct RateLimiter: Sendable {
         } catch {
             throw .fault(operation: "limit key")
         }
+    }
+}
+
+// MARK: - Networks
+
+extension RateLimiter {
+    /// Counts one use by the caller's network, and by the wide network that it may have all of: else one customer, who gets
+    /// an IPv6 /48, would be 65,536 networks.
+    ///
+    /// - Parameter kind: a limit per network.
+    /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when either allowance is used up; nothing is counted then.
+    func drawNetworks(_ kind: LimitKind, by client: Client) async throws(SignInFailure) {
+        let allowances = Self.networks(kind, of: client)
+        for (index, (kind, subject)) in allowances.enumerated() {
+            do throws(SignInFailure) {
+                if let wait = try await wait(kind, of: subject) { throw refusal(kind, wait, of: client) }
+            } catch {
+                for (kind, subject) in allowances[..<index] { await putBack(kind, of: subject) }
+                throw error
+            }
+        }
+    }
+
+    /// Takes back what ``drawNetworks(_:by:)`` has counted.
+    func putBackNetworks(_ kind: LimitKind, by client: Client) async {
+        for (kind, subject) in Self.networks(kind, of: client) { await putBack(kind, of: subject) }
+    }
+
+    private static func networks(_ kind: LimitKind, of client: Client) -> [(kind: LimitKind, subject: Subject)] {
+        let wide: [(LimitKind, Subject)] =
+            client.wideNetwork.map { network in
+                // Only this limit has a key of its own for wide networks.
+                kind == .guessPerNetwork ? (.guessPerWideNetwork, .everybody(network)) : (kind, .wideNetwork(network))
+            }.map { [$0] } ?? []
+        return (client.network.map { [(kind, .everybody($0))] } ?? []) + wide
     }
 }

@@ -161,7 +161,6 @@ package struct SecretGuesses: Sendable {
     ///
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the caller's network has used its allowance up.
     package func noteWrong(by client: Client) async throws(SignInFailure) {
-        try await limits.draw(.guessPerNetwork, of: client.network, by: client)
-        try await limits.draw(.guessPerWideNetwork, of: client.wideNetwork, by: client)
+        try await limits.drawNetworks(.guessPerNetwork, by: client)
     }
 }

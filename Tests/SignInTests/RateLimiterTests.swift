@@ -262,6 +262,20 @@ import Testing
         }
     }
 
+    @Test func `the networks of a wide one register twenty times as many accounts between them`() async throws {
+        try await Self.run([.registrationPerNetwork: .limit(count: 1, seconds: 3600)]) { (_, service) async throws in
+            @Sendable func register(_ index: Int) async throws -> SignedIn {
+                let client = Client(
+                    requestID: "test", address: nil, network: "2001:db8:1:\(index)::/64",
+                    wideNetwork: "2001:db8:1::/48", device: nil)
+                return try await service.passwords.register(
+                    email: "KIM@example.com", password: Self.password, displayName: nil, client: client)
+            }
+            for index in 0..<20 { try await expectFailure("emailTaken") { try await register(index) } }
+            await expectFailure(.rateLimited(.registrationPerNetwork, retryAfter: 180)) { try await register(20) }
+        }
+    }
+
     // MARK: Without limits
 
     @Test func `a limit that is off counts nothing`() async throws {

@@ -116,6 +116,25 @@ import Testing
         }
     }
 
+    @Test func `the networks of a wide one ask for twenty times as many codes between them`() async throws {
+        let configure = { (configuration: inout SignInService.Configuration) in
+            configuration.limits = [.mailPerNetwork: .limit(count: 1, seconds: 3600)]
+            configuration.mailLanguages = ["en"]
+        }
+        try await SignInFixture.run(configure: configure) { fixture in
+            @Sendable func ask(_ index: Int) async throws {
+                let client = Client(
+                    requestID: "r\(index)", address: nil, network: "2001:db8:1:\(index)::/64",
+                    wideNetwork: "2001:db8:1::/48", device: nil)
+                try await fixture.service.emailCodes.mailCode(
+                    to: "person\(index)@example.com", for: .signIn, client: client)
+            }
+            for index in 0..<20 { try await ask(index) }
+            await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 180)) { try await ask(20) }
+            #expect(try await fixture.count("mailed_codes") == 20)
+        }
+    }
+
     @Test func `beyond its bound the aggregator forgets the networks and no refusal`() async throws {
         try await SignInFixture.run { fixture in
             let aggregator = fixture.service.refusals

@@ -17,6 +17,8 @@ package enum LimitKind: String, CaseIterable, Sendable {
     case guessPerService
     /// Authorization codes from one network that the provider refused, none of them beside a token that verified.
     case junkCodesPerNetwork
+    /// Authorization codes beside verified tokens of one identity that the provider refused.
+    case refusedCodesPerIdentity
     /// New accounts from one network.
     case registrationPerNetwork
     /// Codes requested from one network.

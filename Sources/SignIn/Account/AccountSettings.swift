@@ -60,10 +60,12 @@ package struct AccountSettings: Sendable {
             ) { _ throws(SignInFailure) in
                 true
             } _: { () throws(SignInFailure) in
-                guard try await hasher.verify(current, against: old, by: .session) else { throw .invalidCredentials }
+                guard try await hasher.verify(current, against: old, in: account.id, by: client) else {
+                    throw .invalidCredentials
+                }
             }
         }
-        let hash = try await hasher.hash(newPassword, by: .session)
+        let hash = try await hasher.hash(newPassword, in: account.id, by: client)
         let now = clock.now()
         let change = try await stored {
             try await store.changePassword(

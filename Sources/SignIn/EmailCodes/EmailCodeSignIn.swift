@@ -28,7 +28,7 @@ package struct EmailCodeSignIn: Sendable {
         let now = clock.now()
         var ticketHash: [UInt8]?
         if let linkTicket { ticketHash = try await tickets.open(linkTicket, at: now).hash }
-        try await limits.draw(.mailPerNetwork, of: client.network, by: client)
+        try await limits.drawNetworks(.mailPerNetwork, by: client)
         var request = try codes.request(
             for: address, purpose: purpose, ticketHash: ticketHash, network: client.network, language: language, at: now
         )
@@ -96,7 +96,7 @@ package struct EmailCodeSignIn: Sendable {
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)
         let code = try await proveCode(typed, for: .resetPassword, of: address, by: client)
-        let hash = try await hasher.hash(newPassword, by: .network(client.network))
+        let hash = try await hasher.hash(newPassword, by: client)
         let now = clock.now()
         let outcome = try await stored {
             try await accounts.resetPassword(

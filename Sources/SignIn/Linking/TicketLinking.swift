@@ -74,7 +74,7 @@ package struct TicketLinking: Sendable {
         var passwordHash: String?
         if let password {
             try PasswordPolicy.require(password, for: ticket.email)
-            passwordHash = try await passwords.hasher.hash(password, by: .network(client.network))
+            passwordHash = try await passwords.hasher.hash(password, by: client)
         }
         let newSession = try newSession(for: ticket, client: client)
         let accountID = try AccountID.fresh(at: newSession.now)

@@ -1,3 +1,4 @@
+package import Accounts
 import Glibc
 import Metrics
 package import OpenSSL
@@ -8,35 +9,19 @@ import Synchronization
 /// number at a time and never on an event loop.
 ///
 /// Memory is `slots` × 128 MiB at most. Beyond the slots a bounded number waits; beyond that the answer is
-/// ``SignInFailure/overloaded(retryAfter:)`` at once. A quarter of the places to wait is kept for networks from which a
-/// right password has come to this process before, and for sessions: guesses and registrations from ever new networks can't
-/// fill the queue for the others.
+/// ``SignInFailure/overloaded(retryAfter:)`` at once. Nobody has more than their share of the places, whether their passwords
+/// are right or wrong, and all are served in turn (`FairLimit`).
 package final class PasswordHasher: Sendable {
     package static let cost = Scrypt.Cost(n: 1 << 17, r: 8, p: 1)
-
-    /// Who waits for a password to be hashed or checked.
-    package enum Asker: Sendable {
-        /// A person who is signed in.
-        case session
-        /// Somebody in a network, an IPv4 /24 or an IPv6 /64; `nil` where it isn't known.
-        case network(String?)
-    }
-
-    private struct Load {
-        var running = 0
-        var finished = 0
-        var waiting: [CheckedContinuation<Bool, Never>] = []
-        /// Networks from which a right password has come, and when by the count of all hashes.
-        var trusted: [String: Int] = [:]
-    }
-
-    /// The networks that are remembered; the one that was right longest ago makes room.
-    private static let maximumTrusted = 4096
+    /// The places of one account that is signed in. An address that is only tried has no share: who guesses at it would
+    /// take that from its owner.
+    private static let accountShare = 2
 
     private let cost: Scrypt.Cost
-    private let slots: Int
-    private let maximumWaiting: Int
-    private let load = Mutex(Load())
+    private let places: FairLimit<Party>
+    /// Two thirds of the places: what is left is for others at once, and of the rest they get theirs by being fewer.
+    private let networkShare: Int
+    private let count = Atomic(0)
     /// The hash that stands in for an account without a password, so that its check takes as long as any other.
     private let decoy: String
     private let refusals = Counter(label: "countersign_password_hashes_refused_total")
@@ -44,18 +29,20 @@ package final class PasswordHasher: Sendable {
     package init(cost: Scrypt.Cost = PasswordHasher.cost, slots: Int = 2, maximumWaiting: Int = 16) throws(OpenSSLError)
     {
         self.cost = cost
-        self.slots = slots
-        self.maximumWaiting = maximumWaiting
+        self.places = FairLimit(running: slots, waiting: maximumWaiting)
+        self.networkShare = max(1, (slots + maximumWaiting) * 2 / 3)
         self.decoy = PasswordHasher.format(
             cost, salt: try SecureRandom.bytes(16), hash: SecretBytes(try SecureRandom.bytes(32)))
     }
 
     /// `$scrypt$ln=17,r=8,p=1$salt$hash`, salt and hash in base64url.
     ///
-    /// - Parameter asker: who waits for it.
-    package func hash(_ password: String, by asker: Asker) async throws(SignInFailure) -> String {
+    /// - Parameter account: whose session asks for it, if one does.
+    package func hash(
+        _ password: String, in account: AccountID? = nil, by client: Client
+    ) async throws(SignInFailure) -> String {
         let cost = self.cost
-        return try await run(isTrusted: isTrusted(asker)) { () throws(OpenSSLError) in
+        return try await run(in: account, by: client) { () throws(OpenSSLError) in
             let salt = try SecureRandom.bytes(16)
             let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
@@ -65,95 +52,50 @@ package final class PasswordHasher: Sendable {
     /// Whether the password is the one that was hashed. `nil`, an account without a password or no account, takes the
     /// same time and is false.
     ///
-    /// - Parameter asker: who waits for it.
+    /// - Parameter account: whose session asks for it, if one does.
     package func verify(
-        _ password: String, against stored: String?, by asker: Asker
+        _ password: String, against stored: String?, in account: AccountID? = nil, by client: Client
     ) async throws(SignInFailure) -> Bool {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let matches = try await run(isTrusted: isTrusted(asker)) { () throws(OpenSSLError) in
+        let matches = try await run(in: account, by: client) { () throws(OpenSSLError) in
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
             return hash.matches(expected)
         }
-        let isRight = matches && parsed != nil
-        if isRight, case .network(let network?) = asker { trust(network) }
-        return isRight
-    }
-
-    private func isTrusted(_ asker: Asker) -> Bool {
-        switch asker {
-        case .session: true
-        case .network(let network): network.map { network in load.withLock { $0.trusted[network] != nil } } ?? false
-        }
-    }
-
-    private func trust(_ network: String) {
-        load.withLock { load in
-            if load.trusted[network] == nil, load.trusted.count >= Self.maximumTrusted,
-                let oldest = load.trusted.min(by: { $0.value < $1.value })
-            {
-                load.trusted[oldest.key] = nil
-            }
-            load.trusted[network] = load.finished
-        }
+        return matches && parsed != nil
     }
 
     private func run<Result: Sendable>(
-        isTrusted: Bool, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        in account: AccountID?, by client: Client, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
     ) async throws(SignInFailure) -> Result {
-        try await acquireSlot(isTrusted: isTrusted)
-        defer { releaseSlot() }
-        let result: Result? = await withCheckedContinuation { continuation in
-            let isStarted = DedicatedThread.start("scrypt") {
-                // Yields to the threads that serve everything else; on Linux the call applies to the calling thread.
-                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
-                continuation.resume(returning: try? work())
-            }
-            if !isStarted { continuation.resume(returning: nil) }
-        }
-        guard let result else { throw .fault(operation: "scrypt") }
-        return result
-    }
-
-    private func acquireSlot(isTrusted: Bool) async throws(SignInFailure) {
-        let isGranted = await withCheckedContinuation { (continuation: CheckedContinuation<Bool, Never>) in
-            let immediate: Bool? = load.withLock { load in
-                if load.running < slots {
-                    load.running += 1
-                    return true
+        let shares = client.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
+        let outcome = await places.admit(shares) { () async -> Result? in
+            defer { count.add(1, ordering: .relaxed) }
+            return await withCheckedContinuation { continuation in
+                let isStarted = DedicatedThread.start("scrypt") {
+                    // Yields to the threads that serve everything else; on Linux the call applies to the calling thread.
+                    setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+                    continuation.resume(returning: try? work())
                 }
-                let places = isTrusted ? maximumWaiting : maximumWaiting - maximumWaiting / 4
-                guard load.waiting.count < places else { return false }
-                load.waiting.append(continuation)
-                return nil
+                if !isStarted { continuation.resume(returning: nil) }
             }
-            if let immediate { continuation.resume(returning: immediate) }
         }
-        guard isGranted else {
+        guard let outcome else {
             refusals.increment()
             throw .overloaded(retryAfter: 1)
         }
-    }
-
-    /// Hands the slot to the caller that has waited longest.
-    private func releaseSlot() {
-        let next: CheckedContinuation<Bool, Never>? = load.withLock { load in
-            load.finished += 1
-            guard load.waiting.isEmpty else { return load.waiting.removeFirst() }
-            load.running -= 1
-            return nil
-        }
-        next?.resume(returning: true)
+        guard let result = outcome else { throw .fault(operation: "scrypt") }
+        return result
     }
 
     /// The number of passwords hashed so far: right ones, wrong ones and decoys.
-    package var finished: Int { load.withLock(\.finished) }
+    package var finished: Int { count.load(ordering: .relaxed) }
 
     /// The number of hashes under way, and of callers that wait for a slot.
-    package var occupancy: (running: Int, waiting: Int) { load.withLock { ($0.running, $0.waiting.count) } }
+    package var occupancy: (running: Int, waiting: Int) { places.occupancy }
 
     private static func format(_ cost: Scrypt.Cost, salt: [UInt8], hash: SecretBytes) -> String {
         let exponent = cost.n.trailingZeroBitCount

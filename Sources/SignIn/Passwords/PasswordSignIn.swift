@@ -19,9 +19,9 @@ package struct PasswordSignIn: Sendable {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         try PasswordPolicy.require(password, for: address)
         // Before the look-up: this answer alone reveals whether an account has the address.
-        try await limits.draw(.registrationPerNetwork, of: client.network, by: client)
+        try await limits.drawNetworks(.registrationPerNetwork, by: client)
         guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }
-        let hash = try await hasher.hash(password, by: .network(client.network))
+        let hash = try await hasher.hash(password, by: client)
         let now = clock.now()
         let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
         let id = try AccountID.fresh(at: now)
@@ -78,7 +78,7 @@ package struct PasswordSignIn: Sendable {
         ) { proven throws(SignInFailure) in
             try await isUsed(proven?.accountID, from: client)
         } _: { () throws(SignInFailure) in
-            try await check(password, of: address, by: .network(client.network))
+            try await check(password, of: address, by: client)
         }
         guard proven.isActive else { throw .accountDisabled }
         return proven
@@ -91,7 +91,7 @@ package struct PasswordSignIn: Sendable {
     }
 
     private func check(
-        _ password: String, of address: EmailAddress?, by asker: PasswordHasher.Asker
+        _ password: String, of address: EmailAddress?, by client: Client
     ) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
             if let address {
@@ -101,7 +101,7 @@ package struct PasswordSignIn: Sendable {
             }
         let isRight = try await hasher.verify(
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
-            against: credential?.passwordHash, by: asker)
+            against: credential?.passwordHash, by: client)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         return ProvenPassword(
             accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)

@@ -68,7 +68,9 @@ struct CodeExchange: Sendable {
             throw .credentialRejected(error.reason, retryAfter: nil)
         }
         try await settleRevocations(of: posted.identity.key)
-        switch await send(code, nonce: .proven, until: deadline, by: client, at: now) {
+        let answer = try await sendBeside(
+            posted.identity.key, code, nonce: .proven, until: deadline, by: client, at: now)
+        switch answer {
         case .success(let evidence):
             guard evidence.identity.key == posted.identity.key else {
                 await abandon(evidence, because: .subjectMismatch, by: client)
@@ -80,7 +82,7 @@ struct CodeExchange: Sendable {
         case .failure(.credentialRejected(let refusal, _)):
             throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
         // Also when the provider refuses our key: that says nothing about the person.
-        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured):
+        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured), nil:
             return .unused
         }
     }
@@ -97,11 +99,11 @@ struct CodeExchange: Sendable {
             throw .missingCredential(ProviderCredential.tokenMember(of: provider))
         }
         let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in
-            try await limits.draw(.junkCodesPerNetwork, of: client.network, by: client)
+        let answer = try await underWay.admit(at: provider, beside: nil, by: client) { () throws(SignInFailure) in
+            try await limits.drawNetworks(.junkCodesPerNetwork, by: client)
             let answer = await send(code, nonce: .posted(credential.nonce), until: deadline, by: client, at: now)
             if !answer.mayBeJunk(withRedirectURI: code.redirectURI) {
-                await limits.putBack(.junkCodesPerNetwork, of: client.network)
+                await limits.putBackNetworks(.junkCodesPerNetwork, by: client)
             }
             return answer
         }
@@ -242,6 +244,33 @@ extension CodeExchange {
         _ = await withTimeout(timeout.forRevocations) { await revocationWorker.settle(key) }
     }
 
+    /// Sends a code beside the verified token of this person, which signs in without it.
+    ///
+    /// A token of one's own is good for an hour or a day, and each post of it can bring another made-up code: so the codes
+    /// that were refused beside a person's tokens are counted, before they are sent as those on their own are.
+    ///
+    /// - Returns: `nil` when the code was not sent: the person's last ones were refused, or there is no place.
+    func sendBeside(
+        _ key: IdentityKey, _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant,
+        by client: Client, at now: Timestamp
+    ) async throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? {
+        let person = RateLimiter.Subject.everybody("\(key.provider.rawValue) \(key.realm) \(key.subject.text)")
+        let answer = try await underWay.admit(at: posted.provider, beside: key, by: client) {
+            () throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? in
+            guard try await limits.wait(.refusedCodesPerIdentity, of: person) == nil else {
+                limits.noteUsedUp(.refusedCodesPerIdentity)
+                return nil
+            }
+            let answer = await send(posted, nonce: nonce, until: deadline, by: client, at: now)
+            if !answer.mayBeJunk(withRedirectURI: posted.redirectURI) {
+                await limits.putBack(.refusedCodesPerIdentity, of: person)
+            }
+            return answer
+        }
+        if answer == nil { outcomes.count(posted.provider, .notSent) }
+        return answer ?? nil
+    }
+
     /// Sends the code and waits for the answer. What a refused answer leaves at the provider is ended.
     func send(
         _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by client: Client,
@@ -293,7 +322,7 @@ extension CodeExchange {
         switch refusal {
         case .clientRejected(let error, let keyID):
             // A wrong key costs everybody's codes, so it is an error however it shows. Apple answers the same to a redirect
-            // URI that is not the code's, and Google to another client's code: whoever posts one gets a line too, but
+            // URI that is not the code's, and Google to another client's code: who posts one gets a line too, but
             // not more than one a minute.
             guard let unlogged = refusedCredentials.sample(keyID, at: .now) else { return }
             metadata["error"] = "\(error)"

@@ -123,7 +123,7 @@ extension CodeExchange {
         }
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
         let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider) { () throws(SignInFailure) in
+        let answer = try await underWay.admit(at: provider, beside: nil, by: client) { () throws(SignInFailure) in
             await send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
         }
         switch answer {
@@ -159,7 +159,9 @@ extension CodeExchange {
         let deadline = ContinuousClock.now + timeout.besideToken
         try await settleRevocations(of: posted.identity.key)
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        switch await send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now) {
+        let answer = try await sendBeside(
+            posted.identity.key, sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
+        switch answer {
         case .success(let evidence):
             guard evidence.identity.key == posted.identity.key else {
                 await abandon(evidence, because: .subjectMismatch, by: client)
@@ -170,7 +172,7 @@ extension CodeExchange {
             return .refused(error)
         case .failure(.credentialRejected(let refusal, _)):
             throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
-        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured):
+        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured), nil:
             return .unused
         }
     }

@@ -164,7 +164,7 @@ package struct WebSignIn: Sendable {
         _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, browser: BrowserSecret,
         client: Client, languages: [String], loginHint: String?
     ) async throws(SignInFailure) -> WebFlow {
-        try await limits.draw(.webFlowsPerNetwork, of: client.network, by: client)
+        try await limits.drawNetworks(.webFlowsPerNetwork, by: client)
         let now = clock.now()
         let flow = NewWebFlow(
             id: try .fresh(at: now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,

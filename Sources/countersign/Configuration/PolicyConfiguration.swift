@@ -18,6 +18,7 @@ struct LimitsConfiguration: Sendable {
     let guessPerWideNetwork: RateLimit
     let guessPerService: RateLimit
     let junkCodesPerNetwork: RateLimit
+    let refusedCodesPerIdentity: RateLimit
     let registrationPerNetwork: RateLimit
     let mailPerAddress: RateLimit
     let mailPerNetwork: RateLimit
@@ -33,6 +34,7 @@ struct LimitsConfiguration: Sendable {
         guessPerWideNetwork = reader.value(Settings.Limits.guessPerWideNetwork)
         guessPerService = reader.value(Settings.Limits.guessPerService)
         junkCodesPerNetwork = reader.value(Settings.Limits.junkCodesPerNetwork)
+        refusedCodesPerIdentity = reader.value(Settings.Limits.refusedCodesPerIdentity)
         registrationPerNetwork = reader.value(Settings.Limits.registrationPerNetwork)
         mailPerAddress = reader.value(Settings.Limits.mailPerAddress)
         mailPerNetwork = reader.value(Settings.Limits.mailPerNetwork)

@@ -218,6 +218,12 @@ enum Settings {
             Authorization codes from one network that Apple or Google refused. Those beside a token that verifies are not \
             counted: [why there is a limit](provider-life-cycle.md#codes-of-anybodys-making)
             """)
+        static let refusedCodesPerIdentity = Setting(
+            "limits.refusedCodesPerIdentity", .rate, default: "5/15min", reloads: true,
+            """
+            Authorization codes beside the valid tokens of one person that Apple or Google refused. Beyond it a code is not \
+            sent, and the token signs in alone
+            """)
         static let registrationPerNetwork = Setting(
             "limits.registrationPerNetwork", .rate, default: "30/h", reloads: true,
             "Registrations with a password from one network, those of an address that is taken included")
@@ -249,7 +255,8 @@ enum Settings {
         static let connectionsPerNetwork = Setting(
             "limits.connectionsPerNetwork", .integer(0...2048, unit: "connections"), default: "256",
             """
-            Connections to the public listener from one network, an IPv4 /24 or an IPv6 /64; more are closed at once. \
+            Connections to the public listener from one network, an IPv4 /24 or an IPv6 /64, and twice as many from the \
+            /16 or /48 around it; more are closed at once. \
             `server.trustedProxies` have no limit; 0: nobody has one
             """)
     }
@@ -322,8 +329,9 @@ enum Settings {
         let policies: [any SettingRow] = [
             noncePolicy, verifiedEmail, strayAccount, Events.consentRevoked, Events.accountDeleted,
             Limits.passwordPerAccount, Limits.guessPerNetwork, Limits.guessPerWideNetwork, Limits.guessPerService,
-            Limits.junkCodesPerNetwork, Limits.registrationPerNetwork, Limits.mailPerAddress, Limits.mailPerNetwork,
-            Limits.exportPerAccount, Limits.renamePerAccount, Limits.webFlowsPerNetwork, Limits.sessionsPerAccount,
+            Limits.junkCodesPerNetwork, Limits.refusedCodesPerIdentity, Limits.registrationPerNetwork,
+            Limits.mailPerAddress, Limits.mailPerNetwork, Limits.exportPerAccount, Limits.renamePerAccount,
+            Limits.webFlowsPerNetwork, Limits.sessionsPerAccount,
             Limits.connectionsPerNetwork, Tokens.issuer, Tokens.audience, Tokens.accessLifetime, Tokens.refreshLifetime,
             Tokens.sessionLifetime, keyringPath,
             Mail.smtpURL, Mail.from, Mail.serviceName, Mail.templatesPath,

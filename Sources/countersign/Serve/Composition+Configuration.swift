@@ -121,6 +121,7 @@ extension SignInService.Configuration {
             .guessPerWideNetwork: configuration.limits.guessPerWideNetwork,
             .guessPerService: configuration.limits.guessPerService,
             .junkCodesPerNetwork: configuration.limits.junkCodesPerNetwork,
+            .refusedCodesPerIdentity: configuration.limits.refusedCodesPerIdentity,
             .registrationPerNetwork: configuration.limits.registrationPerNetwork,
             .mailPerAddress: configuration.limits.mailPerAddress,
             .mailPerNetwork: configuration.limits.mailPerNetwork,

@@ -108,8 +108,8 @@ import Testing
                 try await change(fixture, of: member, to: "long password \(number)")
             }
             #expect(outcomes["won"] == 1)
-            // A later call compares with another password; an earlier one lost to it.
-            #expect(Set(outcomes.keys).isSubset(of: ["won", "invalidCredentials", "invalidSession"]))
+            // A later call compares with another password; an earlier one lost to it; of one account two are hashed at once.
+            #expect(Set(outcomes.keys).isSubset(of: ["won", "invalidCredentials", "invalidSession", "overloaded"]))
             #expect(try await fixture.isLive(member))
         }
     }

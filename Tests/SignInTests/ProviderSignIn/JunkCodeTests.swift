@@ -94,10 +94,10 @@ import Testing
     @Test(arguments: Provider.allCases)
     func `of codes that come at once no more are sent than may be refused`(provider: Provider) async throws {
         try await LifeCycleFixture.run(configure: Self.limited(3)) { fixture in
-            let outcomes = try await race(20) { index in
+            let outcomes = try await race(8) { index in
                 try await fixture.signIn(Self.junk(provider, index), .code, from: Self.network)
             }
-            #expect(outcomes == ["code_rejected": 3, "rateLimited": 17])
+            #expect(outcomes == ["code_rejected": 3, "rateLimited": 5])
             #expect(try await Self.sent(provider, in: fixture) == 3)
         }
     }
@@ -121,7 +121,138 @@ import Testing
         }
     }
 
+    @Test(arguments: Provider.allCases)
+    func `the networks of a wide one have twenty times as many between them`(provider: Provider) async throws {
+        try await LifeCycleFixture.run(configure: Self.limited(1)) { fixture in
+            for index in 0..<20 {
+                try await expectFailure("code_rejected") {
+                    try await fixture.signIn(
+                        Self.junk(provider, index), .code, from: "2001:db8:1:\(index)::/64", of: "2001:db8:1::/48")
+                }
+            }
+            try await expectFailure("rateLimited") {
+                try await fixture.signIn(
+                    Self.junk(provider, 20), .code, from: "2001:db8:1:20::/64", of: "2001:db8:1::/48")
+            }
+            #expect(try await Self.sent(provider, in: fixture) == 20)
+            // Nothing was counted for the network by that.
+            try await expectFailure("code_rejected") {
+                try await fixture.signIn(Self.junk(provider, 21), .code, from: "2001:db8:1:20::/64")
+            }
+        }
+    }
+
+    // MARK: By person
+
+    @Test(arguments: Provider.allCases)
+    func `a person whose codes were refused beside good tokens signs in by the token, and nothing more is sent`(
+        provider: Provider
+    ) async throws {
+        let limited: (inout SignInService.Configuration) -> Void = {
+            $0.limits = [.refusedCodesPerIdentity: .limit(count: 5, seconds: 900)]
+        }
+        try await LifeCycleFixture.run(configure: limited) { fixture in
+            _ = try await fixture.account(provider)
+            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+            let sent = try await Self.sent(provider, in: fixture)
+            for index in 0..<40 {
+                let junk = LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.\(index)")
+                _ = try await fixture.signIn(junk, from: "192.0.\(index).0/24").session
+            }
+            #expect(try await Self.sent(provider, in: fixture) == sent + 5)
+            // Another person's are sent, and so are this one's after a while.
+            _ = try await fixture.account(provider, "ada")
+            #expect(try await Self.sent(provider, in: fixture) == sent + 6)
+            try await fixture.advance(by: 180)
+            _ = try await fixture.signIn(try await fixture.consent(provider)).session
+            #expect(try await Self.sent(provider, in: fixture) == sent + 7)
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `good codes beside tokens are not counted, nor what a provider does not answer`(provider: Provider)
+        async throws
+    {
+        let limited: (inout SignInService.Configuration) -> Void = {
+            $0.limits = [.refusedCodesPerIdentity: .limit(count: 1, seconds: 900)]
+        }
+        try await LifeCycleFixture.run(configure: limited) { fixture in
+            _ = try await fixture.account(provider)
+            let sent = try await Self.sent(provider, in: fixture)
+            try await fixture.sandbox.fail(LifeCycleFixture.tokenPath(provider), .status(429))
+            for _ in 0..<3 { _ = try await fixture.signIn(try await fixture.consent(provider)).session }
+            try await fixture.sandbox.clearFaults()
+            for _ in 0..<3 { _ = try await fixture.signIn(try await fixture.consent(provider)).session }
+            #expect(try await Self.sent(provider, in: fixture) == sent + 6)
+        }
+    }
+
     // MARK: Under way
+
+    @Test(arguments: Provider.allCases)
+    func `a network has a quarter of the codes that wait for a provider, and a wide one half`(provider: Provider)
+        async throws
+    {
+        try await LifeCycleFixture.run { fixture in
+            let share = CodesUnderWay.limit / 4
+            let path = LifeCycleFixture.tokenPath(provider)
+            let consent = try await fixture.consent(provider)
+            try await fixture.sandbox.fail(path, .hang, times: 2 * share)
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for index in 0..<2 * share {
+                    group.addTask {
+                        try await failure {
+                            try await fixture.signIn(
+                                Self.junk(provider, index), .code, from: "2001:db8:1:\(index / share)::/64",
+                                of: "2001:db8:1::/48")
+                        }
+                    }
+                    let hanging = try await fixture.sandbox.history(path: path, count: index + 1, wait: 60)
+                    try #require(hanging.count == index + 1)
+                    guard index + 1 == share else { continue }
+                    await expectFailure(.overloaded(retryAfter: 1)) {
+                        try await fixture.signIn(consent, .code, from: "2001:db8:1:0::/64", of: "2001:db8:1::/48")
+                    }
+                }
+                await expectFailure(.overloaded(retryAfter: 1)) {
+                    try await fixture.signIn(consent, .code, from: "2001:db8:1:2::/64", of: "2001:db8:1::/48")
+                }
+                _ = try await fixture.signIn(consent, .code, from: "192.0.2.0/24", of: "192.0.0.0/16")
+                group.cancelAll()
+                for try await outcome in group { #expect(outcome == "providerUnavailable") }
+            }
+        }
+    }
+
+    @Test(arguments: Provider.allCases)
+    func `where a person's codes wait beside tokens, the next token signs in alone and at once`(provider: Provider)
+        async throws
+    {
+        try await LifeCycleFixture.run { fixture in
+            _ = try await fixture.account(provider)
+            let path = LifeCycleFixture.tokenPath(provider)
+            let before = try await Self.sent(provider, in: fixture)
+            let token = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"])).token
+            func junk(_ index: Int) -> LifeCycleFixture.Consent {
+                LifeCycleFixture.Consent(provider: provider, token: token, code: "c0ffee.\(index)")
+            }
+            try await fixture.sandbox.fail(path, .hang, times: 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<2 {
+                    let junk = junk(index)
+                    group.addTask { _ = try? await fixture.signIn(junk) }
+                }
+                let hanging = try await fixture.sandbox.history(path: path, count: before + 2, wait: 60)
+                try #require(hanging.count == before + 2)
+                for index in 2..<10 { _ = try await fixture.signIn(junk(index)).session }
+                #expect(try await Self.sent(provider, in: fixture) == before + 2)
+                // Another person has places of their own.
+                _ = try await fixture.account(provider, "ada")
+                #expect(try await Self.sent(provider, in: fixture) == before + 3)
+                group.cancelAll()
+            }
+        }
+    }
 
     @Test(arguments: Provider.allCases)
     func `so many codes wait for a provider, and one more is not sent`(provider: Provider) async throws {

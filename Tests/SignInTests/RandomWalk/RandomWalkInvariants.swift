@@ -120,8 +120,8 @@ enum WalkInvariant: String, CaseIterable, Sendable {
 
 /// The invariant between answers and rows: a change that was answered as done is in the audit trail.
 enum WalkRecord {
-    /// The changes that were answered as done and have no audit record, as sentences. A sign-in may be in a sum, which has
-    /// no request.
+    /// The changes that were answered as done and have no audit record, as sentences. One that repeats another may be in a
+    /// sum, which has the request of the first alone.
     static func missing(_ changes: [WalkChange], in database: Database, since: Timestamp) async throws -> [String] {
         let kinds = Set(changes.flatMap(\.kinds))
         guard !kinds.isEmpty else { return [] }
@@ -134,7 +134,9 @@ enum WalkRecord {
         ) { row throws(PostgresError) in try row.decode(String.self, String?.self, Int.self) }
         let recorded = Set(rows.compactMap { type, requestID, _ in requestID.map { "\(type) \($0)" } })
         var summed: [String: Int] = [:]
-        for (type, requestID, occurrences) in rows where requestID == nil { summed[type, default: 0] += occurrences }
+        for (type, requestID, occurrences) in rows {
+            summed[type, default: 0] += occurrences - (requestID == nil ? 0 : 1)
+        }
         return changes.filter { change in
             if change.kinds.contains(where: { recorded.contains("\($0.rawValue) \(change.requestID)") }) {
                 return false

@@ -233,16 +233,21 @@ struct LifeCycleFixture: Sendable {
 
     func signIn(
         _ consent: Consent, _ evidence: Evidence = .both, nonce: String? = nil, clientID: String? = nil,
-        redirectURI: String? = nil, fullName: DisplayName? = nil, from network: String? = nil
+        redirectURI: String? = nil, fullName: DisplayName? = nil, from network: String? = nil,
+        of wideNetwork: String? = nil
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(
             token: evidence == .code ? nil : consent.token, code: evidence == .token ? nil : consent.code, nonce: nonce,
             clientID: clientID, redirectURI: redirectURI, fullName: fullName)
-        return try await service.providers.signIn(with: consent.provider, credential, client: caller(from: network))
+        return try await service.providers.signIn(
+            with: consent.provider, credential,
+            client: caller(from: network, of: wideNetwork))
     }
 
-    func caller(from network: String?) -> Client {
-        Client(requestID: client.requestID, address: client.address, network: network, device: nil)
+    func caller(from network: String?, of wideNetwork: String? = nil) -> Client {
+        Client(
+            requestID: client.requestID, address: client.address, network: network, wideNetwork: wideNetwork,
+            device: nil)
     }
 
     /// Signs in a person who has an account.

@@ -99,12 +99,12 @@ struct WebFixture: Sendable {
     /// Opens a flow that ends at the app.
     func open(
         _ redirectURI: String = redirectURI, in browser: BrowserSecret? = nil, from network: String? = nil,
-        _ change: (inout AuthorizeQuery) -> Void = { _ in }
+        of wideNetwork: String? = nil, _ change: (inout AuthorizeQuery) -> Void = { _ in }
     ) async throws -> WebFlow {
         var query = Self.query(redirectURI)
         change(&query)
         let outcome = try await web.authorize(
-            query, browser: browser ?? self.browser, client: base.caller(from: network))
+            query, browser: browser ?? self.browser, client: base.caller(from: network, of: wideNetwork))
         guard case .opened(let flow) = outcome else { throw SignInFixture.Unexpected.succeeded }
         return flow
     }

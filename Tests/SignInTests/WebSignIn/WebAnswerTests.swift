@@ -175,6 +175,19 @@ import Testing
         }
     }
 
+    @Test func `the networks of a wide one open twenty times as many flows between them`() async throws {
+        try await WebFixture.run {
+            $0.limits = [.webFlowsPerNetwork: .limit(count: 1, seconds: 900)]
+        } _: { fixture in
+            @Sendable func open(_ index: Int) async throws -> WebFlow {
+                try await fixture.open(from: "2001:db8:1:\(index)::/64", of: "2001:db8:1::/48")
+            }
+            for index in 0..<20 { _ = try await open(index) }
+            try await expectFailure("rateLimited") { try await open(20) }
+            #expect(try await fixture.base.count("web_flows") == 20)
+        }
+    }
+
     @Test func `a process of the release before signs in beside it`() async throws {
         try await WebFixture.run { fixture in
             let code = try await fixture.code(.google)

@@ -177,13 +177,17 @@ import Testing
         }
     }
 
-    @Test func `a code that Apple refuses ends the flow, though the token is good`() async throws {
+    @Test func `beside Apple's good token a code that Apple refuses is recorded, and no more`() async throws {
         try await WebFixture.run { fixture in
             try await fixture.base.sandbox.fail(
                 "/apple/auth/token", .status(400, body: #"{"error":"invalid_grant"}"#), times: 1)
-            let step = try await fixture.sign(in: try await fixture.open(), at: .apple)
-            #expect(try step.error == "server_error")
-            #expect(try await fixture.refusals() == ["code_rejected"])
+            let ticket = try await fixture.exchange(try await fixture.code(.apple)).ticket
+            #expect(ticket.identity?.clientID == WebFixture.servicesID)
+            #expect(try await fixture.base.count("provider_grants") == 0)
+            try await fixture.base.service.refusals.flush()
+            #expect(
+                try await fixture.base.count("audit_events WHERE type = 'code_rejected' AND reason = 'invalid_grant'")
+                    == 1)
         }
     }
 

@@ -39,8 +39,11 @@ struct LoadSheddingHandlerTests {
         private(set) var decoded = 0
 
         init(to listener: Listener, shedsLoad: Bool = true) throws {
-            let entry = OpenConnections.Entry(network: nil, channel: channel)
-            let handler = ConnectionHandler(limits: .uncontended, entry: entry) { [unowned self] request, _ in
+            let open = OpenConnections(
+                limits: .uncontended, trustedProxies: .none, metrics: listener.responder.metrics)
+            let entry = open.entry(of: channel, peer: .unspecified)
+            let handler = ConnectionHandler(limits: .uncontended, open: open, entry: entry) {
+                [unowned self] request, _ in
                 decoded += 1
                 return listener.responder.admit(request, peer: .unspecified)
             }
@@ -253,7 +256,7 @@ struct LoadSheddingHandlerTests {
         while let event = try connection.event() {
             switch event {
             case .request(let request): try connection.answer("answered \(request.head.uri) \(request.closes)")
-            case .rejection(let problem, _, _): try connection.answer("rejected \(problem.code)")
+            case .rejection(let problem, _, _, _): try connection.answer("rejected \(problem.code)")
             }
         }
         var answers: [String] = []

@@ -154,6 +154,33 @@ struct OpenConnectionsTests {
         }
     }
 
+    @Test func `a network has its share of the connections, and the wide network around it twice as many`() throws {
+        let open = OpenConnections(
+            limits: Self.limits(perNetwork: 2), trustedProxies: .none,
+            metrics: RequestMetrics(listener: "test", routes: [], factory: TestMetrics()))
+        var channels: [EmbeddedChannel] = []
+        defer { for channel in channels { _ = try? channel.finish(acceptAlreadyClosed: true) } }
+        func accept(_ address: String) throws -> OpenConnections.Entry? {
+            let channel = EmbeddedChannel()
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            channels.append(channel)
+            let entry = open.entry(of: channel, peer: try #require(ClientAddress(address)))
+            return open.add(entry) ? entry : nil
+        }
+        for (network, wideNetwork) in [("2001:db8:1:1::1", "2001:db8:1:"), ("192.0.1.1", "192.0.")] {
+            let first = try #require(try accept(network))
+            #expect(try accept(network) != nil)
+            #expect(try accept(network) == nil)
+            let suffix = wideNetwork.contains(":") ? "::1" : ".1"
+            for index in 2..<4 { #expect(try accept("\(wideNetwork)\(index)\(suffix)") != nil) }
+            for index in 4..<9 { #expect(try accept("\(wideNetwork)\(index)\(suffix)") == nil) }
+            open.remove(first)
+            #expect(try accept("\(wideNetwork)9\(suffix)") != nil)
+        }
+        #expect(try accept("2001:db8:2:1::1") != nil)
+        #expect(try accept("198.51.100.1") != nil)
+    }
+
     @Test func `of a burst each connection closes another idle one`() throws {
         let listener = try NearlyFull()
         // No event loop has run yet.

@@ -62,6 +62,8 @@ final class Permit: Sendable {
 enum Overload: String, CaseIterable {
     case noPermit = "no_place"
     case waitedTooLong = "waited_too_long"
+    /// The client's network sends as many bodies as it may.
+    case bodies
 
     var problem: Problem { Problem(.temporarilyUnavailable, reason: rawValue) }
 }

@@ -29,6 +29,7 @@ final class LoadSheddingHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let bytes = unwrapInboundIn(data)
+        connection.willDecode(bytes.readableBytes)
         switch position {
         case .betweenRequests:
             guard let request = RequestPeek(bytes.readableBytesUInt8Span, limits: rejections.limits) else {

@@ -6,13 +6,13 @@ import NIOHTTP1
 /// The handler of one connection, between the HTTP decoder and the task that answers its requests.
 ///
 /// It dispatches whole requests, writes the responses, enforces every deadline and closes the connection. From outside it is
-/// closed by cancellation of the task, and while it is idle by `OpenConnections`. While a response is streamed, every
-/// close is a reset.
+/// closed by cancellation of the task, and while it is idle or receives a body by `OpenConnections`. While a response is
+/// streamed, every close is a reset.
 ///
 /// ```
 ///            first byte        end of header            end of body
 ///   waiting ───────────▶ header ───────────▶ body ───────────▶ answering ─┐
-///      ▲  10 s, then 60 s        10 s                30 s                 │ response, or a part, written: 30 s
+///      ▲  10 s, then 60 s        10 s                10 s                 │ response, or a part, written: 30 s
 ///      └──────────────────────────────────────────────────────────────────┤
 ///                                       last response: lingering ◀────────┘
 /// ```
@@ -32,6 +32,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private let limits: ServerLimits
+    private let open: OpenConnections
     private let entry: OpenConnections.Entry
     private let admit: (ReceivedRequest, any Channel) -> Responder.Admission
     private var assembly: RequestAssembly
@@ -46,6 +47,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Whether the first part of a response has been written, and its last has not left the process.
     private var isStreaming = false
     private var discardedBytes = 0
+    /// Bytes of the body that is being received, as they arrive.
+    private var framedBodyBytes = 0
+    /// Whether `OpenConnections` counts that body.
+    private var isBodyCounted = false
     /// Whether the first bytes of a header section have come.
     private var isReceivingHeader = false
     private var peerHasFinished = false
@@ -57,10 +62,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// - Parameter admit: decides on each request with no unanswered one before it on the connection.
     init(
-        limits: ServerLimits, entry: OpenConnections.Entry,
+        limits: ServerLimits, open: OpenConnections, entry: OpenConnections.Entry,
         admit: @escaping (ReceivedRequest, any Channel) -> Responder.Admission
     ) {
         self.limits = limits
+        self.open = open
         self.entry = entry
         self.admit = admit
         self.assembly = RequestAssembly(limits: limits)
@@ -77,6 +83,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelInactive(context: ChannelHandlerContext) {
         timer?.task.cancel()
         timer = nil
+        if isBodyCounted { open.endBody(of: entry) }
         context.fireChannelInactive()
     }
 
@@ -90,6 +97,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch step {
         case .incomplete: break
         case .awaitingContinue:
+            noteBody(context)
             // An interim response would overtake the responses to earlier requests; the client goes on without it.
             guard unanswered == 0 else { break }
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")), promise: nil)
@@ -100,7 +108,6 @@ final class ConnectionHandler: ChannelDuplexHandler {
             dispatch(.rejection(problem, requestID: requestID, target: target), isLast: true, context)
         }
         if case .head = part, assembly.isReceivingBody {
-            entry.becameBusy()
             readDeadline = .now() + TimeAmount(limits.bodyDeadline)
             isReceivingHeader = false
         }
@@ -151,6 +158,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Called at the end of every burst of bytes, even if the decoder found no whole header section in it: so this is
     /// where the first byte of a request is noticed.
     func channelReadComplete(context: ChannelHandlerContext) {
+        noteBody(context)
         switch stage {
         case .open where unanswered > 0: readDeadline = nil
         case .open where assembly.isReceivingBody || isReceivingHeader: break
@@ -166,6 +174,39 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
         arm(context)
         context.fireChannelReadComplete()
+    }
+
+    /// Called with the bytes of a burst before they are decoded.
+    func willDecode(_ count: Int) {
+        framedBodyBytes = assembly.isReceivingBody ? framedBodyBytes + count : 0
+    }
+
+    /// Counts a body that did not come in the same burst as its header section, until it has come.
+    private func noteBody(_ context: ChannelHandlerContext) {
+        guard let head = assembly.head else {
+            if isBodyCounted { open.endBody(of: entry) }
+            isBodyCounted = false
+            return
+        }
+        guard framedBodyBytes <= limits.framedBodyBytes else {
+            assembly.abandon()
+            rejectMalformed(.malformedRequest("The chunks of the body are too small."), context)
+            return
+        }
+        guard !isBodyCounted else { return }
+        let peer = Connections.peer(of: context.channel)
+        isBodyCounted = open.beginBody(of: entry, peer: peer, forwardedFor: head.headers["X-Forwarded-For"])
+        guard !isBodyCounted else {
+            if unanswered == 0 { entry.beganReceiving() }
+            return
+        }
+        assembly.abandon()
+        var problem = Overload.bodies.problem
+        problem.endsConnection = true
+        dispatch(
+            .rejection(
+                problem, requestID: head.headers.first(name: "X-Request-Id"), target: head.uri, overload: .bodies),
+            isLast: true, context)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -257,7 +298,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func awaitNextRequest(_ context: ChannelHandlerContext) {
         // The next request may have begun to come in while this one was answered. Its deadline starts now.
         readDeadline = .now() + TimeAmount(assembly.isReceivingBody ? limits.bodyDeadline : limits.idleDeadline)
-        if !assembly.isReceivingBody { entry.becameIdle() }
+        if assembly.isReceivingBody { entry.beganReceiving() } else { entry.becameIdle() }
         closeIfDone(context)
     }
 

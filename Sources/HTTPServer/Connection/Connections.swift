@@ -29,7 +29,7 @@ struct Connections: ServerChildChannel {
             decoding.maxHeaderFieldCount = limits.headerFields
             let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: decoding)
             let entry = open.entry(of: channel, peer: Self.peer(of: channel))
-            let connection = ConnectionHandler(limits: limits, entry: entry) {
+            let connection = ConnectionHandler(limits: limits, open: open, entry: entry) {
                 responder.admit($0, peer: Self.peer(of: $1))
             }
             let pipeline = channel.pipeline.syncOperations
@@ -77,7 +77,7 @@ struct Connections: ServerChildChannel {
         }
     }
 
-    private static func peer(of channel: any Channel) -> ClientAddress {
+    static func peer(of channel: any Channel) -> ClientAddress {
         channel.remoteAddress?.ipAddress.flatMap(ClientAddress.init) ?? .unspecified
     }
 }

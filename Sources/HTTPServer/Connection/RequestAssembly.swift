@@ -20,8 +20,10 @@ enum InboundEvent: Sendable {
     case request(ReceivedRequest)
     /// Input that is no request, or a request that may not go on. The connection closes after the response.
     ///
-    /// - Parameter target: where its head could be read.
-    case rejection(Problem, requestID: String?, target: String? = nil)
+    /// - Parameters:
+    ///   - target: where its head could be read.
+    ///   - overload: where that is why.
+    case rejection(Problem, requestID: String?, target: String? = nil, overload: Overload? = nil)
 }
 
 /// The assembly of a request from its parts, which rejects what may not go on. It knows no channel and no deadline.
@@ -47,6 +49,12 @@ struct RequestAssembly {
 
     /// Whether a header section has come, and its body not yet or not all of it.
     var isReceivingBody: Bool { partial != nil }
+
+    /// Drops the request whose body is being received.
+    mutating func abandon() { partial = nil }
+
+    /// The head of the request whose body is being received.
+    var head: HTTPRequestHead? { partial?.head }
 
     mutating func receive(_ part: HTTPServerRequestPart) -> Step {
         switch part {

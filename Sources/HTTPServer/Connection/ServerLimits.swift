@@ -12,6 +12,9 @@ package struct ServerLimits: Sendable {
     package var targetBytes = 4 * 1024
     /// Bytes of a body. A longer one is rejected with 413.
     package var bodyBytes = 64 * 1024
+    /// Bytes in which a body may arrive, with the sizes and extensions of its chunks (RFC 9112 §7.1.1), which count for
+    /// nothing else: eight times the body.
+    package var framedBodyBytes: Int { 8 * bodyBytes }
     /// Bytes that are read and dropped after a rejection. A client that writes its whole body before it reads would
     /// otherwise get a connection reset instead of the response (RFC 9112 §9.6).
     package var discardedBytes = 1024 * 1024
@@ -21,7 +24,7 @@ package struct ServerLimits: Sendable {
     /// From the opening of the connection, or the first byte of a later request, to the end of its header section.
     package var headerDeadline: Duration = .seconds(10)
     /// From the end of the header section to the end of the body.
-    package var bodyDeadline: Duration = .seconds(30)
+    package var bodyDeadline: Duration = .seconds(10)
     /// Between a response and the first byte of the next request.
     package var idleDeadline: Duration = .seconds(60)
     /// For the peer to receive one response, or one part of a response that is streamed.
@@ -35,8 +38,12 @@ package struct ServerLimits: Sendable {
 
     /// Open connections; more wait in the accept queue of the kernel.
     package var connections = 2048
-    /// Of them those of one network, an IPv4 /24 or an IPv6 /64; 0 for no share. Trusted proxies have none.
+    /// Of them those of one network, an IPv4 /24 or an IPv6 /64; 0 for no share. Trusted proxies have none. A /16 or /48
+    /// may have twice as many.
     package var connectionsPerNetwork = 256
+    /// Requests whose header section has come and whose body is on its way. Of one network as many as a quarter of its
+    /// share of the connections, behind a proxy too.
+    package var bodies = 512
     /// Permits for requests being handled. Requests that read are answered 503 when half of the permits are held,
     /// sign-ins when three quarters are, requests that take access away when all are. 64 at once keep a core and
     /// PostgreSQL busy; the others are for requests that wait for a provider, and more would only wait longer.

@@ -29,10 +29,12 @@ package struct ClientAddress: Hashable, Sendable {
     var isIPv4: Bool { bits >> 32 == 0xFFFF }
 
     /// The bits of ``network``, which no network of the other version shares.
-    var networkBits: UInt128 {
-        let hostBits = isIPv4 ? 8 : 64
-        return (bits >> hostBits) << hostBits
-    }
+    var networkBits: UInt128 { bits(without: isIPv4 ? 8 : 64) }
+
+    /// The bits of ``wideNetwork``, likewise.
+    var wideNetworkBits: UInt128 { bits(without: isIPv4 ? 16 : 80) }
+
+    private func bits(without hostBits: Int) -> UInt128 { (bits >> hostBits) << hostBits }
 
     /// The network that is usually assigned to one party: `198.51.100.0/24`, `2001:db8:1:2::/64`.
     package var network: String { isIPv4 ? prefix(of: 24) : prefix(of: 64) }
@@ -42,7 +44,7 @@ package struct ClientAddress: Hashable, Sendable {
 
     private func prefix(of length: Int) -> String {
         let hostBits = (isIPv4 ? 32 : 128) - length
-        return "\(ClientAddress(bits: (bits >> hostBits) << hostBits))/\(length)"
+        return "\(ClientAddress(bits: bits(without: hostBits)))/\(length)"
     }
 }
 

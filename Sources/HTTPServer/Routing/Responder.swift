@@ -87,11 +87,13 @@ struct Responder: Sendable {
                 }
                 return head.closes
             }
-        case .rejection(let problem, let requestID, let target):
+        case .rejection(let problem, let requestID, let target, let overload):
             let context = RequestContext(requestID: Self.id(requestID), trace: nil)
             let response = RequestContext.$current.withValue(context) {
                 let response = early(problem, target.map { RequestTarget($0).path } ?? "", context.requestID)
-                return finish(Outcome(response: response, problem: problem), of: nil, in: context, since: .now)
+                return finish(
+                    Outcome(response: response, problem: problem, overload: overload), of: nil, in: context, since: .now
+                )
             }
             try await write(response)
             return response.closes

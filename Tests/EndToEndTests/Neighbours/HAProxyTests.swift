@@ -140,6 +140,33 @@ extension Neighbours {
             }
         }
 
+        @Test func `half-sent bodies hold no connection behind HAProxy`() async throws {
+            try await ScratchDatabase.withMigrated { scratch in
+                try await Sandbox.run { sandbox in
+                    let free = try FreePort.choose(2)
+                    let (port, healthPort) = (free[0], String(free[1]))
+                    let settings = try Self.settings(scratch, sandbox).merging(["health.port": healthPort]) { $1 }
+                    let service = try await Countersign.start(settings)
+                    try await Neighbours.haproxy(port, before: [("127.0.0.1:\(service.port)", healthPort)]) { haproxy in
+                        let ask = "GET /.well-known/jwks.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+                        try await eventually("HAProxy to pass requests on") {
+                            (try? await RawConnection.exchange(port, ask).status) == 200
+                        }
+                        let half =
+                            "POST /v1/nonces HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                            + "Content-Length: 5000\r\n\r\n{"
+                        let slow = try (0..<100).map { _ in try RawConnection(port) }
+                        for connection in slow { connection.send(half) }
+                        // What is asked after them is answered after HAProxy has read them.
+                        for _ in 0..<20 { #expect(try await RawConnection.exchange(port, ask).status == 200) }
+                        let open = try await service.metric("countersign_http_connections", #"listener="public""#)
+                        #expect(open < 50, "HAProxy: \(haproxy.log.suffix(1_000))")
+                    }
+                    await service.stop()
+                }
+            }
+        }
+
         @Test func `where the service breaks off, or no process is ready, HAProxy answers as the service would`()
             async throws
         {

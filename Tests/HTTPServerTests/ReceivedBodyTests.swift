@@ -1,0 +1,168 @@
+import HTTPServer
+import Testing
+
+/// Bodies that do not arrive: whom they leave without a connection.
+@Suite(.timeLimit(.minutes(1)))
+struct ReceivedBodyTests {
+    private static let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    private static func limits(
+        connections: Int = 2048, perNetwork: Int = 0, bodies: Int = 512
+    ) -> ServerLimits {
+        var limits = ServerLimits.uncontended
+        limits.connections = connections
+        limits.connectionsPerNetwork = perNetwork
+        limits.bodies = bodies
+        // Nothing here ends by its deadline.
+        limits.bodyDeadline = .seconds(600)
+        return limits
+    }
+
+    /// The beginning of a request whose body has ten bytes.
+    private static func half(from address: String? = nil) -> String {
+        let forwarded = address.map { "X-Forwarded-For: \($0)\r\n" } ?? ""
+        return "POST /v1/echo HTTP/1.1\r\nHost: a\r\n\(forwarded)Content-Length: 10\r\n\r\nhalf"
+    }
+
+    /// Begins a request and returns when the server has read its header section.
+    private static func begin(_ connection: inout RawConnection, from address: String? = nil) async throws {
+        let head = half(from: address).replacing("Content-Length", with: "Expect: 100-continue\r\nContent-Length")
+        try await connection.send(head)
+        #expect(try await connection.answer().status == 100)
+    }
+
+    @Test func `a nearly full listener closes the connection that has been receiving a body for longest`() async throws
+    {
+        // Of 16 connections 15 are open; the next closes one.
+        try await withServer(limits: Self.limits(connections: 16)) { port in
+            try await RawConnection.open(port) { first in
+                try await Self.begin(&first)
+                try await Self.open(14, port) {
+                    try await RawConnection.open(port) { last in
+                        #expect(try await last.exchange(Self.request).status == 200)
+                        try await first.expectEnd()
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `one body more than a network may send is answered 503, and the next one when another has come`()
+        async throws
+    {
+        // A quarter of four.
+        let log = LogRecorder()
+        try await withServer(limits: Self.limits(perNetwork: 4), log: log) { port in
+            try await RawConnection.open(port) { first in
+                try await Self.begin(&first)
+                try await RawConnection.open(port) { second in
+                    let refused = try await second.exchange(Self.half())
+                    #expect(refused.status == 503)
+                    #expect(refused.code == "temporarily_unavailable")
+                    #expect(refused["Retry-After"] != nil)
+                    try await second.expectEnd()
+                }
+                // What comes whole does not count.
+                try await RawConnection.open(port) { third in
+                    let status = try await third.exchange(Self.half() + "th bod").status
+                    #expect(status != 503)
+                }
+                let status = try await first.exchange("ten by").status
+                #expect(status != 503)
+                try await RawConnection.open(port) { fourth in
+                    try await Self.begin(&fourth)
+                }
+            }
+        }
+        #expect(log.lines.contains { $0.metadata["reason"] == "bodies" })
+    }
+
+    @Test func `a connection that ends leaves its body's place`() async throws {
+        try await withServer(limits: Self.limits(perNetwork: 4)) { port in
+            // The client may see the end of its connection before the server does; a place that is never left is the
+            // suite's time limit.
+            var begun = 0
+            while begun < 10 {
+                begun += try await RawConnection.open(port) { connection in
+                    try await connection.send(
+                        Self.half().replacing("Content-Length", with: "Expect: 100-continue\r\nContent-Length"))
+                    return try await connection.answer().status == 100 ? 1 : 0
+                }
+            }
+        }
+    }
+
+    @Test func `behind a proxy the share is that of the forwarded address, and of the wide network around it`()
+        async throws
+    {
+        let proxies = try #require(TrustedProxies(["127.0.0.1"]))
+        try await withServer(limits: Self.limits(perNetwork: 4), trusting: proxies) { port in
+            try await RawConnection.open(port) { first in
+                try await Self.begin(&first, from: "2001:db8:1:1::1")
+                try await RawConnection.open(port) { same in
+                    let status = try await same.exchange(Self.half(from: "2001:db8:1:1::2")).status
+                    #expect(status == 503)
+                }
+                try await RawConnection.open(port) { second in
+                    try await Self.begin(&second, from: "2001:db8:1:2::1")
+                    try await RawConnection.open(port) { third in
+                        let status = try await third.exchange(Self.half(from: "2001:db8:1:3::1")).status
+                        #expect(status == 503)
+                    }
+                    try await RawConnection.open(port) { other in
+                        try await Self.begin(&other, from: "2001:db8:2:1::1")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `beyond all places the network that sends most bodies loses the longest, not who came last`()
+        async throws
+    {
+        let proxies = try #require(TrustedProxies(["127.0.0.1"]))
+        try await withServer(limits: Self.limits(perNetwork: 40, bodies: 3), trusting: proxies) { port in
+            try await RawConnection.open(port) { alone in
+                try await Self.begin(&alone, from: "198.51.100.1")
+                try await RawConnection.open(port) { first in
+                    try await Self.begin(&first, from: "2001:db8:1:1::1")
+                    try await RawConnection.open(port) { second in
+                        try await Self.begin(&second, from: "2001:db8:1:2::1")
+                        try await RawConnection.open(port) { late in
+                            try await Self.begin(&late, from: "203.0.113.1")
+                            try await first.expectEnd()
+                            for index in 0..<2 {
+                                let answer =
+                                    index == 0 ? try await alone.exchange("ten by") : try await late.exchange("ten by")
+                                #expect(answer.status != 503)
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `chunk extensions count for the body that they come with`() async throws {
+        try await withServer(limits: Self.limits()) { port in
+            try await RawConnection.open(port) { connection in
+                let chunk = "1;\(String(repeating: "x", count: 8_000))\r\na\r\n"
+                try await connection.send("POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                // 800 kB for a hundred bytes; the server may answer and close before they are all sent.
+                connection.sendEventually(Array(String(repeating: chunk, count: 100).utf8))
+                let answer = try await connection.answer()
+                #expect(answer.status == 400)
+                #expect(answer.code == "invalid_request")
+            }
+        }
+    }
+
+    /// Opens so many connections, each after an answer to the one before.
+    private static func open(_ count: Int, _ port: Int, _ body: () async throws -> Void) async throws {
+        guard count > 0 else { return try await body() }
+        try await RawConnection.open(port) { connection in
+            #expect(try await connection.exchange(request).status == 200)
+            try await open(count - 1, port, body)
+        }
+    }
+}

@@ -20,6 +20,10 @@ extension OAuthServer {
         case signIn(WebFlow)
         /// The client wants an address, and the account has none that is verified.
         case proveEmail(WebFlow, Account)
+        /// Likewise, and the person has just signed in by a proof that was too old already to prove one.
+        case signInOtherwise(WebFlow)
+        /// Likewise, and no mail is sent that could prove one.
+        case lackEmail(WebFlow, Account)
         case ask(Consent)
     }
 
@@ -69,13 +73,22 @@ extension OAuthServer {
             account.status == .active
         else { return .signIn(flow) }
         if authorization.scopes.contains(.email), account.email == nil || !account.isEmailVerified {
-            return .proveEmail(flow, account)
+            return emailStep(flow, account, session)
         }
         return .ask(
             Consent(
                 flow: flow, clientName: client.name, account: account, scopes: authorization.scopes,
                 formActionSource: client.redirectURIs.first { $0.text == authorization.redirectURI }?.formActionSource
                     ?? "'none'", privacyURL: client.isGoogles ? Self.googlesPrivacyURL : nil))
+    }
+
+    /// A code that proves an address is mailed for a fresh sign-in alone.
+    private func emailStep(_ flow: WebFlow, _ account: Account, _ session: Session) -> ConsentStep {
+        guard signIn.web?.configuration.offersEmailCode == true else { return .lackEmail(flow, account) }
+        let now = clock.now()
+        guard !session.isFresh(at: now) else { return .proveEmail(flow, account) }
+        // The next sign-in by the same provider may bring the same old proof: a page says so, and nobody is sent round.
+        return session.isNew(at: now) ? .signInOtherwise(flow) : .signIn(flow)
     }
 
     package enum Decision: Sendable {

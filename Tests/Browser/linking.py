@@ -160,7 +160,9 @@ def unlinked_on_the_page_of_the_account(browser, stack):
     token = linking.fetch(url)
     page = visitor.account()
     assert "Thermostat & Söhne" in page.inner_text("main")
-    visitor.click(f'button[name=client][value="{client.id}"]')
+    for _ in "asked", "answered":
+        assert linking.introspect(token["access_token"])["active"]
+        visitor.click(f'button[name=client][value="{client.id}"]')
     assert linking.introspect(token["access_token"]) == {"active": False}
     expect_nothing_refused(visitor)
     visitor.close()

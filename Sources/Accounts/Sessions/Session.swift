@@ -51,6 +51,11 @@ package struct Session: Hashable, Sendable {
     package func isFresh(at now: Timestamp) -> Bool {
         now <= authenticatedAt.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds)
     }
+
+    /// Whether it was opened so recently, whenever the person had authenticated for it.
+    package func isNew(at now: Timestamp) -> Bool {
+        now <= createdAt.advanced(bySeconds: Lifetimes.freshAuthenticationSeconds)
+    }
 }
 
 /// The sessions of an account that a revocation means, seen from one of them.

@@ -5,10 +5,13 @@ import SignIn
 struct PageRefusal: ProblemConvertible {
     let failure: FailurePage.Failure
     let problem: Problem
+    /// A page from which the person can begin again.
+    let retryLink: String?
 
-    init(_ failure: FailurePage.Failure, _ problem: Problem) {
+    init(_ failure: FailurePage.Failure, _ problem: Problem, retryLink: String? = nil) {
         self.failure = failure
         self.problem = problem
+        self.retryLink = retryLink
     }
 }
 

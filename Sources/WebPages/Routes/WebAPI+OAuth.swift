@@ -70,12 +70,15 @@ extension WebAPI {
         case .proveEmail(let page, let account):
             return response(
                 .emailCode(try confirmPage(page, flow, .address, email: account.email?.text)), to: request, flow: page)
+        case .signInOtherwise:
+            throw PageRefusal(
+                .reauthenticationRequired, SignInFailure.reauthenticationRequired.problem, retryLink: flow.link())
+        case .lackEmail(let page, let account):
+            return response(.missingEmail(try missingEmailPage(page, account, flow)), to: request, flow: page)
         case .ask(let consent):
             let language = language(of: request, consent.flow)
             let page = ConsentPage(
-                client: consent.clientName,
-                account: AccountTitle(
-                    displayName: consent.account.displayName?.text, email: consent.account.email?.text),
+                client: consent.clientName, account: AccountTitle(consent.account),
                 otherAccount: try flow.target(Self.otherAccountPath),
                 scopes: consent.scopes.all.map { scope in
                     ConsentPage.Scope(scope, texts: oauth.configuration.scopeTexts[scope] ?? [:], in: language)
@@ -84,6 +87,14 @@ extension WebAPI {
                 form: try flow.target(Self.authorizePath, account: consent.account.id))
             return response(.consent(page), to: request, flow: consent.flow)
         }
+    }
+
+    private func missingEmailPage(
+        _ page: WebFlow, _ account: Account, _ flow: FlowReference
+    ) throws -> MissingEmailPage {
+        MissingEmailPage(
+            purpose: page.purpose, account: AccountTitle(account), otherAccount: try flow.target(Self.otherAccountPath),
+            form: try flow.target(Self.authorizePath))
     }
 
     /// The form of the consent, or of the address that the client wants.
@@ -133,7 +144,11 @@ extension WebAPI {
     ) async throws -> Response {
         request.note(email: email)
         let caller = request.caller(device: nil)
-        guard let session = try await session(of: request) else { return redirect(to: flow.link()) }
+        let session = try await session(of: request)
+        // A code is entered by who had it mailed: by then the sign-in may be old.
+        let step = code == nil ? try await oauth.consent(flow.id, browser: flow.browser, session: session) : nil
+        if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
+        guard let session else { return redirect(to: flow.link()) }
         let page = try await signIn.flow(flow.id, browser: flow.browser)
         do throws(SignInFailure) {
             if let code {
@@ -160,6 +175,12 @@ extension WebAPI {
         EmailCodePage(
             purpose: page.purpose, reason: .confirmAddress, step: step, form: try flow.target(Self.authorizePath),
             back: .link(flow.link()), email: email, error: error)
+    }
+}
+
+extension OAuthServer.ConsentStep {
+    fileprivate var asksEmail: Bool {
+        if case .proveEmail = self { true } else { false }
     }
 }
 

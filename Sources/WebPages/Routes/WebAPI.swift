@@ -214,8 +214,9 @@ extension WebAPI {
 
     func failure(_ error: any Error, _ problem: Problem, _ request: Request) -> Response {
         let failure = FailurePage.Failure(error, problem)
-        let page = FailurePage(
-            failure, retryLink: failure == .reauthenticationRequired ? "/web/account" : nil, requestID: request.id)
+        let retryLink =
+            (error as? PageRefusal)?.retryLink ?? (failure == .reauthenticationRequired ? "/web/account" : nil)
+        let page = FailurePage(failure, retryLink: retryLink, requestID: request.id)
         var response = response(.failure(page), problem.code.status, to: request)
         response.headers += problem.headers
         return response

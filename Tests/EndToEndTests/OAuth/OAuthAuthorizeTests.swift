@@ -311,27 +311,4 @@ import Testing
         }
         #expect(try await world.grants(of: client) == 0)
     }
-
-    @Test func `an account without an address is asked for one before a client gets it`() async throws {
-        let world = try World.shared
-        let client = try await world.linkingClient()
-        let registered = try await world.service.post(
-            "/v1/accounts", ["email": "typed@example.com", "password": "correct horse battery"])
-        #expect(registered.status == 201)
-        let browser = world.browser()
-        let chooser = try await browser.open(client.url())
-        let (page, form) = try await world.screen("/web/password", from: chooser, browser)
-        let ask = try await browser.submit(
-            form, on: page, typed: ["email": "typed@example.com", "password": "correct horse battery"])
-        let address = try #require(ask.html.forms.first { $0.input("email") != nil }, "\(ask.answer.text)")
-        let enter = try await browser.submit(address, on: ask, typed: ["email": "typed@example.com"])
-        let code = try await world.code(1, mailedTo: "typed@example.com")
-        let codeForm = try #require(enter.html.forms.first { $0.input("code") != nil }, "\(enter.answer.text)")
-        let wrong = try await browser.submit(
-            codeForm, on: enter, typed: ["code": code == "000000" ? "000001" : "000000"])
-        #expect(wrong.status == 401)
-        let again = try #require(wrong.html.forms.first { $0.input("code") != nil })
-        let consent = try await browser.submit(again, on: wrong, typed: ["code": code])
-        #expect(try await world.decision("allow", on: consent, browser)["code"] != nil, "\(consent.answer.text)")
-    }
 }

@@ -69,7 +69,9 @@ struct OAuthGrantEndTests {
         let page = try await browser.open(WebWorld.publicURL + "/web/account")
         let form = try #require(
             page.html.forms.first { $0.buttons.contains { $0.name == "client" } }, "\(page.answer.body)")
-        let done = try await browser.submit(form, on: page, button: client.id)
+        let asked = try await browser.submit(form, on: page, button: client.id)
+        #expect(try await world.isAlive(tokens, client))
+        let done = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
         #expect(done.status == 200)
         #expect(done.html.text.contains("Google"))
         #expect(try await !world.isAlive(tokens, client))

@@ -121,18 +121,62 @@ import Testing
         #expect(forged.status == 403)
         #expect(try await world.account(on: other).providers.sorted() == ["apple", "google"])
 
-        let unlinked = try await browser.send([("csrf", csrf), ("identity", apple)], to: form.action, on: account)
-        #expect(unlinked.status == 200, "\(unlinked.answer.text)")
-        #expect(!unlinked.answer.body.contains(apple))
-        let rest = try await world.count(
-            "SELECT count(*) FROM identities WHERE account_id = \(owner.account.id)::uuid")
-        #expect(rest == 1)
+        // Nothing is done before the question is answered, and an answer is good for what was asked alone.
+        let asked = try await browser.submit(form, on: account, button: apple)
+        #expect(asked.status == 200, "\(asked.answer.text)")
+        #expect(asked.html.text.contains("Unlink Apple ?"))
+        #expect(!asked.html.text.contains("this device"))
+        let answer = try asked.form("/web/account/unlink")
+        let answered = try #require(answer.input("csrf")?.value)
+        for (csrf, target) in [(csrf, answer.action), (answered, answer.action.replacing(apple, with: theirs))] {
+            let refused = try await browser.send([("csrf", csrf), ("identity", apple)], to: target, on: asked)
+            #expect(refused.status == 403)
+        }
+        #expect(try await world.account(on: owner).providers.sorted() == ["apple", "google"])
+        #expect(try await browser.open(WebWorld.publicURL + answer.action, following: false).status == 405)
+        #expect(try await world.account(on: owner).providers.sorted() == ["apple", "google"])
 
+        let unlinked = try await browser.submit(answer, on: asked)
+        #expect(unlinked.status == 200, "\(unlinked.answer.text)")
+        #expect(unlinked.html.text.contains("Apple is unlinked."))
+        #expect(!unlinked.answer.body.contains(apple))
         let google = try await world.texts(
             "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid")
+        #expect(google.count == 1)
         let last = try await browser.send(
             [("csrf", csrf), ("identity", try #require(google.first))], to: form.action, on: account)
         #expect(last.status == 409)
+    }
+
+    @Test func `who unlinks what they are signed in with reads it before and after, and is signed out`() async throws {
+        let world = try World.shared
+        let owner = try await linkedAccount("quitter")
+        let browser = world.browser()
+        let account = try await signIn("quitter", with: .google, browser)
+        let google = try await world.texts(
+            "SELECT identity_id::text FROM identities WHERE account_id = \(owner.account.id)::uuid AND provider = 'google'"
+        )
+        let button = try #require(google.first)
+        let form = try #require(account.html.forms.first { $0.buttons.contains { $0.value == button } })
+        let asked = try await browser.submit(form, on: account, button: button)
+        #expect(asked.html.text.contains("this device will be signed out too"), "\(asked.answer.text)")
+        #expect(asked.html.text.contains("quitter@example.com"))
+        #expect(webCookie(browser) != nil)
+        #expect(try await world.account(on: owner).providers.sorted() == ["apple", "google"])
+
+        // Who thinks better of it is where they were.
+        let back = try #require(asked.html.links.first { $0.target == "/web/account" })
+        let kept = try await browser.click(back.target, on: asked)
+        #expect(kept.html.forms.contains { $0.path == "/web/sign-out" })
+
+        let done = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
+        #expect(done.status == 200, "\(done.answer.text)")
+        #expect(done.html.text.contains("Google is unlinked."))
+        #expect(done.html.text.contains("You had signed in here with Google."))
+        #expect(webCookie(browser) == nil)
+        let again = try #require(done.html.links.first { $0.target == "/web/account" })
+        #expect(try await browser.click(again.target, on: done).html.forms.contains { $0.path == "/web/start/apple" })
+        #expect(try await world.count("SELECT count(*) FROM identities WHERE identity_id = \(button)::uuid") == 0)
     }
 
     @Test func `who signed in too long ago unlinks nothing, and an idle session is none`() async throws {
@@ -141,6 +185,7 @@ import Testing
         let browser = world.browser()
         let account = try await signIn("stale", with: .google, browser)
         let form = try account.form("/web/account/unlink")
+        let asked = try await browser.submit(form, on: account)
         try await world.scratch.execute(
             """
             UPDATE sessions SET auth_time = auth_time - interval '11 minutes'
@@ -148,11 +193,13 @@ import Testing
             """)
         let refused = try await browser.submit(form, on: account)
         #expect(refused.status == 403)
+        let late = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
+        #expect(late.status == 403)
         #expect(try await world.account(on: owner).providers.count == 2)
 
         // The page asks again too.
-        let asked = try await browser.open(Self.url)
-        #expect(asked.html.forms.contains { $0.path == "/web/start/google" })
+        let chooser = try await browser.open(Self.url)
+        #expect(chooser.html.forms.contains { $0.path == "/web/start/google" })
 
         let again = try await signIn("stale", with: .google, browser)
         #expect(again.html.forms.contains { $0.path == "/web/sign-out" })

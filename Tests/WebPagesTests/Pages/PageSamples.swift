@@ -159,7 +159,15 @@ struct PageSamples {
                         otherAccount: form("sign-out"), scopes: [.profile, .email, .sentence(sentence)],
                         clientPrivacyURL: "https://policies.example.com/privacy?a=1&b=2", form: form("consent")))
             ),
+            (
+                "missing-email",
+                .missingEmail(
+                    MissingEmailPage(
+                        purpose: .client(client), account: AccountTitle(displayName: displayName, email: nil),
+                        otherAccount: form("sign-out"), form: form("consent")))
+            ),
             ("signed-out", .signedOut(SignedOutPage(signInLink: "/web/account"))),
+            ("signed-out-unlinked", .signedOut(SignedOutPage(signInLink: "/web/account", unlinked: .google))),
         ]
             + OpenAppPage.Outcome.allCases.map { outcome in
                 ("open-app-\(outcome.rawValue)", .openApp(OpenAppPage(appName: app, uri: uri, outcome: outcome)))
@@ -197,6 +205,18 @@ struct PageSamples {
                     notice: .unlinkedProvider(.apple))
             ),
             ("account-bare", page([], [home], notice: .unlinkedClient(client))),
+            (
+                "unlink-provider",
+                .unlink(
+                    UnlinkPage(
+                        .provider(google, .google, email: email, opensSession: true), form: form("account/unlink"),
+                        cancelLink: "/web/account"))
+            ),
+            (
+                "unlink-client",
+                .unlink(
+                    UnlinkPage(.client("home", name: client), form: form("account/unlink"), cancelLink: "/web/account"))
+            ),
         ]
     }
 }

@@ -86,6 +86,13 @@ extension LanguageTexts {
         case .scopeEmail: "Your email address"
         case .consentEnd: "You can unlink {{client}} at any time on your account page."
         case .clientPrivacy: "Privacy policy of {{client}}"
+        case .missingEmailTitle: "Your account lacks an email address"
+        case .missingEmailLead:
+            """
+            {{client}} asks for an address that you’ve confirmed. Your account has none, and no mail can be \
+            sent here to confirm one. Nothing was linked.
+            """
+        case .backToClient: "Go back to {{client}}"
         case .allow: "Allow"
         case .deny: "Deny"
         case .openTitle: "Go back to {{app}}"
@@ -116,6 +123,14 @@ extension LanguageTexts {
         case .signOut: "Sign out"
         case .unlinkedProvider: "{{provider}} is unlinked."
         case .unlinkedClient: "{{client}} is unlinked."
+        case .unlinkProviderTitle: "Unlink {{provider}}?"
+        case .unlinkProviderLead:
+            "{{provider}} will no longer open your account, and devices that signed in with it will be signed out."
+        case .unlinkSignsOut: "You signed in here with {{provider}}, so this device will be signed out too."
+        case .unlinkedSignsOut: "You had signed in here with {{provider}}. Sign in another way to see your account."
+        case .unlinkClientTitle: "Unlink {{client}}?"
+        case .unlinkClientLead:
+            "{{client}} will lose access to your account at once. You can link it again at any time."
         case .tryAgain: "Try again"
         case .reference: "Reference for support: {{reference}}"
         }

@@ -94,6 +94,13 @@ extension LanguageTexts {
         case .scopeEmail: "Votre adresse e-mail"
         case .consentEnd: "Vous pouvez dissocier {{client}} à tout moment sur la page de votre compte."
         case .clientPrivacy: "Règles de confidentialité de {{client}}"
+        case .missingEmailTitle: "Il manque une adresse e-mail à votre compte"
+        case .missingEmailLead:
+            """
+            {{client}} demande une adresse que vous avez confirmée. Votre compte n’en a pas, et aucun e-mail \
+            ne peut être envoyé d’ici pour en confirmer une. Rien n’a été associé.
+            """
+        case .backToClient: "Retourner à {{client}}"
         case .allow: "Autoriser"
         case .deny: "Refuser"
         case .openTitle: "Retourner dans {{app}}"
@@ -124,6 +131,16 @@ extension LanguageTexts {
         case .signOut: "Se déconnecter"
         case .unlinkedProvider: "{{provider}} n’est plus associé."
         case .unlinkedClient: "{{client}} n’est plus associé."
+        case .unlinkProviderTitle: "Dissocier {{provider}}\u{A0}?"
+        case .unlinkProviderLead:
+            "{{provider}} ne donnera plus accès à votre compte, et les appareils connectés ainsi seront déconnectés."
+        case .unlinkSignsOut:
+            "Vous êtes connecté ici avec {{provider}}\u{A0}: cet appareil sera donc aussi déconnecté."
+        case .unlinkedSignsOut:
+            "Vous étiez connecté ici avec {{provider}}. Connectez-vous autrement pour voir votre compte."
+        case .unlinkClientTitle: "Dissocier {{client}}\u{A0}?"
+        case .unlinkClientLead:
+            "{{client}} perdra aussitôt l’accès à votre compte. Vous pourrez l’associer de nouveau à tout moment."
         case .tryAgain: "Réessayer"
         case .reference: "Référence pour l’assistance\u{A0}: {{reference}}"
         }

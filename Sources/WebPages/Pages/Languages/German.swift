@@ -97,6 +97,13 @@ extension LanguageTexts {
         case .scopeEmail: "Ihre E-Mail-Adresse"
         case .consentEnd: "Auf Ihrer Kontoseite können Sie die Verknüpfung mit {{client}} jederzeit aufheben."
         case .clientPrivacy: "Datenschutzerklärung von {{client}}"
+        case .missingEmailTitle: "Ihrem Konto fehlt eine E-Mail-Adresse"
+        case .missingEmailLead:
+            """
+            {{client}} braucht eine Adresse, die Sie bestätigt haben. Ihr Konto hat keine, und von hier können \
+            keine E-Mails verschickt werden, um eine zu bestätigen. Es wurde nichts verknüpft.
+            """
+        case .backToClient: "Zurück zu {{client}}"
         case .allow: "Zulassen"
         case .deny: "Ablehnen"
         case .openTitle: "Zurück zu {{app}}"
@@ -128,6 +135,15 @@ extension LanguageTexts {
         case .signOut: "Abmelden"
         case .unlinkedProvider: "{{provider}} wurde entfernt."
         case .unlinkedClient: "{{client}} wurde entfernt."
+        case .unlinkProviderTitle: "{{provider}} entfernen?"
+        case .unlinkProviderLead:
+            "{{provider}} öffnet Ihr Konto dann nicht mehr, und Geräte, die damit angemeldet sind, werden abgemeldet."
+        case .unlinkSignsOut: "Sie sind hier mit {{provider}} angemeldet, darum wird auch dieses Gerät abgemeldet."
+        case .unlinkedSignsOut:
+            "Sie waren hier mit {{provider}} angemeldet. Melden Sie sich auf andere Weise an, um Ihr Konto zu sehen."
+        case .unlinkClientTitle: "{{client}} entfernen?"
+        case .unlinkClientLead:
+            "{{client}} verliert sofort den Zugriff auf Ihr Konto. Sie können die Verknüpfung jederzeit neu anlegen."
         case .tryAgain: "Noch einmal versuchen"
         case .reference: "Kennung für den Support: {{reference}}"
         }

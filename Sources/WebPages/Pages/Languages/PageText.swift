@@ -77,6 +77,9 @@ enum PageText: String, CaseIterable, Sendable {
     case scopeEmail
     case consentEnd
     case clientPrivacy
+    case missingEmailTitle
+    case missingEmailLead
+    case backToClient
     case allow
     case deny
     // The end of a sign-in
@@ -104,6 +107,12 @@ enum PageText: String, CaseIterable, Sendable {
     case signOut
     case unlinkedProvider
     case unlinkedClient
+    case unlinkProviderTitle
+    case unlinkProviderLead
+    case unlinkSignsOut
+    case unlinkedSignsOut
+    case unlinkClientTitle
+    case unlinkClientLead
     // Failures
     case tryAgain
     case reference
@@ -117,11 +126,13 @@ enum PageText: String, CaseIterable, Sendable {
             .openApp:
             ["app"]
         case .continueToClient, .codeLeadConfirmAddress, .consentTitle, .consentScopes, .consentEnd, .clientPrivacy,
-            .unlinkClient, .unlinkedClient:
+            .unlinkClient, .unlinkedClient, .missingEmailLead, .backToClient, .unlinkClientTitle, .unlinkClientLead:
             ["client"]
         case .signedInAs: ["provider", "email"]
         case .notLinkedYet: ["app", "provider"]
-        case .bindLead, .conflictTitle, .conflictLead, .unlinkProvider, .unlinkedProvider: ["provider"]
+        case .bindLead, .conflictTitle, .conflictLead, .unlinkProvider, .unlinkedProvider, .unlinkProviderTitle,
+            .unlinkProviderLead, .unlinkSignsOut, .unlinkedSignsOut:
+            ["provider"]
         case .mailboxProven, .codeSent, .codeSentConfirmAddress, .takesAddress: ["email"]
         case .holderSince, .linkedOn, .lastUsedOn: ["date"]
         case .reference: ["reference"]
@@ -134,7 +145,7 @@ enum PageText: String, CaseIterable, Sendable {
             .consentAccount, .useAnotherAccount, .scopeProfile, .scopeEmail, .allow, .deny, .openCancelled,
             .flipTitle, .flipLead, .signedOutTitle, .signedOutLead, .signInAgain, .accountTitle, .waysToSignIn,
             .passwordIsSet, .onlyWay,
-            .noWays, .unlinkHint, .linkedClients, .signOut, .tryAgain:
+            .noWays, .missingEmailTitle, .unlinkHint, .linkedClients, .signOut, .tryAgain:
             []
         }
     }

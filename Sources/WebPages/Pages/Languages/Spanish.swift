@@ -89,6 +89,13 @@ extension LanguageTexts {
         case .scopeEmail: "Tu correo electrónico"
         case .consentEnd: "Puedes desvincular {{client}} en cualquier momento en la página de tu cuenta."
         case .clientPrivacy: "Política de privacidad de {{client}}"
+        case .missingEmailTitle: "A tu cuenta le falta un correo electrónico"
+        case .missingEmailLead:
+            """
+            {{client}} pide una dirección que hayas confirmado. Tu cuenta no tiene ninguna, y desde aquí no se \
+            pueden enviar correos para confirmarla. No se ha vinculado nada.
+            """
+        case .backToClient: "Volver a {{client}}"
         case .allow: "Permitir"
         case .deny: "Rechazar"
         case .openTitle: "Vuelve a {{app}}"
@@ -122,6 +129,16 @@ extension LanguageTexts {
         case .signOut: "Cerrar sesión"
         case .unlinkedProvider: "{{provider}} ya no está vinculado."
         case .unlinkedClient: "{{client}} ya no está vinculado."
+        case .unlinkProviderTitle: "¿Desvincular {{provider}}?"
+        case .unlinkProviderLead:
+            "{{provider}} ya no abrirá tu cuenta, y se cerrará la sesión en los dispositivos que la iniciaron así."
+        case .unlinkSignsOut:
+            "Aquí iniciaste sesión con {{provider}}, así que también se cerrará en este dispositivo."
+        case .unlinkedSignsOut:
+            "Aquí habías iniciado sesión con {{provider}}. Inicia sesión de otra manera para ver tu cuenta."
+        case .unlinkClientTitle: "¿Desvincular {{client}}?"
+        case .unlinkClientLead:
+            "{{client}} perderá enseguida el acceso a tu cuenta. Puedes volver a vincularlo cuando quieras."
         case .tryAgain: "Intentar otra vez"
         case .reference: "Referencia para soporte: {{reference}}"
         }

@@ -13,8 +13,10 @@ enum PageTemplate: String, CaseIterable {
     case bind
     case conflict
     case consent
+    case missingEmail
     case openApp
     case account
+    case unlink
     case flip
     case signedOut
     case failure
@@ -27,6 +29,7 @@ enum PageTemplate: String, CaseIterable {
     case emailCodeButton
     case holder
     case heldIdentity
+    case accountTitle
     case lead
     case cancelLast
 
@@ -40,8 +43,10 @@ enum PageTemplate: String, CaseIterable {
         case .bind: BindPage.template
         case .conflict: ConflictPage.template
         case .consent: ConsentPage.template
+        case .missingEmail: MissingEmailPage.template
         case .openApp: OpenAppPage.template
         case .account: AccountPage.template
+        case .unlink: UnlinkPage.template
         case .flip: FlipPage.template
         case .signedOut: SignedOutPage.template
         case .failure: FailurePage.template
@@ -54,6 +59,7 @@ enum PageTemplate: String, CaseIterable {
             #"<button name="to" value="email" formnovalidate>{{text.emailMeACode}}</button>"#
         case .holder: PageTemplate.holderSource
         case .heldIdentity: PageTemplate.heldIdentitySource
+        case .accountTitle: PageTemplate.accountTitleSource
         case .lead: #"{{#continuesToClient}}<p class="lead">{{text.continueToClient}}</p>{{/continuesToClient}}"#
         case .cancelLast: PageTemplate.cancelSource
         }
@@ -137,6 +143,11 @@ enum PageTemplate: String, CaseIterable {
         <li><span class="name">{{{provider}}}</span>\
         {{#maskedEmail}}<span class="detail">{{{maskedEmail}}}</span>{{/maskedEmail}}\
         {{#linked}}<span class="detail">{{text.linkedOn}}</span>{{/linked}}</li>
+        """
+
+    private static let accountTitleSource = """
+        <p>{{#displayName}}<span class="name">{{{displayName}}}</span>{{/displayName}}\
+        {{#address}}<span class="detail">{{{address}}}</span>{{/address}}</p>
         """
 
     private static let cancelSource = """

@@ -40,6 +40,11 @@ struct PageView {
         }
     }
 
+    mutating func show(_ account: AccountTitle) {
+        values["displayName"] = account.displayName.map { HTMLText($0).isolated }
+        values["address"] = account.email.map { HTMLText($0).isolated }
+    }
+
     mutating func show(_ source: ProvenSource, email: String?) {
         switch source {
         case .apple: names["provider"] = Provider.apple.brand

@@ -73,8 +73,7 @@ extension AccountPage {
         {{/notice}}
         {{> error}}
         {{#isNamed}}
-        <div class="box"><p>{{#displayName}}<span class="name">{{{displayName}}}</span>{{/displayName}}\
-        {{#address}}<span class="detail">{{{address}}}</span>{{/address}}</p></div>
+        <div class="box">{{> accountTitle}}</div>
         {{/isNamed}}
         <h2>{{text.waysToSignIn}}</h2>
         <ul class="rows">
@@ -129,8 +128,7 @@ extension AccountPage {
             break
         }
         view["isNamed"] = account.displayName != nil || account.email != nil
-        view["displayName"] = account.displayName.map { HTMLText($0).isolated }
-        view["address"] = account.email.map { HTMLText($0).isolated }
+        view.show(account)
         view["providers"] = providers.map { $0.value(in: localization) }
         view["hasProviders"] = providers.contains(where: \.canBeUnlinked)
         view["hasPassword"] = hasPassword

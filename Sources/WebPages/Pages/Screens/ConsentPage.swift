@@ -1,3 +1,5 @@
+import Accounts
+
 /// What a client of the OAuth server gets to know, and of whom.
 package struct ConsentPage: Sendable {
     package enum Scope: Hashable, Sendable {
@@ -39,13 +41,16 @@ package struct AccountTitle: Hashable, Sendable {
         self.displayName = displayName
         self.email = email
     }
+
+    init(_ account: Account) {
+        self.init(displayName: account.displayName?.text, email: account.email?.text)
+    }
 }
 
 extension ConsentPage {
     static let template = """
         <div class="box"><p>{{text.consentAccount}}</p>
-        <p>{{#displayName}}<span class="name">{{{displayName}}}</span>{{/displayName}}\
-        {{#address}}<span class="detail">{{{address}}}</span>{{/address}}</p>
+        {{> accountTitle}}
         {{#otherAccount}}
         <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.useAnotherAccount}}</button></form>
         {{/otherAccount}}
@@ -70,8 +75,7 @@ extension ConsentPage {
     func view(in localization: Localization, _ theme: PageTheme) -> PageView {
         var view = PageView(.consent, localization[.consentTitle])
         view.names["client"] = client
-        view["displayName"] = account.displayName.map { HTMLText($0).isolated }
-        view["address"] = account.email.map { HTMLText($0).isolated }
+        view.show(account)
         view["otherAccount"] = otherAccount.value
         view["hasScopes"] = !scopes.isEmpty
         view["scopes"] = scopes.map { $0.value(in: localization) }

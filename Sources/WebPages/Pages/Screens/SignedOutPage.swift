@@ -1,15 +1,26 @@
-/// The person has signed out of the pages.
+package import Accounts
+
+/// The person is signed out of the pages.
 package struct SignedOutPage: Sendable {
     package let signInLink: String?
+    /// The provider by which they had signed in, where that was unlinked; nil where they signed out.
+    package let unlinked: Provider?
 
-    package init(signInLink: String?) {
+    package init(signInLink: String?, unlinked: Provider? = nil) {
         self.signInLink = signInLink
+        self.unlinked = unlinked
     }
 }
 
 extension SignedOutPage {
     static let template = """
+        {{#unlinked}}
+        <p class="notice" role="status">{{text.unlinkedProvider}}</p>
+        <p class="lead">{{text.unlinkedSignsOut}}</p>
+        {{/unlinked}}
+        {{^unlinked}}
         <p class="lead">{{text.signedOutLead}}</p>
+        {{/unlinked}}
         {{#signInLink}}
         <a class="button" href="{{{signInLink}}}">{{text.signInAgain}}</a>
         {{/signInLink}}
@@ -17,6 +28,8 @@ extension SignedOutPage {
 
     func view(in localization: Localization) -> PageView {
         var view = PageView(.signedOut, localization[.signedOutTitle])
+        view.names["provider"] = unlinked?.brand
+        view["unlinked"] = unlinked != nil
         view["signInLink"] = signInLink.map { HTMLText($0) }
         return view
     }

@@ -1,0 +1,39 @@
+/// The client asks for an address, the account has none that is confirmed, and no mail is sent that could confirm one.
+package struct MissingEmailPage: Sendable {
+    package let purpose: SignInPurpose
+    package let account: AccountTitle
+    /// Signs out of this account and offers the chooser.
+    package let otherAccount: FormTarget
+    /// Posts `consent=deny`: the client hears that nothing was linked.
+    package let form: FormTarget
+
+    package init(purpose: SignInPurpose, account: AccountTitle, otherAccount: FormTarget, form: FormTarget) {
+        self.purpose = purpose
+        self.account = account
+        self.otherAccount = otherAccount
+        self.form = form
+    }
+}
+
+extension MissingEmailPage {
+    static let template = """
+        <p class="lead">{{text.missingEmailLead}}</p>
+        <form method="post" action="{{{action}}}">{{> csrf}}
+        <button class="primary" name="consent" value="deny">{{text.backToClient}}</button></form>
+        <div class="box"><p>{{text.consentAccount}}</p>
+        {{> accountTitle}}
+        {{#otherAccount}}
+        <form method="post" action="{{{action}}}">{{> csrf}}<button>{{text.useAnotherAccount}}</button></form>
+        {{/otherAccount}}
+        </div>
+        """
+
+    func view(in localization: Localization, _ theme: PageTheme) -> PageView {
+        var view = PageView(.missingEmail, localization[.missingEmailTitle])
+        view.show(purpose, in: theme)
+        view.show(account)
+        view["otherAccount"] = otherAccount.value
+        view.values.merge(form.value) { $1 }
+        return view
+    }
+}

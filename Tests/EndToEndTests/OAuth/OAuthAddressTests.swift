@@ -1,0 +1,166 @@
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// A client that asks for an address, and an account that has none that is proven.
+@Suite(.limitedConcurrency, .oauthWorld, .timeLimit(.minutes(5))) struct OAuthAddressTests {
+    private static let password = "correct horse battery"
+
+    /// Registers an account whose address nobody has proven.
+    private func register(_ email: String) async throws {
+        let registered = try await World.shared.service.post(
+            "/v1/accounts", ["email": .string(email), "password": .string(Self.password)])
+        #expect(registered.status == 201)
+    }
+
+    /// Signs in by the password, from the page that offers it to wherever that leads.
+    private func signIn(_ email: String, on chooser: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
+        let (page, form) = try await World.shared.screen("/web/password", from: chooser, browser)
+        return try await browser.submit(form, on: page, typed: ["email": email, "password": Self.password])
+    }
+
+    /// Has a code mailed to the address that is typed on this page, and returns the page for it.
+    private func typed(_ email: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
+        let form = try #require(page.html.forms.first { $0.input("email") != nil }, "\(page.answer.text)")
+        return try await browser.submit(form, on: page, typed: ["email": email])
+    }
+
+    private func entered(_ code: String, on page: Browser.Page, _ browser: Browser) async throws -> Browser.Page {
+        let form = try #require(page.html.forms.first { $0.input("code") != nil }, "\(page.answer.text)")
+        return try await browser.submit(form, on: page, typed: ["code": code])
+    }
+
+    /// Lets the sign-ins of an account be long ago, or only what they were proven by.
+    private func age(_ column: SQL, of email: String) async throws {
+        try await World.shared.scratch.execute(
+            """
+            UPDATE sessions SET \(column)
+            WHERE account_id = (SELECT account_id FROM accounts WHERE email = \(email))
+            """)
+    }
+
+    private static let long: SQL = """
+        auth_time = auth_time - interval '11 minutes', created_at = created_at - interval '11 minutes'
+        """
+
+    /// The whole rest of the way: the consent, the code, and what the client sees.
+    private func link(
+        _ client: LinkingClient, on consent: Browser.Page, _ browser: Browser, _ email: String
+    ) async throws {
+        let world = try World.shared
+        let answer = try await world.decision("allow", on: consent, browser)
+        #expect(answer["state"] == "AB+cd/EF==")
+        let tokens = try LinkedTokens(try await world.redeem(try #require(answer["code"], "\(answer.uri)"), client))
+        let info = try await world.userinfo(tokens.access)
+        #expect(info.json?["email"]?.string == email)
+        #expect(info.json?["email_verified"]?.bool == true)
+    }
+
+    @Test func `an account without an address is asked for one before a client gets it`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let email = "typed@example.com"
+        try await register(email)
+        let browser = world.browser()
+        let ask = try await signIn(email, on: try await browser.open(client.url()), browser)
+        let enter = try await typed(email, on: ask, browser)
+        let code = try await world.code(1, mailedTo: email)
+        let wrong = try await entered(code == "000000" ? "000001" : "000000", on: enter, browser)
+        #expect(wrong.status == 401)
+        let consent = try await entered(code, on: wrong, browser)
+        try await link(client, on: consent, browser, email)
+    }
+
+    @Test func `who signed in long ago signs in again, and comes back to the client's question`() async throws {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let email = "older@example.com"
+        try await register(email)
+        let browser = world.browser()
+        let account = try await signIn(
+            email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
+        #expect(account.html.forms.contains { $0.path == "/web/sign-out" }, "\(account.answer.text)")
+        try await age(Self.long, of: email)
+
+        let chooser = try await browser.open(client.url())
+        #expect(chooser.status == 200)
+        #expect(chooser.html.text.contains("Google"))
+        let ask = try await signIn(email, on: chooser, browser)
+        // The form that was open for so long leads there too.
+        try await age(Self.long, of: email)
+        let late = try await typed(email, on: ask, browser)
+        #expect(late.html.forms.contains { $0.path == "/web/start/google" }, "\(late.answer.text)")
+        #expect(try await world.subjects(mailedTo: email).isEmpty)
+
+        let enter = try await typed(email, on: try await signIn(email, on: late, browser), browser)
+        // A code that was mailed is good however old the sign-in is by now.
+        try await age(Self.long, of: email)
+        let consent = try await entered(try await world.code(1, mailedTo: email), on: enter, browser)
+        try await link(client, on: consent, browser, email)
+    }
+
+    @Test func `who has just signed in by an old proof reads why that is not enough, and is not sent round`()
+        async throws
+    {
+        let world = try World.shared
+        let client = try await world.linkingClient()
+        let email = "stale-proof@example.com"
+        try await register(email)
+        let browser = world.browser()
+        _ = try await signIn(email, on: try await browser.open(client.url()), browser)
+        try await age("auth_time = auth_time - interval '11 minutes'", of: email)
+        let page = try await browser.open(client.url())
+        #expect(page.status == 403)
+        #expect(page.html.text.contains("Please sign in again"))
+        let retry = try #require(page.html.links.first { $0.target.contains("/web/sign-in?flow=") })
+        let ask = try await signIn(email, on: try await browser.click(retry.target, on: page), browser)
+        let enter = try await typed(email, on: ask, browser)
+        let consent = try await entered(try await world.code(1, mailedTo: email), on: enter, browser)
+        try await link(client, on: consent, browser, email)
+    }
+
+    @Test func `where no mail is sent a page says so, and the client hears of it by its button`() async throws {
+        try await OAuthWorld.run(["mail.smtpUrl": Countersign.unset, "mail.from": Countersign.unset]) { world in
+            try await World.$current.withValue(world) {
+                let google = try await world.linkingClient()
+                let other = try await world.linkingClient(
+                    ["--redirect-uri", OAuthWorld.otherURI], redirectURI: OAuthWorld.otherURI)
+                let email = "mailless@example.com"
+                try await register(email)
+                let browser = world.browser()
+                _ = try await signIn(
+                    email, on: try await browser.open(WebWorld.publicURL + "/web/account"), browser)
+                // However old the sign-in is: another one would not help.
+                try await age(Self.long, of: email)
+                for (client, names) in [(google, ["error", "state"]), (other, ["error", "state", "iss"])] {
+                    let page = try await browser.open(client.url())
+                    #expect(page.status == 200)
+                    #expect(page.html.text.contains("no mail can be sent here"), "\(page.answer.text)")
+                    #expect(page.html.forms.contains { $0.path == "/oauth/other-account" })
+                    #expect(page.html.forms.allSatisfy { !$0.buttons.contains { $0.value == "allow" } })
+                    let answer = try await world.decision("deny", on: page, browser)
+                    #expect(answer.address == client.redirectURI)
+                    #expect(answer.parameters.map(\.name) == names)
+                    #expect(answer["error"] == "access_denied")
+                    #expect(answer["state"] == "AB+cd/EF==")
+                    #expect(names.count == 2 || answer["iss"] == WebWorld.publicURL)
+                    #expect(try await world.grants(of: client) == 0)
+                    // What is posted without the page's leave gets no further.
+                    let again = try await browser.open(client.url())
+                    let form = try #require(again.html.forms.first { $0.buttons.contains { $0.value == "deny" } })
+                    let token = try #require(form.input("csrf")?.value)
+                    for fields in [[("consent", "allow")], [("email", email)]] as [[(String, String)]] {
+                        let refused = try await browser.send(
+                            [(name: "csrf", value: token)] + fields.map { (name: $0.0, value: $0.1) }, to: form.action,
+                            on: again)
+                        #expect(refused.html.text.contains("no mail can be sent here"), "\(refused.answer.text)")
+                    }
+                    // A client that asks for no address has no need of one.
+                    let profile = try await world.consentPage(client, browser, ["scope": "profile"])
+                    #expect(try await world.decision("allow", on: profile, browser)["code"] != nil)
+                }
+            }
+        }
+    }
+}

@@ -17,8 +17,11 @@ extension ConsoleAPI {
                     response.problem = Problem(.invalidRequest)
                     return response
                 }
+                // White space that was cut off makes the rest of the query unreadable; a link of ours has none.
+                let isReadable = (try? request.queryValues(plusIsSpace: true)) != nil
                 let found = try await administration.people(
-                    matching: query, after: try request.cursor(AccountCursor.self), limit: Self.pageSize)
+                    matching: query, after: isReadable ? try request.cursor(AccountCursor.self) : nil,
+                    limit: Self.pageSize)
                 return try show(Self.list(found, query: query), in: visitor)
             },
             page("/console/accounts/{accountId}", .read) { request, visitor in

@@ -98,7 +98,8 @@ package struct ConsoleAPI: Sendable {
     func page(_ path: String, _ scope: AdminKey.Scope?, _ handler: @escaping Handler) -> Route {
         Route(.get, path, priority: .reading) { request in
             // A page that loads itself again is no sign of anybody.
-            let isActivity = try request.parameterValue("follow") == nil || request.header("Sec-Fetch-User") != nil
+            let isFollowing = (try? request.parameterValue("follow")) ?? nil != nil
+            let isActivity = !isFollowing || request.header("Sec-Fetch-User") != nil
             guard let visitor = try await visitor(of: request, isActivity: isActivity) else {
                 return showAlone(signInPage(for: request))
             }

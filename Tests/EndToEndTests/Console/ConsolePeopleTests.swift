@@ -330,7 +330,7 @@ import Testing
     @Test func `an address below the console that is none is a page for a browser`() async throws {
         let world = try World.shared
         let visit = try await ConsoleVisit.signedIn(to: world, "read")
-        for path in ["/console/nowhere", "/console/accounts/x/nowhere/y", "/console"] {
+        for path in ["/console/nowhere", "/console/accounts/x/nowhere/y"] {
             let page = try await visit.open(path)
             #expect(page.status == 404, "\(path)")
             #expect(page.answer["Content-Type"] == "text/html; charset=utf-8", "\(path)")

@@ -33,7 +33,7 @@ def walk(visitor, name, see):
     see("chooser-of-one-provider")
 
     chooser()
-    visitor.click('main a[href*="/web/sign-in"]')
+    visitor.click('main button[name=to][value=email], main a[href*="/web/sign-in"]')
     see("email")
     visitor.ask_for_code(email)
     see("code")

@@ -93,7 +93,8 @@ struct PasswordTests {
         let others = results.filter { $0.answer.status == 200 }.map(\.latency).sorted()
         #expect(others.count == 30)
         let hashed = results.filter { $0.answer.status == 401 }.map(\.latency).sorted()
-        #expect(hashed.count >= 18)
+        // Two thirds of the places: all of these are of one network.
+        #expect(hashed.count >= 12)
         let refused = results.map(\.answer).filter { $0.status == 503 }
         #expect(hashed.count + refused.count == 60)
         #expect(refused.count >= 10)

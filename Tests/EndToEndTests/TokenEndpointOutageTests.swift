@@ -130,14 +130,14 @@ import Testing
         for answer in [beside, alone] { #expect(!answer.text.contains(key), sourceLocation: location) }
         let after = try await world.service.metric(rejected.0, rejected.1, rejected.2)
         #expect(after - before == 2, sourceLocation: location)
+        // One line a minute for each key.
         var errors: [JSONValue] = []
-        try await eventually("both lines") {
+        try await eventually("the line") {
             errors = try world.service.logLines().filter {
                 $0["level"]?.string == "error" && $0["provider"]?.string == provider.rawValue
             }
-            return errors.count >= 2
+            return !errors.isEmpty
         }
-        #expect(errors.count == 2, sourceLocation: location)
         #expect(errors.allSatisfy { $0["key"]?.string == key }, sourceLocation: location)
     }
 
@@ -160,7 +160,7 @@ import Testing
     // MARK: Load
 
     @Test func `calls that hang at the provider cost other requests neither a connection nor a wait`() async throws {
-        try await World.run(["postgres.poolSize": "2"]) { world in
+        try await World.run(["postgres.poolSize": "2", "server.trustedProxies": "127.0.0.1"]) { world in
             let person = try await world.newGrantedAccount("kim")
             let access = try person.text("session.accessToken")
             let token = try await world.authorize("kim").tokenAlone
@@ -176,8 +176,13 @@ import Testing
             let before = try await world.sandbox.history(path: "/apple/auth/token").count
 
             try await withThrowingTaskGroup(of: Int?.self) { group in
-                for code in codes {
-                    group.addTask { try await world.service.signIn(.apple, code.codeAlone).status }
+                // No network has more than a quarter of the places.
+                for (index, code) in codes.enumerated() {
+                    group.addTask {
+                        try await world.service.post(
+                            "/v1/sign-in/apple", code.codeAlone, headers: [("X-Forwarded-For", "192.\(index / 4).2.7")]
+                        ).status
+                    }
                 }
                 #expect(try await world.service.delete("/v1/account", bearer: leaving).status == 202)
                 let hanging = try await world.sandbox.history(

@@ -172,7 +172,7 @@ import Testing
         let done = try await browser.submit(try asked.form("/web/account/unlink"), on: asked)
         #expect(done.status == 200, "\(done.answer.text)")
         #expect(done.html.text.contains("Google is unlinked."))
-        #expect(done.html.text.contains("You had signed in here with Google."))
+        #expect(done.html.text.contains("You had signed in here with Google"))
         #expect(webCookie(browser) == nil)
         let again = try #require(done.html.links.first { $0.target == "/web/account" })
         #expect(try await browser.click(again.target, on: done).html.forms.contains { $0.path == "/web/start/apple" })

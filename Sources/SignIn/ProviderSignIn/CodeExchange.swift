@@ -61,6 +61,14 @@ struct CodeExchange: Sendable {
         guard let code = try postedCode(credential, of: provider, besideTokenOf: posted.identity.clientID) else {
             return .unused
         }
+        return try await exchange(code, nonce: .proven, beside: posted, by: client, at: now)
+    }
+
+    /// The same of a code whose client is known.
+    func exchange(
+        _ code: PostedCode, nonce: NonceExpectation, beside posted: VerifiedCredential, by client: Client,
+        at now: Timestamp
+    ) async throws(SignInFailure) -> CodeOutcome {
         let deadline = ContinuousClock.now + timeout.besideToken
         do {
             try posted.checkHash(ofCode: code.text)
@@ -68,8 +76,7 @@ struct CodeExchange: Sendable {
             throw .credentialRejected(error.reason, retryAfter: nil)
         }
         try await settleRevocations(of: posted.identity.key)
-        let answer = try await sendBeside(
-            posted.identity.key, code, nonce: .proven, until: deadline, by: client, at: now)
+        let answer = try await sendBeside(posted.identity.key, code, nonce: nonce, until: deadline, by: client, at: now)
         switch answer {
         case .success(let evidence):
             guard evidence.identity.key == posted.identity.key else {
@@ -250,7 +257,7 @@ extension CodeExchange {
     /// that were refused beside a person's tokens are counted, before they are sent as those on their own are.
     ///
     /// - Returns: `nil` when the code was not sent: the person's last ones were refused, or there is no place.
-    func sendBeside(
+    private func sendBeside(
         _ key: IdentityKey, _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant,
         by client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? {

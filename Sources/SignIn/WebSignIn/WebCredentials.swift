@@ -151,29 +151,7 @@ extension CodeExchange {
         by client: Client, at now: Timestamp
     ) async throws(SignInFailure) -> CodeOutcome {
         guard let endpoint = endpoints[provider] else { return .unused }
-        do {
-            try posted.checkHash(ofCode: code.text)
-        } catch {
-            throw .credentialRejected(error.reason, retryAfter: nil)
-        }
-        let deadline = ContinuousClock.now + timeout.besideToken
-        try await settleRevocations(of: posted.identity.key)
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        let answer = try await sendBeside(
-            posted.identity.key, sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
-        switch answer {
-        case .success(let evidence):
-            guard evidence.identity.key == posted.identity.key else {
-                await abandon(evidence, because: .subjectMismatch, by: client)
-                throw .credentialRejected(.subjectMismatch, retryAfter: nil)
-            }
-            return .exchanged(evidence)
-        case .failure(.grantRejected(let error)), .failure(.requestRejected(let error)):
-            return .refused(error)
-        case .failure(.credentialRejected(let refusal, _)):
-            throw .credentialRejected(refusal.reason, retryAfter: refusal.retryAfter)
-        case .failure(.clientRejected), .failure(.unavailable), .failure(.notConfigured), nil:
-            return .unused
-        }
+        return try await exchange(sent, nonce: .posted(nonce), beside: posted, by: client, at: now)
     }
 }

@@ -11,19 +11,18 @@ package struct ClientAddress: Hashable, Sendable {
 
     /// Reads the text form of one address, without port, brackets or zone.
     package init?(_ text: String) {
-        var ipv4 = in_addr()
-        var ipv6 = in6_addr()
-        if inet_pton(AF_INET, text, &ipv4) == 1 {
-            bits = 0xFFFF << 32 | withUnsafeBytes(of: ipv4, Self.integer)
-        } else if inet_pton(AF_INET6, text, &ipv6) == 1 {
-            bits = withUnsafeBytes(of: ipv6, Self.integer)
+        var octets = [UInt8](repeating: 0, count: MemoryLayout<in6_addr>.size)
+        if inet_pton(AF_INET, text, &octets) == 1 {
+            bits = 0xFFFF << 32 | Self.integer(octets.prefix(MemoryLayout<in_addr>.size))
+        } else if inet_pton(AF_INET6, text, &octets) == 1 {
+            bits = Self.integer(octets[...])
         } else {
             return nil
         }
     }
 
-    private static func integer(_ bytes: UnsafeRawBufferPointer) -> UInt128 {
-        bytes.reduce(0) { $0 << 8 | UInt128($1) }
+    private static func integer(_ octets: ArraySlice<UInt8>) -> UInt128 {
+        octets.reduce(0) { $0 << 8 | UInt128($1) }
     }
 
     var isIPv4: Bool { bits >> 32 == 0xFFFF }

@@ -67,7 +67,8 @@ private struct Call: Sendable {
                 path: "/v1/accounts",
                 members: [
                     "email": .string("\(person)@example.net"), "password": "correct horse", "displayName": "Kim",
-                ]),
+                    "device": device,
+                ], nested: deviceMembers),
             Call(
                 path: "/v1/sessions/refresh",
                 members: ["refreshToken": .string(try account.text("session.refreshToken"))]),

@@ -47,6 +47,19 @@ import Testing
         #expect(try await service.get("/v1/sessions", bearer: bearer).json?["items"]?.elements?.count == 1)
     }
 
+    @Test func `the session of a registration names its device`() async throws {
+        let service = try World.shared.service
+        let registered = try await service.post(
+            "/v1/accounts",
+            [
+                "email": "registered-device@example.net", "password": "correct horse battery",
+                "device": .raw(#"{"name":"Kim's phone","platform":"ios"}"#),
+            ])
+        #expect(registered.status == 201)
+        let list = try await service.get("/v1/sessions", bearer: try registered.text("session.accessToken"))
+        #expect(list.json?["items"]?.elements?.map { $0["device"]?["name"]?.string } == ["Kim's phone"])
+    }
+
     @Test func `the sessions of another account can neither be seen nor ended`() async throws {
         let world = try World.shared
         let service = world.service

@@ -7,13 +7,17 @@ extension MobileAPI {
     var accountRoutes: [Route] {
         [
             Route(.post, "/v1/accounts") { request in
-                let (email, password, displayName) = try request.fields { fields in
+                let (email, password, displayName, device) = try request.fields { fields in
                     // The limit is above that of passwords, so that a long one is answered weak_password.
-                    (fields.string("email"), fields.string("password", maximumBytes: 32 * 1024), fields.displayName())
+                    (
+                        fields.string("email"), fields.string("password", maximumBytes: 32 * 1024),
+                        fields.displayName(), try fields.device()
+                    )
                 }
                 request.note(email: email)
                 let signedIn = try await passwords.register(
-                    email: email, password: password, displayName: displayName, client: request.caller(device: nil))
+                    email: email, password: password, displayName: displayName,
+                    client: request.caller(device: device))
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.get, "/v1/account", priority: .reading) { request in

@@ -77,8 +77,12 @@ struct ReceivedBodyTests {
         #expect(log.lines.contains { $0.metadata["reason"] == "bodies" })
     }
 
-    @Test func `a connection that ends leaves its body's place`() async throws {
-        try await withServer(limits: Self.limits(perNetwork: 4)) { port in
+    /// By the client, or by the server at its deadline.
+    @Test(arguments: [Duration.seconds(600), .milliseconds(100)])
+    func `a connection that ends leaves its body's place`(deadline: Duration) async throws {
+        var limits = Self.limits(perNetwork: 4)
+        limits.bodyDeadline = deadline
+        try await withServer(limits: limits) { port in
             // The client may see the end of its connection before the server does; a place that is never left is the
             // suite's time limit.
             var begun = 0
@@ -86,7 +90,9 @@ struct ReceivedBodyTests {
                 begun += try await RawConnection.open(port) { connection in
                     try await connection.send(
                         Self.half().replacing("Content-Length", with: "Expect: 100-continue\r\nContent-Length"))
-                    return try await connection.answer().status == 100 ? 1 : 0
+                    guard try await connection.answer().status == 100 else { return 0 }
+                    if deadline < .seconds(1) { try await connection.expectEnd() }
+                    return 1
                 }
             }
         }

@@ -46,10 +46,18 @@ import Testing
         #expect(ConsoleSecret(presented: String(repeating: "A", count: 257)) == nil)
     }
 
-    @Test func `a refresh token of a session is none`() throws {
+    @Test func `a token of its form with another subkey, domain or version is none`() throws {
         let keyRing = try SignInFixture.makeKeyRing()
-        let token = try RefreshTokens(keyRing: keyRing).token(
-            for: SessionID(now: Timestamp(seconds: SignInFixture.start)), generation: 1)
-        #expect(ConsoleSecrets(keyRing: keyRing).read(try #require(ConsoleSecret(presented: token))) == nil)
+        let secrets = ConsoleSecrets(keyRing: keyRing)
+        func text(
+            _ purpose: KeyRing.Purpose = .console, domain: String = "countersign console session", version: UInt8 = 1
+        ) throws -> String {
+            try KeyedToken(keyRing: keyRing, purpose: purpose, domain: domain, headerOctets: 1, bodyOctets: 48)
+                .encode(header: [version], body: [UInt8](repeating: 7, count: 48))
+        }
+        #expect(secrets.read(try #require(ConsoleSecret(presented: try text()))) != nil)
+        for other in [try text(.refresh), try text(domain: ""), try text(version: 2)] {
+            #expect(secrets.read(try #require(ConsoleSecret(presented: other))) == nil)
+        }
     }
 }

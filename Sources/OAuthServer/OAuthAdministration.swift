@@ -10,23 +10,20 @@ package struct OAuthAdministration: Sendable {
     private let accounts: AccountStore
     /// Those that are configured at the moment.
     private let configuredScopes: @Sendable () -> OAuthScopes
-    private let clock: any WallClock
 
     package init(
         clients: OAuthClientStore, grants: OAuthGrantStore, accounts: AccountStore,
-        scopes: @escaping @Sendable () -> OAuthScopes, clock: any WallClock
+        scopes: @escaping @Sendable () -> OAuthScopes
     ) {
         self.clients = clients
         self.grants = grants
         self.accounts = accounts
         configuredScopes = scopes
-        self.clock = clock
     }
 
-    package init(stores: Stores, scopes: @escaping @Sendable () -> OAuthScopes, clock: any WallClock) {
+    package init(database: ServiceDatabase, scopes: @escaping @Sendable () -> OAuthScopes) {
         self.init(
-            clients: stores.oauthClients, grants: stores.oauthGrants, accounts: stores.accounts, scopes: scopes,
-            clock: clock)
+            clients: database.oauthClients, grants: database.oauthGrants, accounts: database.accounts, scopes: scopes)
     }
 
     /// All that a client may have, whether it names them or not.
@@ -65,9 +62,7 @@ package struct OAuthAdministration: Sendable {
         }
     }
 
-    package func create(
-        _ settings: Settings, from origin: ChangeOrigin
-    ) async throws(AdministrationFailure) -> CreatedClient {
+    package func create(_ settings: Settings, by call: Call) async throws(AdministrationFailure) -> CreatedClient {
         let secret = try self.secret()
         guard let id = OAuthClientID("csc_" + (try self.secret().text.suffix(22))) else {
             throw .fault(operation: "client id")
@@ -76,8 +71,8 @@ package struct OAuthAdministration: Sendable {
             id: id, name: settings.name, redirectURIs: settings.redirectURIs, scopes: settings.scopes,
             assertionAudiences: settings.assertionAudiences, requiresPKCE: settings.requiresPKCE,
             rotatesRefresh: settings.rotatesRefresh, createsAccounts: settings.createsAccounts,
-            introspects: settings.introspects, createdAt: clock.now())
-        try await storedForAdministrator { try await clients.create(client, secretHash: secret.hash, from: origin) }
+            introspects: settings.introspects, createdAt: call.now)
+        try await storedForAdministrator { try await clients.create(client, secretHash: secret.hash, by: call) }
         return CreatedClient(client: client, secret: secret.text)
     }
 
@@ -94,10 +89,10 @@ package struct OAuthAdministration: Sendable {
 
     /// - Parameter change: what becomes of the client.
     package func change(
-        _ id: OAuthClientID, from origin: ChangeOrigin, _ change: @Sendable (inout OAuthClient) -> Void
+        _ id: OAuthClientID, by call: Call, _ change: @Sendable (inout OAuthClient) -> Void
     ) async throws(AdministrationFailure) -> OAuthClient {
         let changed = try await storedForAdministrator {
-            try await clients.change(id, at: clock.now(), from: origin, change)
+            try await clients.change(id, by: call, change)
         }
         guard let changed else { throw .notFound }
         return changed
@@ -105,25 +100,24 @@ package struct OAuthAdministration: Sendable {
 
     /// - Parameter keepOldSeconds: for which the secret before counts beside the new one.
     package func rotateSecret(
-        of id: OAuthClientID, keepOldSeconds: Int64, from origin: ChangeOrigin
+        of id: OAuthClientID, keepOldSeconds: Int64, by call: Call
     ) async throws(AdministrationFailure) -> CreatedClient {
         let secret = try self.secret()
-        let now = clock.now()
         let isChanged = try await storedForAdministrator {
             try await clients.rotateSecret(
                 of: id, to: secret.hash,
-                keepingOldUntil: keepOldSeconds > 0 ? now.advanced(bySeconds: keepOldSeconds) : nil, at: now,
-                from: origin)
+                keepingOldUntil: keepOldSeconds > 0 ? call.now.advanced(bySeconds: keepOldSeconds) : nil,
+                by: call)
         }
         guard isChanged else { throw .notFound }
         return CreatedClient(client: try await client(id), secret: secret.text)
     }
 
     package func setStatus(
-        of id: OAuthClientID, to status: OAuthClient.Status, from origin: ChangeOrigin
+        of id: OAuthClientID, to status: OAuthClient.Status, by call: Call
     ) async throws(AdministrationFailure) {
         let isChanged = try await storedForAdministrator {
-            try await clients.setStatus(of: id, to: status, at: clock.now(), from: origin)
+            try await clients.setStatus(of: id, to: status, by: call)
         }
         guard isChanged else { throw .notFound }
     }
@@ -134,10 +128,10 @@ package struct OAuthAdministration: Sendable {
     }
 
     package func unlink(
-        _ client: OAuthClientID, of id: AccountID, reason: String?, from origin: ChangeOrigin
+        _ client: OAuthClientID, of id: AccountID, reason: String?, by call: Call
     ) async throws(AdministrationFailure) {
         let isEnded = try await storedForAdministrator {
-            try await grants.end(client, of: id, reason: reason, at: clock.now(), from: origin)
+            try await grants.end(client, of: id, reason: reason, by: call)
         }
         guard isEnded else { throw .notFound }
     }
@@ -157,6 +151,6 @@ private func storedForAdministrator<Value: Sendable>(
     do {
         return try await operation()
     } catch {
-        throw AdministrationFailure(StorageFailure(error))
+        throw AdministrationFailure(stored: error)
     }
 }

@@ -54,7 +54,7 @@ package final class OAuthClients: Sendable {
     /// - Throws: `invalidClient`, alike for an unknown client, a disabled one and a wrong secret; `rateLimited` in its
     ///   place once the network has used up its wrong ones.
     func authenticate(
-        _ authentication: ClientAuthentication, guesses: SecretGuesses, client caller: Client, at now: Timestamp
+        _ authentication: ClientAuthentication, guesses: SecretGuesses, by call: Call
     ) async throws(OAuthFailure) -> OAuthClient {
         var found: StoredOAuthClient?
         if let id = OAuthClientID(authentication.clientID) {
@@ -63,10 +63,10 @@ package final class OAuthClients: Sendable {
         let presented = OAuthSecret.hash(ofPresented: authentication.secret)
         // Compared for an unknown client too, so that it takes as long.
         let isCurrent = (found?.secretHash ?? Self.noHash).matches(presented)
-        let previous = found?.previousSecret.flatMap { $0.until > now ? $0.hash : nil }
+        let previous = found?.previousSecret.flatMap { $0.until > call.now ? $0.hash : nil }
         let isPrevious = (previous ?? Self.noHash).matches(presented)
         guard let client = found?.client, client.status == .active, isCurrent || isPrevious else {
-            try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: caller) }
+            try await clientCall { () throws(SignInFailure) in try await guesses.noteWrong(by: call) }
             throw .invalidClient(usedBasic: authentication.usedBasic)
         }
         return client

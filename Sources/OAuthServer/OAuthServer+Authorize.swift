@@ -42,7 +42,7 @@ extension OAuthServer {
 
     /// Opens a flow for a client's request.
     package func authorize(
-        _ query: OAuthQuery, browser: BrowserSecret, client caller: Client
+        _ query: OAuthQuery, browser: BrowserSecret, by call: Call
     ) async throws(SignInFailure) -> AuthorizeOutcome {
         guard let web = signIn.web else { throw .fault(operation: "web sign-in is off") }
         let client = query.clientID.count == 1 ? try await self.client(query.clientID[0]) : nil
@@ -53,12 +53,11 @@ extension OAuthServer {
         case .redirect(let error, let uri, let state):
             metrics.count(.authorize, .refused)
             return .refused(
-                to: OAuthReturn.uri(
-                    error: error, to: uri, state: state, issuer: client.flatMap { issuer(for: $0) }))
+                to: OAuthReturn.uri(error: error, to: uri, state: state, issuer: client.flatMap { issuer(for: $0) }))
         case .accept(let authorization):
             let flow = try await web.openOAuthFlow(
                 request: authorization.text(for: client), languages: query.userLocale.prefix(1).map { $0.lowercased() },
-                loginHint: OAuthAuthorization.loginHint(query), browser: browser, client: caller)
+                loginHint: OAuthAuthorization.loginHint(query), browser: browser, by: call)
             metrics.count(.authorize, .done)
             return .opened(flow)
         }
@@ -66,14 +65,14 @@ extension OAuthServer {
 
     /// - Parameter session: the browser's, if it is signed in.
     package func consent(
-        _ id: WebFlowID, browser: BrowserSecret?, session: Session?
+        _ id: WebFlowID, browser: BrowserSecret?, session: Session?, by call: Call
     ) async throws(SignInFailure) -> ConsentStep {
-        let (flow, client, authorization) = try await request(of: id, browser: browser)
+        let (flow, client, authorization) = try await request(of: id, browser: browser, by: call)
         guard let session, let account = try await SignIn.stored({ try await accounts.account(session.accountID) }),
             account.status == .active
         else { return .signIn(flow) }
         if authorization.scopes.contains(.email), account.email == nil || !account.isEmailVerified {
-            return emailStep(flow, account, session)
+            return emailStep(flow, account, session, at: call.now)
         }
         return .ask(
             Consent(
@@ -83,9 +82,8 @@ extension OAuthServer {
     }
 
     /// A code that proves an address is mailed for a fresh sign-in alone.
-    private func emailStep(_ flow: WebFlow, _ account: Account, _ session: Session) -> ConsentStep {
+    private func emailStep(_ flow: WebFlow, _ account: Account, _ session: Session, at now: Timestamp) -> ConsentStep {
         guard signIn.web?.configuration.offersEmailCode == true else { return .lackEmail(flow, account) }
-        let now = clock.now()
         guard !session.isFresh(at: now) else { return .proveEmail(flow, account) }
         // The next sign-in by the same provider may bring the same old proof: a page says so, and nobody is sent round.
         return session.isNew(at: now) ? .signInOtherwise(flow) : .signIn(flow)
@@ -107,10 +105,10 @@ extension OAuthServer {
 
     /// Takes the person's decision, of which a flow has one.
     package func decide(
-        _ id: WebFlowID, _ decision: Decision, browser: BrowserSecret?, session: Session?, client caller: Client
+        _ id: WebFlowID, _ decision: Decision, browser: BrowserSecret?, session: Session?, by call: Call
     ) async throws(SignInFailure) -> Decided {
         guard let web = signIn.web else { throw .webFlowExpired }
-        let (_, client, authorization) = try await request(of: id, browser: browser)
+        let (_, client, authorization) = try await request(of: id, browser: browser, by: call)
         func redirect(_ error: OAuthRedirectError) -> Decided {
             .redirect(
                 to: OAuthReturn.uri(
@@ -118,11 +116,11 @@ extension OAuthServer {
                 ))
         }
         guard case .allow(let shown) = decision else {
-            try await web.decide(id, browser: browser)
+            try await web.decide(id, browser: browser, by: call)
             metrics.count(.consent, .refused)
             return redirect(.accessDenied)
         }
-        let step = try await consent(id, browser: browser, session: session)
+        let step = try await consent(id, browser: browser, session: session, by: call)
         guard case .ask(let asked) = step, let session, asked.account.id == shown else { return .step(step) }
         let code: OAuthSecret
         do throws(OAuthFailure) {
@@ -130,18 +128,17 @@ extension OAuthServer {
         } catch {
             throw .fault(operation: "random")
         }
-        try await web.decide(id, browser: browser)
-        let now = clock.now()
+        try await web.decide(id, browser: browser, by: call)
         let new = NewOAuthCode(
             hash: code.hash, clientID: client.id, clientName: client.name, redirectURI: authorization.redirectURI,
             scopes: authorization.scopes, challenge: authorization.challenge, origin: .web,
-            expiresAt: now.advanced(bySeconds: configuration.codeLifetime))
+            expiresAt: call.now.advanced(bySeconds: configuration.codeLifetime))
         // The flow is spent: from here on the client hears of everything, and may ask again.
-        let isIssued: Bool
         do throws(SignInFailure) {
-            isIssued = try await SignIn.stored {
-                try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
-            }
+            try await SignIn.stored { try await grants.issue(new, in: session, by: call) }
+        } catch .invalidSession {
+            metrics.count(.consent, .unavailable)
+            return redirect(.temporarilyUnavailable)
         } catch {
             metrics.count(.consent, .unavailable)
             var isFault = true
@@ -150,10 +147,6 @@ extension OAuthServer {
                 level: isFault ? .error : .warning, "oauth code not stored",
                 metadata: ["clientId": "\(client.id)", "error": "\(String(reflecting: error))"])
             return redirect(isFault ? .serverError : .temporarilyUnavailable)
-        }
-        guard isIssued else {
-            metrics.count(.consent, .unavailable)
-            return redirect(.temporarilyUnavailable)
         }
         metrics.count(.consent, .done)
         return .redirect(
@@ -164,10 +157,10 @@ extension OAuthServer {
 
     /// The request of a flow, and its client as it is now. Where the client may no longer ask for this, the flow is over.
     private func request(
-        of id: WebFlowID, browser: BrowserSecret?
+        of id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, client: OAuthClient, authorization: OAuthAuthorization) {
         guard let web = signIn.web else { throw .webFlowExpired }
-        let (flow, text) = try await web.oauthRequest(of: id, browser: browser)
+        let (flow, text) = try await web.oauthRequest(of: id, browser: browser, by: call)
         guard let authorization = OAuthAuthorization(text), let client = try await client(authorization.clientID.text),
             client.status == .active, client.registers(authorization.redirectURI),
             authorization.scopes.isSubset(of: client.allowedScopes(of: configuration.scopes)),

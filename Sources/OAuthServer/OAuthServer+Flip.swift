@@ -1,5 +1,5 @@
-import Accounts
-package import SignIn
+package import Accounts
+import SignIn
 import Storage
 
 /// App Flip: the person's own app asks for a code, and hands it to Google's (sheet account-linking §10).
@@ -38,10 +38,10 @@ extension OAuthServer {
 
     /// - Parameter accessToken: of the app's session; nil when none came.
     package func flip(
-        _ request: FlipRequest, accessToken: [UInt8]?, caller: Client
+        _ request: FlipRequest, accessToken: [UInt8]?, by call: Call
     ) async throws(FlipRefusal) -> FlipCode {
         do throws(FlipRefusal) {
-            let code = try await code(for: request, accessToken, caller)
+            let code = try await code(for: request, accessToken, by: call)
             metrics.count(.flip, .done)
             return code
         } catch {
@@ -51,11 +51,10 @@ extension OAuthServer {
     }
 
     private func code(
-        for request: FlipRequest, _ accessToken: [UInt8]?, _ caller: Client
+        for request: FlipRequest, _ accessToken: [UInt8]?, by call: Call
     ) async throws(FlipRefusal) -> FlipCode {
-        let now = clock.now()
-        let session = try await session(of: accessToken)
-        if let limit = configuration.flipMaxAuthAge, session.authenticatedAt < now.advanced(bySeconds: -limit) {
+        let session = try await session(of: accessToken, by: call)
+        if let limit = configuration.flipMaxAuthAge, session.authenticatedAt < call.now.advanced(bySeconds: -limit) {
             throw .cancelled("the sign-in is too old")
         }
         let found: OAuthClient?
@@ -76,28 +75,26 @@ extension OAuthServer {
             throw .invalidRequest("scope is unknown or too wide")
         }
         guard request.isConsented else { throw .accessDenied }
-        let code: OAuthSecret
-        let isIssued: Bool
-        do throws(OAuthFailure) {
+        do {
             let secret = try OAuthSecret(.code)
-            code = secret
             let new = NewOAuthCode(
                 hash: secret.hash, clientID: client.id, clientName: client.name, redirectURI: uri.text, scopes: scopes,
-                challenge: nil, origin: .flip, expiresAt: now.advanced(bySeconds: configuration.codeLifetime))
-            isIssued = try await stored {
-                try await grants.issue(new, in: session, at: now, from: signIn.origin(of: caller))
-            }
+                challenge: nil, origin: .flip, expiresAt: call.now.advanced(bySeconds: configuration.codeLifetime))
+            try await grants.issue(new, in: session, by: call)
+            return FlipCode(code: secret.text, expiresIn: configuration.codeLifetime)
+        } catch Refusal.sessionGone {
+            throw .cancelled("the session has ended")
+        } catch let failure as OAuthFailure {
+            throw .failed(failure)
         } catch {
-            throw .failed(error)
+            throw .failed(OAuthFailure(SignInFailure(stored: error)))
         }
-        guard isIssued else { throw .cancelled("the session has ended") }
-        return FlipCode(code: code.text, expiresIn: configuration.codeLifetime)
     }
 
-    private func session(of accessToken: [UInt8]?) async throws(FlipRefusal) -> Session {
+    private func session(of accessToken: [UInt8]?, by call: Call) async throws(FlipRefusal) -> Session {
         guard let accessToken else { throw .cancelled("no session") }
         do throws(SignInFailure) {
-            return try await signIn.sessions.session(of: accessToken)
+            return try await signIn.sessions.session(of: accessToken, by: call)
         } catch {
             guard case .invalidSession = error else { throw .failed(OAuthFailure(error)) }
         }

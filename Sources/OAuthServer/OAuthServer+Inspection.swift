@@ -1,5 +1,5 @@
 package import Accounts
-package import SignIn
+import SignIn
 import Storage
 
 /// What a client sees of tokens and persons, and how it gives tokens back.
@@ -18,14 +18,14 @@ extension OAuthServer {
     /// - Parameter client: authenticated. It sees its own tokens, and all if it may.
     /// - Returns: `nil` for a token that is good for nothing, for whatever reason.
     package func introspect(
-        _ token: String, for client: OAuthClient
+        _ token: String, for client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> Introspection? {
         try await metrics.counting(.introspect) { () throws(OAuthFailure) in
             let kind = OAuthSecret.kind(ofPresented: token)
             let hash = OAuthSecret.hash(ofPresented: token)
             let found: LiveOAuthToken? = try await stored {
                 switch kind {
-                case .accessToken: try await grants.accessToken(hash, at: clock.now())
+                case .accessToken: try await grants.accessToken(hash, by: call)
                 case .refreshToken: try await grants.refreshToken(hash)
                 default: nil
                 }
@@ -39,12 +39,11 @@ extension OAuthServer {
     }
 
     /// - Parameter client: authenticated. The token of another stays.
-    package func revoke(_ token: String, by client: OAuthClient, caller: Client) async throws(OAuthFailure) {
+    package func revoke(_ token: String, of client: OAuthClient, by call: Call) async throws(OAuthFailure) {
         try await metrics.counting(.revoke) { () throws(OAuthFailure) in
             try await stored {
                 try await grants.revoke(
-                    OAuthSecret.hash(ofPresented: token), by: client.id, at: clock.now(),
-                    from: origin(of: client, caller))
+                    OAuthSecret.hash(ofPresented: token), of: client.id, by: call.onBehalf(of: client))
             }
         }
     }
@@ -65,9 +64,9 @@ extension OAuthServer {
         case failed(OAuthFailure)
     }
 
-    package func userInfo(_ token: String) async throws(UserInfoRefusal) -> UserInfo {
+    package func userInfo(_ token: String, by call: Call) async throws(UserInfoRefusal) -> UserInfo {
         do throws(UserInfoRefusal) {
-            let info = try await readUserInfo(token)
+            let info = try await readUserInfo(token, by: call)
             metrics.count(.userinfo, .done)
             return info
         } catch {
@@ -80,12 +79,12 @@ extension OAuthServer {
         }
     }
 
-    private func readUserInfo(_ token: String) async throws(UserInfoRefusal) -> UserInfo {
+    private func readUserInfo(_ token: String, by call: Call) async throws(UserInfoRefusal) -> UserInfo {
         let found: LiveOAuthToken?
         let account: Account?
         do throws(OAuthFailure) {
             found = try await stored {
-                try await grants.accessToken(OAuthSecret.hash(ofPresented: token), at: clock.now())
+                try await grants.accessToken(OAuthSecret.hash(ofPresented: token), by: call)
             }
             let id = found?.accountID
             account = if let id { try await stored { try await accounts.account(id) } } else { nil }

@@ -11,14 +11,7 @@ extension OAuthServer {
     /// Unlinks a client: its tokens and codes are dead at once.
     ///
     /// - Returns: whether it was linked.
-    package func unlink(
-        _ id: OAuthClientID, of session: Session, client caller: Client
-    ) async throws(SignInFailure) -> Bool {
-        let now = clock.now()
-        let isEnded = try await SignIn.stored {
-            try await grants.end(id, in: session, at: now, from: signIn.origin(of: caller))
-        }
-        guard let isEnded else { throw .invalidSession }
-        return isEnded
+    package func unlink(_ id: OAuthClientID, of session: Session, by call: Call) async throws(SignInFailure) -> Bool {
+        try await SignIn.stored { try await grants.end(id, in: session, by: call) }
     }
 }

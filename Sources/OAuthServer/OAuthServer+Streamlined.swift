@@ -23,25 +23,25 @@ extension OAuthServer {
     }
 
     func streamlined(
-        _ request: TokenRequest, of client: OAuthClient, caller: Client
+        _ request: TokenRequest, of client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> TokenAnswer {
         guard let intent = Intent(rawValue: try request.required("intent")) else {
             throw .invalidRequest("intent is unknown")
         }
         return try await metrics.counting(intent.endpoint) { () throws(OAuthFailure) in
-            try await streamlined(intent, request, of: client, caller: caller)
+            try await streamlined(intent, request, of: client, by: call)
         }
     }
 
     private func streamlined(
-        _ intent: Intent, _ request: TokenRequest, of client: OAuthClient, caller: Client
+        _ intent: Intent, _ request: TokenRequest, of client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> TokenAnswer {
         let assertion = try request.required("assertion")
         guard !client.assertionAudiences.isEmpty, google != nil else { throw .unauthorizedClient }
         let allowed = client.allowedScopes(of: configuration.scopes)
         let scopes = try Self.scopes(request) ?? allowed
         guard scopes.isSubset(of: allowed) else { throw .invalidScope }
-        let identity = try await person(of: assertion, for: client)
+        let identity = try await person(of: assertion, for: client, by: call)
         let hint = identity.email?.address.text
         let standing = try await clientCall { () throws(SignInFailure) in
             try await signIn.assertions.standing(of: identity)
@@ -50,17 +50,17 @@ extension OAuthServer {
         case (.check, .linked), (.check, .linkable): return .accountFound
         case (.check, _): throw .accountNotFound
         case (.get, .linked(let account)):
-            return try await issue(to: client, scopes, for: account, caller, hint: hint)
+            return try await issue(to: client, scopes, for: account, by: call, hint: hint)
         case (.get, .linkable):
             let linked = try await clientCall { () throws(SignInFailure) in
-                try await signIn.assertions.link(identity, client: caller)
+                try await signIn.assertions.link(identity, by: call)
             }
             guard let linked else { throw .linkingError(loginHint: hint) }
-            return try await issue(to: client, scopes, for: linked, caller, hint: hint)
+            return try await issue(to: client, scopes, for: linked, by: call, hint: hint)
         case (.create, .unknown(isFree: true)) where client.createsAccounts:
-            let (tokens, link) = try newLink(to: client, scopes, caller, at: clock.now())
+            let (tokens, link) = try newLink(to: client, scopes, by: call)
             let isCreated = try await clientCall { () throws(SignInFailure) in
-                try await signIn.assertions.create(identity, linked: link, client: caller)
+                try await signIn.assertions.create(identity, linked: link, by: call)
             }
             guard isCreated else { throw .linkingError(loginHint: hint) }
             return answer(tokens.access, tokens.refresh.text, scopes)
@@ -69,28 +69,32 @@ extension OAuthServer {
     }
 
     private func issue(
-        to client: OAuthClient, _ scopes: OAuthScopes, for account: AccountID, _ caller: Client, hint: String?
+        to client: OAuthClient, _ scopes: OAuthScopes, for account: AccountID, by call: Call, hint: String?
     ) async throws(OAuthFailure) -> TokenAnswer {
-        let now = clock.now()
-        let (tokens, link) = try newLink(to: client, scopes, caller, at: now)
-        let isIssued = try await stored { try await grants.issue(link, for: account, at: now) }
-        guard isIssued else { throw .linkingError(loginHint: hint) }
+        let (tokens, link) = try newLink(to: client, scopes, by: call)
+        do {
+            try await grants.issue(link, for: account, by: call)
+        } catch is Refusal {
+            throw .linkingError(loginHint: hint)
+        } catch {
+            throw OAuthFailure(SignInFailure(stored: error))
+        }
         return answer(tokens.access, tokens.refresh.text, scopes)
     }
 
     private func newLink(
-        to client: OAuthClient, _ scopes: OAuthScopes, _ caller: Client, at now: Timestamp
+        to client: OAuthClient, _ scopes: OAuthScopes, by call: Call
     ) throws(OAuthFailure) -> (IssuedOAuthTokens, NewOAuthLink) {
         let tokens = try IssuedOAuthTokens()
-        let new = tokens.stored(accessExpiresAt: now.advanced(bySeconds: configuration.accessLifetime))
+        let new = tokens.stored(accessExpiresAt: call.now.advanced(bySeconds: configuration.accessLifetime))
         return (
-            tokens, NewOAuthLink(client: client, scopes: scopes, tokens: new, origin: origin(of: client, caller))
+            tokens, NewOAuthLink(client: client, scopes: scopes, tokens: new, origin: call.onBehalf(of: client).origin)
         )
     }
 
     /// The person of an assertion, by Google's rules for ID tokens; addressed to Google's own client.
     private func person(
-        of assertion: String, for client: OAuthClient
+        of assertion: String, for client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> VerifiedIdentity {
         guard let google else { throw .unauthorizedClient }
         var rules = google.configuration
@@ -99,7 +103,7 @@ extension OAuthServer {
         let provider = GoogleProvider(configuration: rules, keys: google.keys)
         do throws(CredentialRefusal) {
             return try await provider.credential(
-                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: clock.now()
+                Array(assertion.utf8), nonce: .proven, expectedClientID: nil, at: call.now
             ).identity
         } catch {
             if error.reason == .keysUnavailable {

@@ -2,7 +2,7 @@ package import Accounts
 import Logging
 import OpenSSL
 import Primitives
-package import SignIn
+import SignIn
 import Storage
 
 /// The parameters of `POST /oauth/token`, each at most once; an empty one is absent.
@@ -40,45 +40,43 @@ package enum TokenAnswer: Sendable {
 
 extension OAuthServer {
     package func authenticate(
-        _ authentication: ClientAuthentication, client caller: Client
+        _ authentication: ClientAuthentication, by call: Call
     ) async throws(OAuthFailure) -> OAuthClient {
-        try await clients.authenticate(
-            authentication, guesses: signIn.secretGuesses, client: caller, at: clock.now())
+        try await clients.authenticate(authentication, guesses: signIn.secretGuesses, by: call)
     }
 
     /// - Parameter client: authenticated.
     package func token(
-        _ request: TokenRequest, of client: OAuthClient, caller: Client
+        _ request: TokenRequest, of client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> TokenAnswer {
         switch try request.required("grant_type") {
         case "authorization_code":
             try await metrics.counting(.code) { () throws(OAuthFailure) in
-                try await redeem(request, of: client, caller: caller)
+                try await redeem(request, of: client, by: call)
             }
         case "refresh_token":
             try await metrics.counting(.refresh) { () throws(OAuthFailure) in
-                try await refresh(request, of: client, caller: caller)
+                try await refresh(request, of: client, by: call)
             }
         case "urn:ietf:params:oauth:grant-type:jwt-bearer":
-            try await streamlined(request, of: client, caller: caller)
+            try await streamlined(request, of: client, by: call)
         default: throw .unsupportedGrantType
         }
     }
 
     private func redeem(
-        _ request: TokenRequest, of client: OAuthClient, caller: Client
+        _ request: TokenRequest, of client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> TokenAnswer {
         let code = try request.required("code")
         let tokens = try IssuedOAuthTokens()
-        let now = clock.now()
         let proof = OAuthCodeProof(
             client: client, allowedScopes: client.allowedScopes(of: configuration.scopes),
             redirectURI: request["redirect_uri"],
             challenge: request["code_verifier"].map(Self.challenge(of:)))
-        let new = tokens.stored(accessExpiresAt: now.advanced(bySeconds: configuration.accessLifetime))
+        let new = tokens.stored(accessExpiresAt: call.now.advanced(bySeconds: configuration.accessLifetime))
         let outcome = try await stored {
             try await grants.redeem(
-                OAuthSecret.hash(ofPresented: code), by: proof, for: new, at: now, from: origin(of: client, caller))
+                OAuthSecret.hash(ofPresented: code), by: proof, for: new, by: call.onBehalf(of: client))
         }
         switch outcome {
         case .issued(let scopes, let origin, let redirectURI):
@@ -107,20 +105,19 @@ extension OAuthServer {
     }
 
     private func refresh(
-        _ request: TokenRequest, of client: OAuthClient, caller: Client
+        _ request: TokenRequest, of client: OAuthClient, by call: Call
     ) async throws(OAuthFailure) -> TokenAnswer {
         let presented = try request.required("refresh_token")
         let hash = OAuthSecret.hash(ofPresented: presented)
         let scopes = try Self.scopes(request)
         let allowed = client.allowedScopes(of: configuration.scopes)
-        let now = clock.now()
-        let expiresAt = now.advanced(bySeconds: configuration.accessLifetime)
+        let expiresAt = call.now.advanced(bySeconds: configuration.accessLifetime)
         let access = try OAuthSecret(.accessToken)
         let outcome = try await stored {
             client.rotatesRefresh
                 ? try await grants.rotate(
                     hash, of: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
-                    accessExpiresAt: expiresAt, at: now, from: origin(of: client, caller)
+                    accessExpiresAt: expiresAt, by: call.onBehalf(of: client)
                 ) { time in
                     try successors.successors(of: presented, at: time).map {
                         OAuthSuccessor(text: $0.text, stored: $0.storedRefresh)
@@ -128,7 +125,7 @@ extension OAuthServer {
                 }
                 : try await grants.refresh(
                     hash, of: client.id, scopes: scopes, within: allowed, accessHash: access.hash,
-                    accessExpiresAt: expiresAt, at: now)
+                    accessExpiresAt: expiresAt, by: call)
         }
         switch outcome {
         case .issued(let granted, let successor):
@@ -155,11 +152,14 @@ extension OAuthServer {
                 scope: scopes.description))
     }
 
-    /// The origin of what a client does: its mails are in the language that its request asks for.
-    func origin(of client: OAuthClient, _ caller: Client) -> ChangeOrigin {
-        let origin = signIn.origin(of: caller)
-        return ChangeOrigin(
-            actor: .service, actorName: client.name, requestID: origin.requestID, network: origin.network,
-            mailLanguage: origin.mailLanguage)
+}
+
+extension Call {
+    /// What a client does: the mails of it are in the language that its request asks for.
+    func onBehalf(of client: OAuthClient) -> Call {
+        onBehalf(
+            of: ChangeOrigin(
+                actor: .service, actorName: client.name, requestID: origin.requestID, network: origin.network,
+                mailLanguage: origin.mailLanguage))
     }
 }

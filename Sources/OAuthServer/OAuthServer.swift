@@ -1,6 +1,5 @@
 package import Accounts
 import JSON
-package import KeyRing
 package import Logging
 package import Providers
 package import SignIn
@@ -50,28 +49,29 @@ package struct OAuthServer: Sendable {
     /// Verifies the assertions of streamlined linking, for whatever audience a client has; nil where Google is off.
     let google: GoogleProvider?
     let metrics: OAuthMetrics
-    let clock: any WallClock
     let logger: Logger
 
     /// - Parameters:
     ///   - clients: of the server that this one replaces, so that what is cached stays.
     ///   - metrics: likewise.
     package init(
-        configuration: Configuration, signIn: SignInService, stores: Stores, keyRing: KeyRing, google: GoogleProvider?,
-        clients: OAuthClients, metrics: OAuthMetrics, clock: any WallClock, logger: Logger
+        configuration: Configuration, signIn: SignInService, database: ServiceDatabase, google: GoogleProvider?,
+        clients: OAuthClients, metrics: OAuthMetrics, logger: Logger
     ) {
         self.configuration = configuration
         self.signIn = signIn
         self.clients = clients
-        grants = stores.oauthGrants
-        successors = RefreshSuccessors(keyRing: keyRing)
-        accounts = stores.accounts
-        sessions = stores.sessions
+        grants = database.oauthGrants
+        successors = RefreshSuccessors(keyRing: database.keyRing)
+        accounts = database.accounts
+        sessions = database.sessions
         self.google = google
         self.metrics = metrics
-        self.clock = clock
         self.logger = logger
     }
+
+    /// Makes the call of each request.
+    package var calls: Calls { signIn.calls }
 
     /// Whether every redirect names the issuer (RFC 9207 §3). Google's don't.
     package func namesIssuer() async -> Bool { await !clients.mayHaveGoogles() }

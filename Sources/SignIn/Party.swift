@@ -1,3 +1,4 @@
+import Accounts
 import Primitives
 
 /// Whom a place is given to where places are scarce: what counts for one of these counts for the others, since one person can
@@ -9,7 +10,7 @@ package enum Party: Hashable, Sendable {
     case subject(String)
 }
 
-extension Client {
+extension Caller {
     /// The caller's shares of a scarce place, the widest first.
     ///
     /// - Parameters:

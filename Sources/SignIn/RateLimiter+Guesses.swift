@@ -28,20 +28,20 @@ enum PasswordGuesser: Sendable {
 extension RateLimiter {
     /// Runs a guess at a mailed code, whose tries are counted with the code.
     func guessingCode<Proven: Sendable>(
-        by client: Client, _ guess: () async throws(SignInFailure) -> Proven
+        by call: Call, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
-        try await drawNetworks(.guessPerNetwork, by: client)
+        try await drawNetworks(.guessPerNetwork, by: call)
         let outcome: Result<Proven, SignInFailure>
         do throws(SignInFailure) {
             outcome = .success(try await guess())
         } catch {
             if case .invalidCredentials = error {
-                try await noteWrong(.emailCode, by: client)
+                try await noteWrong(.emailCode, by: call)
                 throw error
             }
             outcome = .failure(error)
         }
-        await putBackNetworks(.guessPerNetwork, by: client)
+        await putBackNetworks(.guessPerNetwork, by: call)
         return try outcome.get()
     }
 
@@ -56,16 +56,16 @@ extension RateLimiter {
     ///   - isKnown: whether the account that is proven knows the guesser; for a wrong password, the same question about
     ///     no account.
     func guessingPassword<Proven: Sendable>(
-        of account: String, guesser: PasswordGuesser?, by client: Client,
+        of account: String, guesser: PasswordGuesser?, by call: Call,
         isKnown: (Proven?) async throws(SignInFailure) -> Bool, _ guess: () async throws(SignInFailure) -> Proven
     ) async throws(SignInFailure) -> Proven {
-        try await drawNetworks(.guessPerNetwork, by: client)
+        try await drawNetworks(.guessPerNetwork, by: call)
         let own = guesser.map { Subject.one($0.key, of: account) }
         let used: Int64?
         do throws(SignInFailure) {
-            used = try await drawPassword(of: account, own: own, by: client)
+            used = try await drawPassword(of: account, own: own, by: call)
         } catch {
-            await putBackNetworks(.guessPerNetwork, by: client)
+            await putBackNetworks(.guessPerNetwork, by: call)
             throw error
         }
         let proven: Proven?
@@ -77,7 +77,7 @@ extension RateLimiter {
             } else {
                 if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
                 await putBack(.passwordPerAccount, of: own)
-                await putBackNetworks(.guessPerNetwork, by: client)
+                await putBackNetworks(.guessPerNetwork, by: call)
                 throw error
             }
         }
@@ -85,31 +85,29 @@ extension RateLimiter {
             // Right or wrong, the same is asked and written.
             let isKnown = try await isKnown(proven)
             guard proven != nil, isKnown else {
-                try await noteWrong(.password, by: client)
-                throw refusal(.passwordPerAccount, used, of: client)
+                try await noteWrong(.password, by: call)
+                throw refusal(.passwordPerAccount, used, by: call)
             }
         }
         guard let proven else {
-            try await noteWrong(.password, by: client)
+            try await noteWrong(.password, by: call)
             throw .invalidCredentials
         }
         if used == nil { await putBack(.passwordPerAccount, of: .everybody(account)) }
         await putBack(.passwordPerAccount, of: own)
-        await putBackNetworks(.guessPerNetwork, by: client)
+        await putBackNetworks(.guessPerNetwork, by: call)
         return proven
     }
 
     /// - Returns: `nil`, or the seconds to wait for those whom the account doesn't know, because others have used up what
     ///   there is for them.
-    private func drawPassword(
-        of account: String, own: Subject?, by client: Client
-    ) async throws(SignInFailure) -> Int64? {
+    private func drawPassword(of account: String, own: Subject?, by call: Call) async throws(SignInFailure) -> Int64? {
         if let own, let wait = try await wait(.passwordPerAccount, of: own) {
-            throw refusal(.passwordPerAccount, wait, of: client)
+            throw refusal(.passwordPerAccount, wait, by: call)
         }
         do throws(SignInFailure) {
             let wait = try await wait(.passwordPerAccount, of: .everybody(account))
-            if let wait, own == nil { throw refusal(.passwordPerAccount, wait, of: client) }
+            if let wait, own == nil { throw refusal(.passwordPerAccount, wait, by: call) }
             return wait
         } catch {
             await putBack(.passwordPerAccount, of: own)
@@ -118,9 +116,10 @@ extension RateLimiter {
     }
 
     /// Counts and records a wrong guess. That all of them are too many refuses nothing, but makes codes longer.
-    private func noteWrong(_ kind: GuessKind, by client: Client) async throws(SignInFailure) {
+    private func noteWrong(_ kind: GuessKind, by call: Call) async throws(SignInFailure) {
         wrongGuesses[kind]?.increment()
-        refusals.note(.guessRejected, reason: kind.rawValue, network: client.network, requestID: client.requestID)
+        refusals.note(
+            .guessRejected, reason: kind.rawValue, network: call.caller.network, requestID: call.caller.requestID)
         if try await wait(.guessPerService, of: .service) != nil { noteUsedUp(.guessPerService) }
     }
 
@@ -131,15 +130,15 @@ extension RateLimiter {
 
     /// Draws the allowance of a code for an address. One that its own requests have used up is refused to a network; what
     /// others have used up is only refused where nothing is known of the network.
-    func drawCode(for address: EmailAddress, by client: Client) async throws(SignInFailure) -> EmailCodeAllowance {
-        if let network = client.network,
+    func drawCode(for address: EmailAddress, by call: Call) async throws(SignInFailure) -> EmailCodeAllowance {
+        if let network = call.caller.network,
             let wait = try await wait(.mailPerAddress, of: .one(network, of: address.text))
         {
-            throw refusal(.mailPerAddress, wait, of: client)
+            throw refusal(.mailPerAddress, wait, by: call)
         }
         guard let wait = try await wait(.mailPerAddress, of: .everybody(address.text)) else { return .full }
-        let refusal = refusal(.mailPerAddress, wait, of: client)
-        guard client.network != nil else { throw refusal }
+        let refusal = refusal(.mailPerAddress, wait, by: call)
+        guard call.caller.network != nil else { throw refusal }
         return .onlyIfKnown
     }
 }

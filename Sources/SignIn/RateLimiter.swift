@@ -58,9 +58,9 @@ struct RateLimiter: Sendable {
     ///
     /// - Parameter subject: the owner of the allowance; `nil` is not limited.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the allowance is used up.
-    func draw(_ kind: LimitKind, of subject: String?, by client: Client) async throws(SignInFailure) {
+    func draw(_ kind: LimitKind, of subject: String?, by call: Call) async throws(SignInFailure) {
         guard let subject, let wait = try await wait(kind, of: .everybody(subject)) else { return }
-        throw refusal(kind, wait, of: client)
+        throw refusal(kind, wait, by: call)
     }
 
     /// Counts one use.
@@ -69,20 +69,25 @@ struct RateLimiter: Sendable {
     func wait(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Int64? {
         guard let (count, seconds) = allowance(kind, subject) else { return nil }
         let key = try key(kind, subject)
-        return try await stored { try await store.draw(key, count: count, seconds: seconds, at: clock.now()) }
+        return try await stored {
+            try await store.draw(key, count: count, seconds: seconds, by: clock.call(by: .service))
+        }
     }
 
     /// Whether an allowance is used up.
     func isUsedUp(_ kind: LimitKind, of subject: Subject) async throws(SignInFailure) -> Bool {
         guard let (count, seconds) = allowance(kind, subject) else { return false }
         let key = try key(kind, subject)
-        return try await stored { try await store.isUsedUp(key, count: count, seconds: seconds, at: clock.now()) }
+        return try await stored {
+            try await store.isUsedUp(key, count: count, seconds: seconds, by: clock.call(by: .service))
+        }
     }
 
     /// The failure of a use that is refused, which is counted and recorded.
-    func refusal(_ kind: LimitKind, _ wait: Int64, of client: Client) -> SignInFailure {
+    func refusal(_ kind: LimitKind, _ wait: Int64, by call: Call) -> SignInFailure {
         noteUsedUp(kind)
-        refusals.note(.rateLimited, reason: kind.rawValue, network: client.network, requestID: client.requestID)
+        refusals.note(
+            .rateLimited, reason: kind.rawValue, network: call.caller.network, requestID: call.caller.requestID)
         return .rateLimited(kind, retryAfter: wait)
     }
 
@@ -134,11 +139,11 @@ extension RateLimiter {
     ///
     /// - Parameter kind: a limit per network.
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when either allowance is used up; nothing is counted then.
-    func drawNetworks(_ kind: LimitKind, by client: Client) async throws(SignInFailure) {
-        let allowances = Self.networks(kind, of: client)
+    func drawNetworks(_ kind: LimitKind, by call: Call) async throws(SignInFailure) {
+        let allowances = Self.networks(kind, by: call)
         for (index, (kind, subject)) in allowances.enumerated() {
             do throws(SignInFailure) {
-                if let wait = try await wait(kind, of: subject) { throw refusal(kind, wait, of: client) }
+                if let wait = try await wait(kind, of: subject) { throw refusal(kind, wait, by: call) }
             } catch {
                 for (kind, subject) in allowances[..<index] { await putBack(kind, of: subject) }
                 throw error
@@ -147,16 +152,16 @@ extension RateLimiter {
     }
 
     /// Takes back what ``drawNetworks(_:by:)`` has counted.
-    func putBackNetworks(_ kind: LimitKind, by client: Client) async {
-        for (kind, subject) in Self.networks(kind, of: client) { await putBack(kind, of: subject) }
+    func putBackNetworks(_ kind: LimitKind, by call: Call) async {
+        for (kind, subject) in Self.networks(kind, by: call) { await putBack(kind, of: subject) }
     }
 
-    private static func networks(_ kind: LimitKind, of client: Client) -> [(kind: LimitKind, subject: Subject)] {
+    private static func networks(_ kind: LimitKind, by call: Call) -> [(kind: LimitKind, subject: Subject)] {
         let wide: [(LimitKind, Subject)] =
-            client.wideNetwork.map { network in
+            call.caller.wideNetwork.map { network in
                 // Only this limit has a key of its own for wide networks.
                 kind == .guessPerNetwork ? (.guessPerWideNetwork, .everybody(network)) : (kind, .wideNetwork(network))
             }.map { [$0] } ?? []
-        return (client.network.map { [(kind, .everybody($0))] } ?? []) + wide
+        return (call.caller.network.map { [(kind, .everybody($0))] } ?? []) + wide
     }
 }

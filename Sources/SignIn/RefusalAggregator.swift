@@ -131,15 +131,15 @@ package final class RefusalAggregator: Sendable {
 extension RefusalAggregator {
     /// Runs the checks of a provider's credential, and notes the reason of a refusal.
     func notingRejection<Value>(
-        of provider: Provider, by client: Client, _ body: () async throws(SignInFailure) -> Value
+        of provider: Provider, by call: Call, _ body: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value {
         do throws(SignInFailure) {
             return try await body()
         } catch {
             if case .credentialRejected(let reason, _) = error {
                 note(
-                    .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
-                    requestID: client.requestID)
+                    .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
+                    requestID: call.caller.requestID)
             }
             throw error
         }

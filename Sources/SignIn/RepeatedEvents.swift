@@ -57,16 +57,16 @@ final class RepeatedEvents: Sendable {
     /// - Parameter change: gets whether to record it. Returns what it has recorded or would have, `nil` if nothing happened
     ///   that is recorded.
     func recording<Answer: Sendable>(
-        _ subject: Subject, at now: Timestamp,
+        _ subject: Subject, by call: Call,
         _ change: (_ isRecorded: Bool) async throws(SignInFailure) -> (answer: Answer, event: AuditEvent?)
     ) async throws(SignInFailure) -> Answer {
-        let isRepeated = note(subject, at: now)
+        let isRepeated = note(subject, at: call.now)
         var event: AuditEvent?
         // Nothing was written: the next one is.
         defer { if !isRepeated, event == nil { state.withLock { $0.marks[subject] = nil } } }
         let outcome = try await change(!isRepeated)
         event = outcome.event
-        if isRepeated, let event { refusals.note(event, at: now) }
+        if isRepeated, let event { refusals.note(event, at: call.now) }
         return outcome.answer
     }
 

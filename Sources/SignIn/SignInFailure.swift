@@ -71,10 +71,31 @@ package enum SignInFailure: Error, Equatable, Sendable {
         }
     }
 
-    init(_ failure: StorageFailure) {
+    /// What a storage call threw: a refusal of the change, or a failure.
+    package init(stored error: any Error) {
+        guard let refusal = error as? Refusal else {
+            let failure = StorageFailure(error)
+            self =
+                failure.isTemporary
+                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            return
+        }
         self =
-            failure.isTemporary
-            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            switch refusal {
+            case .sessionGone, .accountNotFound: .invalidSession
+            case .accountDisabled: .accountDisabled
+            case .identityNotFound: .identityNotFound
+            case .lastSignInMethod: .lastSignInMethod
+            case .ticketExpired: .linkTicketExpired
+            case .proofNoLongerValid: .proofNoLongerValid
+            case .holderNotShown(let account): .holderNotShown(account)
+            case .identityAlreadyLinked: .identityAlreadyLinked
+            case .providerAlreadyLinked(let existing): .providerAlreadyLinked(existing)
+            case .codeGone: .invalidCredentials
+            case .emailTaken: .emailTaken
+            case .emailRequired: .emailRequired
+            case .emailUnchanged, .emailNotAllowed: .fault(operation: "\(refusal)")
+            }
     }
 }
 
@@ -83,6 +104,6 @@ package func stored<Result: Sendable>(_ operation: () async throws -> Result) as
     do {
         return try await operation()
     } catch {
-        throw SignInFailure(StorageFailure(error))
+        throw SignInFailure(stored: error)
     }
 }

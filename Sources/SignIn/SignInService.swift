@@ -1,5 +1,4 @@
 package import Accounts
-package import KeyRing
 package import Logging
 package import Primitives
 package import Providers
@@ -49,7 +48,8 @@ package struct SignInService: Sendable {
     /// Signing in in a browser, if it is configured.
     package let web: WebSignIn?
     package let accessTokens: AccessTokens
-    let mailLanguages: MailLanguages
+    /// Makes the call of each request.
+    package let calls: Calls
     /// The refusals on their way to the audit trail. The owner of the service flushes them.
     package let refusals: RefusalAggregator
 
@@ -60,87 +60,82 @@ package struct SignInService: Sendable {
     ///   - exports: likewise; those of administrators count among them.
     package init(
         configuration: Configuration, apple: AppleProvider?, google: GoogleProvider?,
-        endpoints: TokenEndpoints, stores: Stores, accessTokens: AccessTokens, keyRing: KeyRing,
+        endpoints: TokenEndpoints, database: ServiceDatabase, accessTokens: AccessTokens,
         passwordHasher: PasswordHasher, refusals: RefusalAggregator? = nil, metrics: SignInMetrics = SignInMetrics(),
         codesUnderWay: CodesUnderWay = CodesUnderWay(), exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
         strayGrants: StrayGrants? = nil, clock: any WallClock, logger: Logger
     ) {
-        let refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
+        let refusals = refusals ?? RefusalAggregator(trail: database.audit, clock: clock)
         let limits = RateLimiter(
-            configuration.limits, store: stores.limits, knownNetworks: stores.knownNetworks, keyRing: keyRing,
+            configuration.limits, store: database.limits, knownNetworks: database.knownNetworks,
+            keyRing: database.keyRing,
             refusals: refusals, clock: clock)
-        let mailLanguages = MailLanguages(tags: configuration.mailLanguages)
-        let codes = EmailCodes(keyRing: keyRing)
+        let codes = EmailCodes(keyRing: database.keyRing)
         let offered = IdentityProviders(apple: apple, google: google)
         let issuer = SessionIssuer(
-            accessTokens: accessTokens, refreshTokens: RefreshTokens(keyRing: keyRing),
-            lifetimes: SessionLifetimes(
-                unused: configuration.refreshLifetime, absolute: configuration.sessionLifetime))
+            accessTokens: accessTokens, refreshTokens: RefreshTokens(keyRing: database.keyRing),
+            lifetimes: SessionLifetimes(unused: configuration.refreshLifetime, absolute: configuration.sessionLifetime))
         let repetitions = RepeatedEvents(refusals: refusals)
         let known = KnownIdentities(
-            identities: stores.identities, accounts: stores.accounts, grants: stores.grants,
-            transfers: stores.transfers, issuer: issuer, repetitions: repetitions, mailLanguages: mailLanguages)
+            identities: database.identities, accounts: database.accounts, grants: database.grants,
+            transfers: database.transfers, issuer: issuer, repetitions: repetitions)
         let tickets = LinkTickets(
-            store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer,
-            strayAccountPolicy: configuration.strayAccountPolicy,
-            mailLanguages: mailLanguages)
+            store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,
+            strayAccountPolicy: configuration.strayAccountPolicy)
         nonces = SignInNonces(
-            issued: IssuedNonces(keyRing: keyRing), store: stores.nonces, policy: configuration.noncePolicy,
+            issued: IssuedNonces(keyRing: database.keyRing), store: database.nonces, policy: configuration.noncePolicy,
             providers: offered, clock: clock)
         let codeExchange = CodeExchange(
             providers: offered, endpoints: endpoints, redirectURIs: configuration.redirectURIs,
-            timeout: configuration.codeExchangeTimeout, revocations: stores.revocations,
+            timeout: configuration.codeExchangeTimeout, revocations: database.revocations,
             revocationWorker: RevocationWorker(
-                store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger),
-            strayGrants: strayGrants ?? StrayGrants(store: stores.revocations, clock: clock, logger: logger),
+                store: database.revocations, endpoints: endpoints, clock: clock, logger: logger),
+            strayGrants: strayGrants ?? StrayGrants(store: database.revocations, clock: clock, logger: logger),
             underWay: codesUnderWay, limits: limits, metrics: metrics, clock: clock, logger: logger)
         let verifier = CredentialVerifier(
             providers: offered, nonces: nonces, relayRedirectURIs: configuration.relayRedirectURIs,
-            codes: codeExchange, refusals: refusals, repetitions: repetitions, audit: stores.audit, metrics: metrics,
+            codes: codeExchange, refusals: refusals, repetitions: repetitions, audit: database.audit, metrics: metrics,
             logger: logger)
 
         providers = ProviderSignIn(
-            verifier: verifier, known: known, tickets: tickets, accounts: stores.accounts, repetitions: repetitions,
-            verifiedEmailPolicy: configuration.verifiedEmailPolicy, mailLanguages: mailLanguages, metrics: metrics,
-            clock: clock)
-        linking = IdentityLinking(
-            verifier: verifier, known: known, tickets: tickets, metrics: metrics, clock: clock)
+            verifier: verifier, known: known, tickets: tickets, accounts: database.accounts, repetitions: repetitions,
+            verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
+        linking = IdentityLinking(verifier: verifier, known: known, tickets: tickets, metrics: metrics)
         passwords = PasswordSignIn(
-            accounts: stores.accounts, sessions: stores.sessions, issuer: issuer, hasher: passwordHasher,
-            limits: limits, mailLanguages: mailLanguages, metrics: metrics, clock: clock)
+            accounts: database.accounts, sessions: database.sessions, issuer: issuer, hasher: passwordHasher,
+            limits: limits, metrics: metrics)
         emailCodes = EmailCodeSignIn(
-            store: stores.emailCodes, accounts: stores.accounts, tickets: tickets, codes: codes, issuer: issuer,
-            hasher: passwordHasher, limits: limits, refusals: refusals, mailLanguages: mailLanguages, metrics: metrics,
-            clock: clock)
+            store: database.emailCodes, accounts: database.accounts, tickets: tickets, codes: codes, issuer: issuer,
+            hasher: passwordHasher, limits: limits, refusals: refusals, metrics: metrics)
         assertions = AssertionLinking(
-            accounts: stores.accounts, tickets: tickets,
-            verifiedEmailPolicy: configuration.verifiedEmailPolicy, mailLanguages: mailLanguages, metrics: metrics,
-            clock: clock)
+            accounts: database.accounts, tickets: tickets,
+            verifiedEmailPolicy: configuration.verifiedEmailPolicy, metrics: metrics)
         secretGuesses = SecretGuesses(limits: limits)
-        self.mailLanguages = mailLanguages
+        calls = Calls(clock: clock, mailLanguages: MailLanguages(tags: configuration.mailLanguages))
         sessions = Sessions(
-            store: stores.sessions, issuer: issuer, repetitions: repetitions, mailLanguages: mailLanguages,
-            metrics: metrics, clock: clock, logger: logger)
+            store: database.sessions, issuer: issuer, repetitions: repetitions,
+            metrics: metrics, logger: logger)
         accounts = AccountSettings(
-            store: stores.accounts, replacements: stores.emailReplacements,
-            personalData: stores.personalData, exports: exports,
+            store: database.accounts, replacements: database.emailReplacements,
+            personalData: database.personalData, exports: exports,
             codes: codes,
-            hasher: passwordHasher, limits: limits, repetitions: repetitions, mailLanguages: mailLanguages, clock: clock
+            hasher: passwordHasher, limits: limits, repetitions: repetitions
         )
         self.tickets = TicketLinking(
-            tickets: tickets, store: stores.links, mailboxes: stores.mailboxTickets, issuer: issuer, sessions: sessions,
-            passwords: passwords, emailCodes: emailCodes, repetitions: repetitions, mailLanguages: mailLanguages,
-            metrics: metrics, clock: clock)
+            tickets: tickets, store: database.links, mailboxes: database.mailboxTickets, issuer: issuer,
+            sessions: sessions,
+            passwords: passwords, emailCodes: emailCodes, repetitions: repetitions,
+            metrics: metrics)
         if let web = configuration.web {
             self.web = WebSignIn(
                 configuration: web,
-                sessions: WebSessions(store: stores.webSessions, sessions: sessions, clock: clock),
-                store: stores.webFlows, accounts: stores.accounts,
+                sessions: WebSessions(store: database.webSessions, sessions: sessions),
+                store: database.webFlows, accounts: database.accounts,
                 credentials: WebCredentials(
                     providers: offered, codes: codeExchange, refusals: refusals, metrics: metrics),
                 persons: ProvenPersons(providers: providers, passwords: passwords, emailCodes: emailCodes),
                 tickets: tickets, linking: self.tickets, passwords: passwords, emailCodes: emailCodes, limits: limits,
-                refusals: refusals, mailLanguages: mailLanguages, clock: clock, logger: logger)
+                refusals: refusals, logger: logger)
         } else {
             self.web = nil
         }
@@ -148,9 +143,6 @@ package struct SignInService: Sendable {
         self.accessTokens = accessTokens
         self.refusals = refusals
     }
-
-    /// The origin under which a change by the client is recorded and mailed.
-    package func origin(of client: Client) -> ChangeOrigin { mailLanguages.origin(of: client) }
 }
 
 /// Wrong secrets of those who call on behalf of others, such as clients of the OAuth server. A right one always passes.
@@ -160,7 +152,7 @@ package struct SecretGuesses: Sendable {
     /// Counts a wrong secret.
     ///
     /// - Throws: ``SignInFailure/rateLimited(_:retryAfter:)`` when the caller's network has used its allowance up.
-    package func noteWrong(by client: Client) async throws(SignInFailure) {
-        try await limits.drawNetworks(.guessPerNetwork, by: client)
+    package func noteWrong(by call: Call) async throws(SignInFailure) {
+        try await limits.drawNetworks(.guessPerNetwork, by: call)
     }
 }

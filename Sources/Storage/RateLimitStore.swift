@@ -17,20 +17,18 @@ package struct RateLimitStore: Sendable {
     ///
     /// - Parameter key: an HMAC of what the allowance is for.
     /// - Returns: `nil` when there was one, else the seconds after which there is one again.
-    package func draw(
-        _ key: [UInt8], count: Int, seconds: Int, at now: Timestamp
-    ) async throws(PostgresError) -> Int64? {
+    package func draw(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Int64? {
         let interval = RateLimitStore.interval(count, seconds)
         // A row whose `full_at` is later has nothing left.
-        let latest = Timestamp(microseconds: now.advanced(bySeconds: Int64(seconds)).microseconds - interval)
+        let latest = Timestamp(microseconds: call.now.advanced(bySeconds: Int64(seconds)).microseconds - interval)
         let drawn = try await database.execute(
             """
             INSERT INTO rate_limits (limit_key, full_at, created_at)
-            SELECT \(key), \(now) + \(interval) * interval '1 microsecond', \(now)
+            SELECT \(key), \(call.now) + \(interval) * interval '1 microsecond', \(call.now)
             -- Where there is nothing left, nobody waits for the row.
             WHERE NOT EXISTS (SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest))
             ON CONFLICT (limit_key) DO UPDATE
-            SET full_at = GREATEST(rate_limits.full_at, \(now)) + \(interval) * interval '1 microsecond'
+            SET full_at = GREATEST(rate_limits.full_at, \(call.now)) + \(interval) * interval '1 microsecond'
             WHERE rate_limits.full_at <= \(latest)
             """)
         guard drawn == 0 else { return nil }
@@ -43,11 +41,9 @@ package struct RateLimitStore: Sendable {
     }
 
     /// Whether the allowance is used up.
-    package func isUsedUp(_ key: [UInt8], count: Int, seconds: Int, at now: Timestamp) async throws(PostgresError)
-        -> Bool
-    {
+    package func isUsedUp(_ key: [UInt8], count: Int, seconds: Int, by call: Call) async throws(PostgresError) -> Bool {
         let latest = Timestamp(
-            microseconds: now.advanced(bySeconds: Int64(seconds)).microseconds
+            microseconds: call.now.advanced(bySeconds: Int64(seconds)).microseconds
                 - RateLimitStore.interval(count, seconds))
         return try await database.execute(
             "SELECT FROM rate_limits WHERE limit_key = \(key) AND full_at > \(latest)") == 1

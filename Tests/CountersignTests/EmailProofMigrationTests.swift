@@ -210,8 +210,8 @@ import Testing
             let proven = ProvenEmail(
                 address: try #require(EmailAddress("raised@gmail.com")), proof: .proven, source: .authoritativeProvider)
             try await database.execute("UPDATE accounts SET email_proof = 'proven' WHERE account_id = \(lowered)")
-            try await store.lower(address, of: lowered, at: now, from: Self.origin)
-            #expect(try await store.raise(proven, of: raised, at: now, from: Self.origin))
+            try await store.lower(address, of: lowered, by: .at(now, from: Self.origin))
+            #expect(try await store.raise(proven, of: raised, by: .at(now, from: Self.origin)))
             for time in ["before", "after"] {
                 #expect(try await Self.proof(lowered, in: database) == .stated, "\(time)")
                 #expect(try await Self.proof(raised, in: database) == .proven, "\(time)")

@@ -53,13 +53,11 @@ extension World {
         let keyRing = try KeyRing(
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
         return try await scratch.withPool { database in
-            let stores = Stores(database: database, keyRing: keyRing)
+            let storage = ServiceDatabase(database, keyRing: keyRing)
             let clock = ManualClock(at: 0)
             return AdminAPI(
-                administration: Administration(
-                    stores: stores, keyRing: keyRing, clock: clock, mailLanguages: []),
-                oauth: OAuthAdministration(
-                    stores: stores, scopes: { OAuthScopes([.profile, .email]) }, clock: clock)
+                administration: Administration(database: storage, clock: clock, mailLanguages: []),
+                oauth: OAuthAdministration(database: storage, scopes: { OAuthScopes([.profile, .email]) })
             ).operations
         }
     }

@@ -39,7 +39,7 @@ struct SessionCredentialTests {
         let keyRing = try KeyRing(
             parsing: try String(contentsOfFile: try Countersign.keyRingPath.get(), encoding: .utf8))
         return try await world.scratch.withPool { database in
-            let stored = try #require(try await Stores(database: database, keyRing: keyRing).signingKeys.keys().first)
+            let stored = try #require(try await ServiceDatabase(database, keyRing: keyRing).signingKeys.keys().first)
             let der = try keyRing.open(
                 stored.sealedPrivateKey, for: .signing, at: StoredSigningKey.location(keyID: stored.keyID))
             return (stored.keyID, try P256PrivateKey(der: der))

@@ -59,7 +59,7 @@ import Testing
         return addresses
     }
 
-    private static let client = Client(
+    private static let client = Caller(
         requestID: "test", address: "192.0.2.1", network: "192.0.2.0/24", wideNetwork: "192.0.0.0/16", device: nil)
 
     /// Makes the call, and expects the answer that it has for each address.
@@ -70,30 +70,31 @@ import Testing
         switch call {
         case .signInByPassword:
             try await expectFailure("invalidCredentials") {
-                try await service.passwords.signIn(email: email, password: wrong, client: client)
+                try await service.passwords.signIn(email: email, password: wrong, by: service.calls.begin(by: client))
             }
         case .bindByPassword:
             try await expectFailure("invalidCredentials") {
                 try await service.tickets.bind(
                     linkTicket: ticket.linkTicket, credential: .password(email: email, password: wrong),
-                    client: client)
+                    by: service.calls.begin(by: client))
             }
         case .signInByNoCode, .signInByWrongCode:
             try await expectFailure("invalidCredentials") {
-                try await service.emailCodes.signIn(email: email, code: code, client: client)
+                try await service.emailCodes.signIn(email: email, code: code, by: service.calls.begin(by: client))
             }
         case .resetByNoCode:
             try await expectFailure("invalidCredentials") {
                 try await service.emailCodes.resetPassword(
-                    email: email, code: code, newPassword: "another long password", client: client)
+                    email: email, code: code, newPassword: "another long password", by: service.calls.begin(by: client))
             }
         case .bindByNoCode:
             try await expectFailure("invalidCredentials") {
                 try await service.tickets.bind(
-                    linkTicket: ticket.linkTicket, credential: .emailCode(email: email, code: code), client: client)
+                    linkTicket: ticket.linkTicket, credential: .emailCode(email: email, code: code),
+                    by: service.calls.begin(by: client))
             }
         case .requestCode, .requestCodeAgain:
-            try await service.emailCodes.mailCode(to: email, for: .signIn, client: client)
+            try await service.emailCodes.mailCode(to: email, for: .signIn, by: service.calls.begin(by: client))
         }
     }
 

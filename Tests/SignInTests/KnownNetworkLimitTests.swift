@@ -15,8 +15,8 @@ import Testing
         .guessPerWideNetwork: .limit(count: 2000, seconds: 900), .mailPerAddress: .limit(count: 6, seconds: 3600),
     ]
 
-    private static func client(_ network: String?, wide: String? = nil) -> Client {
-        Client(requestID: "test", address: nil, network: network, wideNetwork: wide, device: nil)
+    private static func client(_ network: String?, wide: String? = nil) -> Caller {
+        Caller(requestID: "test", address: nil, network: network, wideNetwork: wide, device: nil)
     }
 
     /// Runs `body` with an account that has proven its address and signed in from its home.
@@ -26,7 +26,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             _ = try await fixture.member(email)
             _ = try await fixture.service.passwords.signIn(
-                email: email, password: SignInFixture.password, client: client(home))
+                email: email, password: SignInFixture.password, by: fixture.service.calls.begin(by: client(home)))
             try await fixture.forgetMails()
             try await fixture.database.execute("DELETE FROM mailed_codes")
             try await body(fixture, try fixture.service { $0.limits = limits })
@@ -41,7 +41,8 @@ import Testing
         let hashed = fixture.passwordHasher.finished
         var answer = "signedIn"
         do throws(SignInFailure) {
-            _ = try await service.passwords.signIn(email: email, password: password, client: client(network))
+            _ = try await service.passwords.signIn(
+                email: email, password: password, by: service.calls.begin(by: client(network)))
         } catch {
             answer = "\(error)"
         }
@@ -145,7 +146,7 @@ import Testing
                 try await failure {
                     try await service.passwords.signIn(
                         email: "nobody\(number)@example.com", password: Self.wrong,
-                        client: Self.client("2001:db8:1:\(number)::/64", wide: wide))
+                        by: service.calls.begin(by: Self.client("2001:db8:1:\(number)::/64", wide: wide)))
                 }
             }
             for number in 0..<5 { #expect(try await guess(number, wide: "2001:db8:1::/48") == "invalidCredentials") }
@@ -160,13 +161,12 @@ import Testing
     // MARK: Codes
 
     /// Five wrong codes from each of four networks.
-    private static func useUp(
-        _ code: String, _ fixture: SignInFixture, _ service: SignInService
-    ) async throws {
+    private static func useUp(_ code: String, _ fixture: SignInFixture, _ service: SignInService) async throws {
         for number in 0..<20 {
             try await expectFailure("invalidCredentials") {
                 try await service.emailCodes.signIn(
-                    email: email, code: SignInFixture.wrong(code), client: client("10.0.\(number / 5).0/24"))
+                    email: email, code: SignInFixture.wrong(code),
+                    by: service.calls.begin(by: client("10.0.\(number / 5).0/24")))
             }
         }
     }
@@ -177,11 +177,12 @@ import Testing
             try await Self.useUp(code, fixture, service)
             for network in [Self.elsewhere, nil] {
                 try await expectFailure("invalidCredentials") {
-                    try await service.emailCodes.signIn(email: Self.email, code: code, client: Self.client(network))
+                    try await service.emailCodes.signIn(
+                        email: Self.email, code: code, by: service.calls.begin(by: Self.client(network)))
                 }
             }
             let answer = try await service.emailCodes.signIn(
-                email: Self.email, code: code, client: Self.client(Self.home))
+                email: Self.email, code: code, by: service.calls.begin(by: Self.client(Self.home)))
             guard case .signedIn = answer else { throw SignInFixture.Unexpected.linkRequired }
         }
     }
@@ -206,7 +207,8 @@ import Testing
             for number in 0..<20 {
                 try await expectFailure("invalidCredentials") {
                     try await service.emailCodes.signIn(
-                        email: address, code: SignInFixture.wrong(code), client: Self.client("10.0.\(number / 5).0/24"))
+                        email: address, code: SignInFixture.wrong(code),
+                        by: service.calls.begin(by: Self.client("10.0.\(number / 5).0/24")))
                 }
             }
             #expect(try await fixture.code(.signIn, for: address).utf8.count == 10)
@@ -220,7 +222,7 @@ import Testing
     {
         try await Self.run([.guessPerService: .limit(count: 3, seconds: 900)]) { (fixture, service) async throws in
             func digits(_ purpose: EmailCodePurpose) async throws -> Int {
-                try await service.emailCodes.mailCode(to: Self.email, for: purpose, client: fixture.client)
+                try await service.emailCodes.mailCode(to: Self.email, for: purpose, by: fixture.call)
                 return try await fixture.digits(purpose, of: Self.email).utf8.count
             }
             for _ in 0..<2 { _ = try await Self.guess(Self.wrong, "a@example.com", from: nil, fixture, service) }
@@ -228,7 +230,7 @@ import Testing
             _ = try await Self.guess(SignInFixture.password, from: nil, fixture, service)
             #expect(try await digits(.signIn) == 6)
             try await expectFailure("invalidCredentials") {
-                try await service.emailCodes.signIn(email: "b@example.com", code: "123456", client: fixture.client)
+                try await service.emailCodes.signIn(email: "b@example.com", code: "123456", by: fixture.call)
             }
             #expect(try await digits(.resetPassword) == 10)
             #expect(try await digits(.signIn) == 6)
@@ -249,7 +251,8 @@ import Testing
                 async throws
             {
                 try await service.emailCodes.mailCode(
-                    to: Self.email, for: purpose, linkTicket: ticket?.linkTicket, client: Self.client(network))
+                    to: Self.email, for: purpose, linkTicket: ticket?.linkTicket,
+                    by: service.calls.begin(by: Self.client(network)))
             }
             // Six new codes, from six networks.
             for number in 0..<6 {
@@ -268,14 +271,15 @@ import Testing
             _ = try await fixture.database.execute("DELETE FROM outbox WHERE template = 'bind_code'")
             var held: [Bool] = []
             for _ in 0..<2 {
-                let claimed = try await fixture.stores.mails.claim(at: now, claimedUntil: now.advanced(bySeconds: 30))
+                let claimed = try await fixture.storage.mails.claim(
+                    by: .at(now), claimedUntil: now.advanced(bySeconds: 30))
                 held += claimed.work.map { $0.holderProof != nil }
             }
             #expect(held.sorted { !$0 && $1 } == [false, true])
             // Both are of one code, and it is good.
             let code = try await fixture.digits(.signIn, of: Self.email)
             _ = try await service.emailCodes.signIn(
-                email: Self.email, code: code, client: Self.client(Self.home))
+                email: Self.email, code: code, by: service.calls.begin(by: Self.client(Self.home)))
         }
     }
 
@@ -286,7 +290,8 @@ import Testing
                     let ticket = try await fixture.ticket(.google, try fixture.google("\(number)"))
                     let ask = { @Sendable () async throws in
                         try await service.emailCodes.mailCode(
-                            to: Self.email, for: .bind, linkTicket: ticket.linkTicket, client: Self.client(network))
+                            to: Self.email, for: .bind, linkTicket: ticket.linkTicket,
+                            by: service.calls.begin(by: Self.client(network)))
                     }
                     if number < 6 {
                         try await ask()

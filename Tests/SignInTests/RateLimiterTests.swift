@@ -20,7 +20,7 @@ import Testing
     ) async throws {
         try await SignInFixture.run { fixture in
             let kim = try await fixture.service.passwords.register(
-                email: email, password: password, displayName: nil, client: fixture.client)
+                email: email, password: password, displayName: nil, by: fixture.call)
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.bind(ticket, kim.session.credential)
             try await body(fixture, try fixture.service { $0.limits = limits })
@@ -32,9 +32,10 @@ import Testing
         _ password: String = "a wrong password", _ email: String = email, at service: SignInService,
         from network: String? = "192.0.2.0/24"
     ) async throws -> Int64? {
-        let client = Client(requestID: "test", address: nil, network: network, device: nil)
+        let client = Caller(requestID: "test", address: nil, network: network, device: nil)
         do throws(SignInFailure) {
-            _ = try await service.passwords.signIn(email: email, password: password, client: client)
+            _ = try await service.passwords.signIn(
+                email: email, password: password, by: service.calls.begin(by: client))
             return nil
         } catch {
             switch error {
@@ -82,8 +83,7 @@ import Testing
             _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
             for _ in 0..<12 {
                 try await expectFailure("accountDisabled") {
-                    try await service.passwords.signIn(
-                        email: Self.email, password: Self.password, client: fixture.client)
+                    try await service.passwords.signIn(email: Self.email, password: Self.password, by: fixture.call)
                 }
             }
         }
@@ -121,39 +121,39 @@ import Testing
         try await Self.run { (fixture, service) async throws in
             let ticket = try await fixture.ticket(.google, try fixture.google("g-1")).linkTicket
             let session = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            let kim = try await service.sessions.session(of: session.bearer)
+            let kim = try await service.sessions.session(of: session.bearer, by: service.calls.begin(by: .local))
             for _ in 0..<5 {
                 try await expectFailure("invalidCredentials") {
                     try await service.tickets.bind(
                         linkTicket: ticket, credential: .password(email: Self.email, password: "a wrong password"),
-                        client: fixture.client)
+                        by: fixture.call)
                 }
                 try await expectFailure("invalidCredentials") {
                     try await service.accounts.changePassword(
-                        of: kim, current: "a wrong password", to: "another good password", client: fixture.client)
+                        of: kim, current: "a wrong password", to: "another good password", by: fixture.call)
                 }
             }
             #expect(try await Self.guess(Self.password, at: service) == 90)
             await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
                 try await service.tickets.bind(
                     linkTicket: ticket, credential: .password(email: Self.email, password: Self.password),
-                    client: fixture.client)
+                    by: fixture.call)
             }
             // Of ten that the session has of its own five are left.
             for _ in 0..<5 {
                 await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
                     try await service.accounts.changePassword(
-                        of: kim, current: "a wrong password", to: "another good password", client: fixture.client)
+                        of: kim, current: "a wrong password", to: "another good password", by: fixture.call)
                 }
             }
             await expectFailure(.rateLimited(.passwordPerAccount, retryAfter: 90)) {
                 try await service.accounts.changePassword(
-                    of: kim, current: Self.password, to: "another good password", client: fixture.client)
+                    of: kim, current: Self.password, to: "another good password", by: fixture.call)
             }
             fixture.clock.advance(by: 90)
             #expect(try await Self.guess(at: service) == nil)
             try await service.accounts.changePassword(
-                of: kim, current: Self.password, to: "another good password", client: fixture.client)
+                of: kim, current: Self.password, to: "another good password", by: fixture.call)
         }
     }
 
@@ -163,7 +163,7 @@ import Testing
             let hashed = fixture.passwordHasher.finished
             let outcomes = try await race(50) { index in
                 try await processes[index % 2].passwords.signIn(
-                    email: Self.email, password: "a wrong password \(index)", client: fixture.client)
+                    email: Self.email, password: "a wrong password \(index)", by: fixture.call)
             }
             #expect(outcomes == ["invalidCredentials": 10, "rateLimited": 40])
             #expect(fixture.passwordHasher.finished == hashed + 10)
@@ -188,7 +188,7 @@ import Testing
             let full = try PasswordHasher(cost: SignInFixture.cheap, slots: 1, maximumWaiting: 0)
             let busy = try fixture.service(passwordHasher: full) { $0.limits = Self.limits }
             let outcomes = try await race(8) { _ in
-                try await busy.passwords.signIn(email: Self.email, password: Self.password, client: fixture.client)
+                try await busy.passwords.signIn(email: Self.email, password: Self.password, by: fixture.call)
             }
             #expect(outcomes["rateLimited"] == nil)
             let service = try fixture.service { $0.limits = Self.limits }
@@ -236,9 +236,10 @@ import Testing
 
     @Test func `a network registers thirty accounts, and learns of taken addresses no more often`() async throws {
         try await Self.run { (fixture, service) async throws in
-            let client = Client(requestID: "test", address: nil, network: "2001:db8:1:2::/64", device: nil)
+            let client = Caller(requestID: "test", address: nil, network: "2001:db8:1:2::/64", device: nil)
             @Sendable func register(_ email: String, _ password: String = Self.password) async throws -> SignedIn {
-                try await service.passwords.register(email: email, password: password, displayName: nil, client: client)
+                try await service.passwords.register(
+                    email: email, password: password, displayName: nil, by: service.calls.begin(by: client))
             }
             for index in 0..<15 {
                 _ = try await register("new-\(index)@example.com")
@@ -265,11 +266,12 @@ import Testing
     @Test func `the networks of a wide one register twenty times as many accounts between them`() async throws {
         try await Self.run([.registrationPerNetwork: .limit(count: 1, seconds: 3600)]) { (_, service) async throws in
             @Sendable func register(_ index: Int) async throws -> SignedIn {
-                let client = Client(
+                let client = Caller(
                     requestID: "test", address: nil, network: "2001:db8:1:\(index)::/64",
                     wideNetwork: "2001:db8:1::/48", device: nil)
                 return try await service.passwords.register(
-                    email: "KIM@example.com", password: Self.password, displayName: nil, client: client)
+                    email: "KIM@example.com", password: Self.password, displayName: nil,
+                    by: service.calls.begin(by: client))
             }
             for index in 0..<20 { try await expectFailure("emailTaken") { try await register(index) } }
             await expectFailure(.rateLimited(.registrationPerNetwork, retryAfter: 180)) { try await register(20) }
@@ -295,8 +297,11 @@ import Testing
             let before = try await fixture.text(rows)
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            let client = Client(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
-            guard case .signedIn = try await service.providers.signIn(with: .apple, credential, client: client) else {
+            let client = Caller(requestID: "test", address: "10.0.0.1", network: "10.0.0.0/24", device: nil)
+            guard
+                case .signedIn = try await service.providers.signIn(
+                    with: .apple, credential, by: service.calls.begin(by: client))
+            else {
                 throw SignInFixture.Unexpected.linkRequired
             }
             // Nor does that touch a counter.
@@ -326,7 +331,7 @@ import Testing
     @Test func `a row goes when its allowance is whole again, and not before`() async throws {
         try await Self.run { (fixture, service) async throws in
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
                 logger: SignInFixture.quiet)
             for _ in 0..<10 { _ = try await Self.guess(at: service) }
             fixture.clock.advance(by: 899)
@@ -346,25 +351,25 @@ import Testing
         count: Int, seconds: Int
     ) async throws {
         try await SignInFixture.run { fixture in
-            let store = fixture.stores.limits
+            let store = fixture.storage.limits
             let key = [UInt8](repeating: 1, count: 32)
             let now = fixture.clock.now()
             for _ in 0..<count {
-                #expect(try await store.draw(key, count: count, seconds: seconds, at: now) == nil)
+                #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(now)) == nil)
             }
             for _ in 0..<3 {
                 let wait = try #require(
-                    try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()))
+                    try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())))
                 #expect(wait >= 1 && wait <= max(1, (seconds + count - 1) / count))
                 fixture.clock.advance(by: wait)
-                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) == nil)
-                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) != nil)
+                #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())) == nil)
+                #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())) != nil)
             }
             fixture.clock.advance(by: Int64(seconds))
             for _ in 0..<count {
-                #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) == nil)
+                #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())) == nil)
             }
-            #expect(try await store.draw(key, count: count, seconds: seconds, at: fixture.clock.now()) != nil)
+            #expect(try await store.draw(key, count: count, seconds: seconds, by: .at(fixture.clock.now())) != nil)
         }
     }
 }

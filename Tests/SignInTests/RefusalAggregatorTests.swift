@@ -19,14 +19,14 @@ import Testing
         ) { row throws(PostgresError) in try row.decode(String.self) }
     }
 
-    private static func client(_ id: String, _ network: String = "192.0.2.0/24") -> Client {
-        Client(requestID: id, address: "192.0.2.7", network: network, device: nil)
+    private static func client(_ id: String, _ network: String = "192.0.2.0/24") -> Caller {
+        Caller(requestID: id, address: "192.0.2.7", network: network, device: nil)
     }
 
-    private static func refuse(_ token: String, _ client: Client, by service: SignInService) async throws {
+    private static func refuse(_ token: String, _ client: Caller, by service: SignInService) async throws {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
         await #expect(throws: SignInFailure.self) {
-            try await service.providers.signIn(with: .apple, credential, client: client)
+            try await service.providers.signIn(with: .apple, credential, by: service.calls.begin(by: client))
         }
     }
 
@@ -56,14 +56,16 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = fixture.service
             _ = try await service.passwords.register(
-                email: "kim@example.com", password: "correct horse battery", displayName: nil, client: fixture.client)
+                email: "kim@example.com", password: "correct horse battery", displayName: nil, by: fixture.call)
             for email in ["kim@example.com", "nobody@example.com", "nonsense"] {
                 await #expect(throws: SignInFailure.self) {
-                    try await service.passwords.signIn(email: email, password: "a wrong one", client: Self.client("r1"))
+                    try await service.passwords.signIn(
+                        email: email, password: "a wrong one", by: service.calls.begin(by: Self.client("r1")))
                 }
             }
             await #expect(throws: SignInFailure.self) {
-                try await service.emailCodes.signIn(email: "kim@example.com", code: "123456", client: Self.client("r2"))
+                try await service.emailCodes.signIn(
+                    email: "kim@example.com", code: "123456", by: service.calls.begin(by: Self.client("r2")))
             }
             try await service.refusals.flush()
             #expect(
@@ -83,11 +85,12 @@ import Testing
         }
         try await SignInFixture.run(configure: configure) { fixture in
             let service = fixture.service
-            try await service.emailCodes.mailCode(to: "kim@example.com", for: .signIn, client: Self.client("r1"))
+            try await service.emailCodes.mailCode(
+                to: "kim@example.com", for: .signIn, by: service.calls.begin(by: Self.client("r1")))
             for _ in 0..<2 {
                 await expectFailure(.rateLimited(.mailPerAddress, retryAfter: 3600)) {
                     try await service.emailCodes.mailCode(
-                        to: "kim@example.com", for: .resetPassword, client: Self.client("r2"))
+                        to: "kim@example.com", for: .resetPassword, by: service.calls.begin(by: Self.client("r2")))
                 }
             }
             try await service.refusals.flush()
@@ -106,11 +109,11 @@ import Testing
         try await SignInFixture.run(configure: configure) { fixture in
             for name in ["kim", "ada"] {
                 try await fixture.service.emailCodes.mailCode(
-                    to: "\(name)@example.com", for: .signIn, client: Self.client("r1"))
+                    to: "\(name)@example.com", for: .signIn, by: fixture.service.calls.begin(by: Self.client("r1")))
             }
             await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 1800)) {
                 try await fixture.service.emailCodes.mailCode(
-                    to: "lee@example.com", for: .signIn, client: Self.client("r2"))
+                    to: "lee@example.com", for: .signIn, by: fixture.service.calls.begin(by: Self.client("r2")))
             }
             #expect(try await fixture.count("mailed_codes") == 2)
         }
@@ -123,11 +126,11 @@ import Testing
         }
         try await SignInFixture.run(configure: configure) { fixture in
             @Sendable func ask(_ index: Int) async throws {
-                let client = Client(
+                let client = Caller(
                     requestID: "r\(index)", address: nil, network: "2001:db8:1:\(index)::/64",
                     wideNetwork: "2001:db8:1::/48", device: nil)
                 try await fixture.service.emailCodes.mailCode(
-                    to: "person\(index)@example.com", for: .signIn, client: client)
+                    to: "person\(index)@example.com", for: .signIn, by: fixture.service.calls.begin(by: client))
             }
             for index in 0..<20 { try await ask(index) }
             await expectFailure(.rateLimited(.mailPerNetwork, retryAfter: 180)) { try await ask(20) }

@@ -14,7 +14,8 @@ import Testing
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
         return try await (service ?? fixture.service).providers.signIn(
-            with: .apple, credential, client: Client(requestID: request, address: nil, network: network, device: nil))
+            with: .apple, credential,
+            by: fixture.call(by: Caller(requestID: request, address: nil, network: network, device: nil)))
     }
 
     /// Runs `body` with a token of a person who has an account.
@@ -108,9 +109,7 @@ import Testing
             }
             #expect(try await Self.rows(fixture).count == 4)
             for service in [fixture.service, other] { #expect(try await service.refusals.flush() == 2) }
-            #expect(
-                try await Self.rows(fixture).suffix(4)
-                    == Array(repeating: "apple 192.0.2.0/24 r1 2 A I", count: 4))
+            #expect(try await Self.rows(fixture).suffix(4) == Array(repeating: "apple 192.0.2.0/24 r1 2 A I", count: 4))
         }
     }
 
@@ -141,8 +140,8 @@ import Testing
         }
     }
 
-    private static func caller(_ request: String) -> Client {
-        Client(requestID: request, address: nil, network: home, device: nil)
+    private static func caller(_ request: String) -> Caller {
+        Caller(requestID: request, address: nil, network: home, device: nil)
     }
 
     @Test func `the cancelled tickets of one person are counted in the same way`() async throws {
@@ -152,7 +151,7 @@ import Testing
                 let ticket = try await Self.post(token, fixture).ticket
                 for _ in 0..<2 {
                     try await fixture.service.tickets.cancel(
-                        linkTicket: ticket.linkTicket, client: Self.caller("r\(number)"))
+                        linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.caller("r\(number)")))
                 }
             }
             try await fixture.service.refusals.flush()
@@ -172,14 +171,16 @@ import Testing
                 let (one, other) = try await (Self.post(token, fixture).session, Self.post(token, fixture).session)
                 let session = try await fixture.opened(one)
                 try await fixture.service.sessions.end(
-                    other.session.id, of: session.accountID, client: Self.caller("l\(number)"))
+                    other.session.id, of: session.accountID,
+                    by: fixture.service.calls.begin(by: Self.caller("l\(number)")))
                 for _ in 0..<2 {
                     try await fixture.service.sessions.revoke(
-                        .current, of: session, client: Self.caller("c\(number)"))
+                        .current, of: session, by: fixture.service.calls.begin(by: Self.caller("c\(number)")))
                 }
             }
             let last = try await fixture.opened(Self.post(token, fixture).session)
-            try await fixture.service.sessions.revoke(.all, of: last, client: Self.caller("a1"))
+            try await fixture.service.sessions.revoke(
+                .all, of: last, by: fixture.service.calls.begin(by: Self.caller("a1")))
             #expect(
                 try await Self.rows(fixture, of: "signed_out") == [
                     "- 192.0.2.0/24 l1 1 A S", "current 192.0.2.0/24 c1 1 A S", "all 192.0.2.0/24 a1 1 A S",
@@ -198,7 +199,8 @@ import Testing
             let session = try await fixture.opened(Self.post(token, fixture).session)
             for number in 1...20 {
                 let account = try await fixture.service.accounts.rename(
-                    accountOf: session, to: DisplayName("Kim \(number)"), client: Self.caller("r\(number)"))
+                    accountOf: session, to: DisplayName("Kim \(number)"),
+                    by: fixture.service.calls.begin(by: Self.caller("r\(number)")))
                 #expect(account.displayName?.text == "Kim \(number)")
             }
             try await fixture.service.refusals.flush()
@@ -219,7 +221,8 @@ import Testing
                 let session = try await fixture.opened(signedIn)
                 @Sendable func rename(_ name: String) async throws(SignInFailure) -> Account {
                     try await fixture.service.accounts.rename(
-                        accountOf: session, to: DisplayName(name), client: Self.caller("r1"))
+                        accountOf: session, to: DisplayName(name),
+                        by: fixture.service.calls.begin(by: Self.caller("r1")))
                 }
                 for name in ["Kim", "Ada"] { _ = try await rename(name) }
                 await expectFailure(.rateLimited(.renamePerAccount, retryAfter: 1_800)) { try await rename("Lee") }

@@ -50,7 +50,7 @@ import Testing
             switch way {
             case .create: _ = try await people.create(ticket)
             case .bind: _ = try await people.bind(ticket, member.session.credential)
-            case .cancel: try await people.service.tickets.cancel(linkTicket: ticket.linkTicket, client: people.client)
+            case .cancel: try await people.service.tickets.cancel(linkTicket: ticket.linkTicket, by: people.call)
             case .event: try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             case .time: people.clock.advance(by: 599)
             case .newerOnes: for _ in 1...5 { _ = try await people.ticket(.apple, token) }
@@ -94,7 +94,7 @@ import Testing
             switch way {
             case .create: _ = try await people.create(ticket)
             case .bind: _ = try await people.bind(ticket, .ticket)
-            case .cancel: try await people.service.tickets.cancel(linkTicket: ticket.linkTicket, client: people.client)
+            case .cancel: try await people.service.tickets.cancel(linkTicket: ticket.linkTicket, by: people.call)
             case .time, .event, .newerOnes: people.clock.advance(by: 600)
             }
             #expect(try await mailboxState(people) == state)

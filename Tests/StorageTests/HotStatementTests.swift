@@ -53,10 +53,10 @@ import Testing
             for round in 1...8 {
                 let now = crowd.time(0).advanced(bySeconds: Int64(round) * 60)
                 let id = try await Self.signIn(crowd, identities, at: now)
-                let live = try #require(try await sessions.live(id, at: now))
+                let live = try #require(try await sessions.live(id, by: .at(now)))
                 let refreshed = try await sessions.refresh(
-                    id, generation: live.session.generation, at: now.advanced(bySeconds: 30),
-                    lifetimes: SessionLifetimes(unused: 86_400), address: "192.0.2.7", from: origin)
+                    id, generation: live.session.generation, by: .at(now.advanced(bySeconds: 30), from: origin),
+                    lifetimes: SessionLifetimes(unused: 86_400), address: "192.0.2.7")
                 guard case .renewed = refreshed else {
                     Issue.record("not refreshed: \(refreshed)")
                     continue

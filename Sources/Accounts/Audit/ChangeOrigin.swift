@@ -20,7 +20,11 @@ package struct ChangeOrigin: Sendable {
         self.mailLanguage = mailLanguage
     }
 
-    /// An operator at the command line, where nobody is notified.
+    /// A worker, which notifies in the language that is noted with the change.
+    package static let service = ChangeOrigin(actor: .service, requestID: nil)
+    /// An event of a provider.
+    package static let provider = ChangeOrigin(actor: .provider, requestID: nil)
+    /// An operator at the command line, who notifies in no language.
     package static let commandLine = ChangeOrigin(actor: .operator, requestID: nil)
 }
 

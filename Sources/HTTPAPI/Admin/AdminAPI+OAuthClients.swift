@@ -32,7 +32,7 @@ extension AdminAPI {
                     settings.introspects = fields.optionalBool("introspect") ?? false
                     return settings
                 }
-                let created = try await oauth.create(settings, from: administrator.origin)
+                let created = try await oauth.create(settings, by: administrator.call)
                 return .json(.created) { writer in
                     writer.members(of: created.client, scopes: oauth.scopes(of: created.client))
                     writer.member("clientSecret", created.secret)
@@ -63,7 +63,7 @@ extension AdminAPI {
                         if let introspects { client.introspects = introspects }
                     }
                 }
-                let client = try await oauth.change(id, from: administrator.origin, change)
+                let client = try await oauth.change(id, by: administrator.call, change)
                 return .json { $0.members(of: client, scopes: oauth.scopes(of: client)) }
             },
             operation(.post, "/oauth-clients/{clientId}/rotate-secret", .manage) { request, administrator in
@@ -72,18 +72,18 @@ extension AdminAPI {
                     fields.optionalInteger("keepOldSeconds", in: 0...Self.longestRotation)
                 }
                 let rotated = try await oauth.rotateSecret(
-                    of: id, keepOldSeconds: Int64((kept ?? nil) ?? 0), from: administrator.origin)
+                    of: id, keepOldSeconds: Int64((kept ?? nil) ?? 0), by: administrator.call)
                 return .json { writer in
                     writer.members(of: rotated.client, scopes: oauth.scopes(of: rotated.client))
                     writer.member("clientSecret", rotated.secret)
                 }
             },
             operation(.post, "/oauth-clients/{clientId}/disable", .manage) { request, administrator in
-                try await oauth.setStatus(of: try request.oauthClientID, to: .disabled, from: administrator.origin)
+                try await oauth.setStatus(of: try request.oauthClientID, to: .disabled, by: administrator.call)
                 return .empty()
             },
             operation(.post, "/oauth-clients/{clientId}/enable", .manage) { request, administrator in
-                try await oauth.setStatus(of: try request.oauthClientID, to: .active, from: administrator.origin)
+                try await oauth.setStatus(of: try request.oauthClientID, to: .active, by: administrator.call)
                 return .empty()
             },
             operation(.get, "/accounts/{accountId}/linked-clients", .read) { request, _ in
@@ -94,7 +94,7 @@ extension AdminAPI {
             operation(.delete, "/accounts/{accountId}/linked-clients/{clientId}", .manage) { request, administrator in
                 try await oauth.unlink(
                     try request.oauthClientID, of: try request.parameter("accountId", as: AccountID.init),
-                    reason: try request.statedReason, from: administrator.origin)
+                    reason: try request.statedReason, by: administrator.call)
                 return .empty()
             },
         ]

@@ -41,7 +41,7 @@ package struct AdminAPI: Sendable {
             // Authenticates before it reads anything of the request, so that other callers learn nothing from its
             // checks.
             let administrator = try await administration.administrator(
-                presenting: presented, for: scope, client: request.caller(device: nil))
+                presenting: presented, for: scope, by: administration.calls.begin(by: request.caller()))
             return try await handler(request, administrator)
         }
         return Operation(scope: scope, route: route)

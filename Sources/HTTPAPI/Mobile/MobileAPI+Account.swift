@@ -7,6 +7,7 @@ extension MobileAPI {
     var accountRoutes: [Route] {
         [
             Route(.post, "/v1/accounts") { request in
+                let call = call(of: request)
                 let (email, password, displayName, device) = try request.fields { fields in
                     // The limit is above that of passwords, so that a long one is answered weak_password.
                     (
@@ -15,76 +16,81 @@ extension MobileAPI {
                     )
                 }
                 request.note(email: email)
-                let signedIn = try await passwords.register(
+                let signedIn = try await service.passwords.register(
                     email: email, password: password, displayName: displayName,
-                    client: request.caller(device: device))
+                    by: call.with(device))
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.get, "/v1/account", priority: .reading) { request in
-                let session = try await session(of: request)
-                return try await response(try await accounts.account(of: session), of: session)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
+                return try await response(try await service.accounts.account(of: session), of: session)
             },
             Route(.get, "/v1/account/export", priority: .reading) { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 // An export is recorded and counted, and HEAD must have no effect.
                 if request.isHead { return Response(.ok, contentType: "application/json") }
-                return .streamed(try await accounts.export(of: session, client: request.caller(device: nil)))
+                return .streamed(try await service.accounts.export(of: session, by: call))
             },
             Route(.patch, "/v1/account") { request in
-                let session = try await session(of: request)
-                let client = request.caller(device: nil)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let account =
                     switch try request.fields({ $0.patch("displayName", as: DisplayName.init) }) {
-                    case .keep: try await accounts.account(of: session)
-                    case .clear: try await accounts.rename(accountOf: session, to: nil, client: client)
-                    case .set(let name): try await accounts.rename(accountOf: session, to: name, client: client)
+                    case .keep: try await service.accounts.account(of: session)
+                    case .clear: try await service.accounts.rename(accountOf: session, to: nil, by: call)
+                    case .set(let name): try await service.accounts.rename(accountOf: session, to: name, by: call)
                     }
                 return try await response(account, of: session)
             },
             Route(.put, "/v1/account/password", priority: .revoking) { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let (current, new) = try request.fields { fields in
                     (
                         fields.optionalString("currentPassword", maximumBytes: 4096),
                         fields.string("newPassword", maximumBytes: 32 * 1024)
                     )
                 }
-                try await accounts.changePassword(
-                    of: session, current: current, to: new, client: request.caller(device: nil))
+                try await service.accounts.changePassword(of: session, current: current, to: new, by: call)
                 return .empty()
             },
             Route(.put, "/v1/account/email") { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let email = try request.fields { $0.string("email") }
                 request.note(email: email)
-                try await accounts.requestEmail(email, of: session, client: request.caller(device: nil))
+                try await service.accounts.requestEmail(email, of: session, by: call)
                 return .json(.accepted) { _ in }
             },
             Route(.delete, "/v1/account", priority: .revoking) { request in
-                try await accounts.delete(
-                    accountOf: try await session(of: request), client: request.caller(device: nil))
+                let call = call(of: request)
+                try await service.accounts.delete(accountOf: try await session(of: request, by: call), by: call)
                 return .json(.accepted) { _ in }
             },
             Route(.get, "/v1/account/identities", priority: .reading) { request in
-                let account = try await accounts.account(of: try await session(of: request))
+                let call = call(of: request)
+                let account = try await service.accounts.account(of: try await session(of: request, by: call))
                 return .json { writer in
                     writer.name("items")
                     writer.members(of: account.identities)
                 }
             },
             Route(.post, "/v1/account/identities/{provider}") { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let provider = try request.parameter("provider", as: Provider.init)
                 let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
-                let identity = try await linking.link(
-                    provider, credential, to: session, client: request.caller(device: device))
+                let identity = try await service.linking.link(provider, credential, to: session, by: call.with(device))
                 return .json(.created) { $0.members(of: identity) }
             },
             Route(.delete, "/v1/account/identities/{identityId}", priority: .revoking) { request in
+                let call = call(of: request)
                 // Authenticates before it reads the id, so that other callers learn nothing from its checks.
-                let session = try await session(of: request)
+                let session = try await session(of: request, by: call)
                 let identityID = try request.parameter("identityId", as: IdentityID.init)
-                try await accounts.unlink(identityID, of: session, client: request.caller(device: nil))
+                try await service.accounts.unlink(identityID, of: session, by: call)
                 return .json(.accepted) { _ in }
             },
         ]

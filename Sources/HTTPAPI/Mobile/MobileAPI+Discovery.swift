@@ -11,12 +11,12 @@ extension MobileAPI {
         [
             Route(.get, "/.well-known/jwks.json", priority: .observing) { _ in
                 Response(
-                    .ok, contentType: "application/jwk-set+json", body: accessTokens.publishedKeys,
+                    .ok, contentType: "application/jwk-set+json", body: service.accessTokens.publishedKeys,
                     caching: .shared(seconds: MobileAPI.cachedSeconds))
             },
             Route(.get, "/.well-known/openid-configuration", priority: .observing) { _ in
                 .json(caching: .shared(seconds: MobileAPI.cachedSeconds)) { document in
-                    document.member("issuer", accessTokens.configuration.issuer)
+                    document.member("issuer", service.accessTokens.configuration.issuer)
                     document.member("jwks_uri", publicURL + "/.well-known/jwks.json")
                     document.strings("id_token_signing_alg_values_supported", ["ES256"])
                     document.strings("subject_types_supported", ["public"])

@@ -6,6 +6,7 @@ extension MobileAPI {
     var emailCodeRoutes: [Route] {
         [
             Route(.post, "/v1/email-codes") { request in
+                let call = call(of: request)
                 let (email, purpose, linkTicket) = try request.fields { fields in
                     let email = fields.string("email")
                     let purpose = try fields.choice("purpose", of: EmailCodePurpose.self)
@@ -13,17 +14,18 @@ extension MobileAPI {
                     return (email, purpose, purpose == .bind ? fields.string("linkTicket") : nil)
                 }
                 request.note(email: email)
-                try await emailCodes.mailCode(
-                    to: email, for: purpose, linkTicket: linkTicket, client: request.caller(device: nil))
+                try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: linkTicket, by: call)
                 return .json(.accepted) { _ in }
             },
             Route(.post, "/v1/account/verify-email") { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let code = try request.fields { $0.string("code", maximumBytes: 64) }
-                try await emailCodes.verifyEmail(code: code, of: session, client: request.caller(device: nil))
+                try await service.emailCodes.verifyEmail(code: code, of: session, by: call)
                 return .empty()
             },
             Route(.post, "/v1/accounts/password-reset") { request in
+                let call = call(of: request)
                 let (email, code, password) = try request.fields { fields in
                     (
                         fields.string("email"), fields.string("code", maximumBytes: 64),
@@ -31,8 +33,7 @@ extension MobileAPI {
                     )
                 }
                 request.note(email: email)
-                try await emailCodes.resetPassword(
-                    email: email, code: code, newPassword: password, client: request.caller(device: nil))
+                try await service.emailCodes.resetPassword(email: email, code: code, newPassword: password, by: call)
                 return .empty()
             },
         ]

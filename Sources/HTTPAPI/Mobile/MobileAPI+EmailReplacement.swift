@@ -7,8 +7,9 @@ extension MobileAPI {
     var emailReplacementRoutes: [Route] {
         [
             Route(.delete, "/v1/account/email-replacement", priority: .revoking) { request in
-                try await accounts.cancelEmailReplacement(
-                    of: try await session(of: request), client: request.caller(device: nil))
+                let call = call(of: request)
+                try await service.accounts.cancelEmailReplacement(
+                    of: try await session(of: request, by: call), by: call)
                 return .empty()
             }
         ]
@@ -18,7 +19,7 @@ extension MobileAPI {
     /// requested address is masked: the person who has lost the mailbox recognises it, and somebody else who is in the
     /// account by now doesn't learn it.
     func response(_ account: Account, of session: Session) async throws -> Response {
-        let replacement = try await accounts.emailReplacement(of: session)
+        let replacement = try await service.accounts.emailReplacement(of: session)
         return .json { writer in
             writer.members(of: account)
             guard let replacement else { return }

@@ -11,13 +11,15 @@ extension MobileAPI {
         guard let oauth else { return [] }
         return [
             Route(.get, "/v1/account/linked-clients", priority: .reading) { request in
-                let clients = try await oauth.linkedClients(of: try await session(of: request))
+                let call = call(of: request)
+                let clients = try await oauth.linkedClients(of: try await session(of: request, by: call))
                 return .json { $0.items(clients) { $1.members(of: $0) } }
             },
             Route(.delete, "/v1/account/linked-clients/{clientId}", priority: .revoking) { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let id = try request.parameter("clientId", as: OAuthClientID.init)
-                guard try await oauth.unlink(id, of: session, client: request.caller(device: nil)) else {
+                guard try await oauth.unlink(id, of: session, by: call) else {
                     throw Problem(.notFound)
                 }
                 return .empty()

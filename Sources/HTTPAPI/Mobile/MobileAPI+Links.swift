@@ -11,18 +11,20 @@ extension MobileAPI {
     var linkRoutes: [Route] {
         [
             Route(.post, "/v1/links/create") { request in
+                let call = call(of: request)
                 let (ticket, displayName, password) = try request.fields { fields in
                     (
                         fields.string("linkTicket"), fields.displayName(),
                         fields.optionalString("password", maximumBytes: 32 * 1024)
                     )
                 }
-                let signedIn = try await tickets.create(
+                let signedIn = try await service.tickets.create(
                     linkTicket: ticket, name: NewAccountName(displayName), password: password,
-                    client: request.caller(device: nil))
+                    by: call)
                 return .json(.created) { $0.members(of: signedIn) }
             },
             Route(.post, "/v1/links/bind") { request in
+                let call = call(of: request)
                 let (ticket, credential, resolution) = try request.fields { fields in
                     (
                         fields.string("linkTicket"), try proof(of: request, &fields),
@@ -30,14 +32,15 @@ extension MobileAPI {
                     )
                 }
                 guard let credential else { throw Problem(.invalidSession) }
-                let answer = try await tickets.bind(
+                let answer = try await service.tickets.bind(
                     linkTicket: ticket, credential: credential, replacing: resolution == .replace,
-                    client: request.caller(device: nil))
+                    by: call)
                 return response(to: request, answer)
             },
             Route(.post, "/v1/links/cancel", priority: .revoking) { request in
+                let call = call(of: request)
                 let ticket = try request.fields { $0.string("linkTicket") }
-                try await tickets.cancel(linkTicket: ticket, client: request.caller(device: nil))
+                try await service.tickets.cancel(linkTicket: ticket, by: call)
                 return .empty()
             },
         ]

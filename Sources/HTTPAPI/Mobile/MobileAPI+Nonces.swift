@@ -8,7 +8,7 @@ extension MobileAPI {
         [
             Route(.post, "/v1/nonces") { request in
                 let provider = try request.fields { try $0.choice("provider", of: Provider.self) }
-                let nonce = try nonces.issue(for: provider)
+                let nonce = try service.nonces.issue(for: provider)
                 return .json(.created) { writer in
                     writer.member("nonce", nonce.text)
                     writer.member("expiresAt", nonce.expiresAt.rfc3339)

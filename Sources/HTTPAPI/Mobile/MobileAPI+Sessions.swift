@@ -7,8 +7,9 @@ extension MobileAPI {
     var sessionRoutes: [Route] {
         [
             Route(.get, "/v1/sessions", priority: .reading) { request in
-                let current = try await session(of: request)
-                let items = try await sessions.list(of: current.accountID, askedBy: current.id)
+                let call = call(of: request)
+                let current = try await session(of: request, by: call)
+                let items = try await service.sessions.list(of: current.accountID, askedBy: current.id, by: call)
                 return .json { writer in
                     writer.name("items")
                     writer.beginArray()
@@ -21,21 +22,24 @@ extension MobileAPI {
                 }
             },
             Route(.delete, "/v1/sessions/{sessionId}", priority: .revoking) { request in
+                let call = call(of: request)
                 // Authenticates before it reads the id, so that other callers learn nothing from its checks.
-                let session = try await session(of: request)
+                let session = try await session(of: request, by: call)
                 let sessionID = try request.parameter("sessionId", as: SessionID.init)
-                try await sessions.end(sessionID, of: session.accountID, client: request.caller(device: nil))
+                try await service.sessions.end(sessionID, of: session.accountID, by: call)
                 return .empty()
             },
             Route(.post, "/v1/sessions/refresh") { request in
+                let call = call(of: request)
                 let token = try request.fields { $0.string("refreshToken") }
-                let session = try await sessions.refresh(token, client: request.caller(device: nil))
+                let session = try await service.sessions.refresh(token, by: call)
                 return .json { $0.members(of: session) }
             },
             Route(.post, "/v1/sessions/revoke", priority: .revoking) { request in
-                let session = try await session(of: request)
+                let call = call(of: request)
+                let session = try await session(of: request, by: call)
                 let scope = try request.fields { try $0.choice("scope", of: RevocationScope.self) }
-                try await sessions.revoke(scope, of: session, client: request.caller(device: nil))
+                try await service.sessions.revoke(scope, of: session, by: call)
                 return .empty()
             },
         ]

@@ -8,21 +8,22 @@ extension MobileAPI {
             Route(.post, "/v1/sign-in/apple") { try await signIn($0, with: .apple) },
             Route(.post, "/v1/sign-in/google") { try await signIn($0, with: .google) },
             Route(.post, "/v1/sign-in/password") { request in
+                let call = call(of: request)
                 let (email, password, device) = try request.fields { fields in
                     (fields.string("email"), fields.string("password", maximumBytes: 4096), try fields.device())
                 }
                 request.note(email: email)
-                let signedIn = try await passwords.signIn(
-                    email: email, password: password, client: request.caller(device: device))
+                let signedIn = try await service.passwords.signIn(
+                    email: email, password: password, by: call.with(device))
                 return .json { $0.members(of: signedIn) }
             },
             Route(.post, "/v1/sign-in/email-code") { request in
+                let call = call(of: request)
                 let (email, code, device) = try request.fields { fields in
                     (fields.string("email"), fields.string("code", maximumBytes: 64), try fields.device())
                 }
                 request.note(email: email)
-                let answer = try await emailCodes.signIn(
-                    email: email, code: code, client: request.caller(device: device))
+                let answer = try await service.emailCodes.signIn(email: email, code: code, by: call.with(device))
                 return response(to: request, answer)
             },
         ]
@@ -30,7 +31,7 @@ extension MobileAPI {
 
     private func signIn(_ request: Request, with provider: Provider) async throws -> Response {
         let (credential, device) = try request.fields { try $0.providerCredential(of: provider) }
-        let answer = try await providers.signIn(with: provider, credential, client: request.caller(device: device))
+        let answer = try await service.providers.signIn(with: provider, credential, by: call(of: request).with(device))
         return response(to: request, answer)
     }
 

@@ -1,3 +1,4 @@
+import Accounts
 import HTTPServer
 import SignIn
 
@@ -7,6 +8,7 @@ extension MobileAPI {
         guard let web else { return [] }
         return [
             Route(.post, "/v1/sign-in/web") { request in
+                let call = call(of: request)
                 // A malformed body spends no code. Every other one does, whether it is right or wrong.
                 let (code, verifier, redirectURI, device) = try request.fields { fields in
                     (
@@ -16,7 +18,7 @@ extension MobileAPI {
                 }
                 let answer = try await web.exchange(
                     code: code, codeVerifier: verifier, redirectURI: redirectURI,
-                    client: request.caller(device: device))
+                    by: call.with(device))
                 return response(to: request, answer)
             }
         ]

@@ -5,38 +5,18 @@ package import SignIn
 
 /// The API for apps, and the documents for verifiers of our tokens.
 package struct MobileAPI: Sendable {
-    let providers: ProviderSignIn
-    let nonces: SignInNonces
-    let tickets: TicketLinking
-    let linking: IdentityLinking
-    let passwords: PasswordSignIn
-    let emailCodes: EmailCodeSignIn
-    let sessions: Sessions
-    let accounts: AccountSettings
-    /// `nil` where the web sign-in is off.
+    let service: SignInService
+    /// `nil` where no app signs people in by the browser.
     let web: WebSignIn?
     /// `nil` where the OAuth server is off.
     let oauth: OAuthServer?
-    let accessTokens: AccessTokens
     /// The URL of the public listener, without a final slash.
     let publicURL: String
 
-    package init(
-        providers: ProviderSignIn, nonces: SignInNonces, tickets: TicketLinking, linking: IdentityLinking,
-        passwords: PasswordSignIn, emailCodes: EmailCodeSignIn, sessions: Sessions, accounts: AccountSettings,
-        web: WebSignIn?, oauth: OAuthServer? = nil, accessTokens: AccessTokens, publicURL: String
-    ) {
-        self.providers = providers
-        self.nonces = nonces
-        self.tickets = tickets
-        self.linking = linking
-        self.passwords = passwords
-        self.emailCodes = emailCodes
-        self.sessions = sessions
-        self.accounts = accounts
+    package init(service: SignInService, web: WebSignIn?, oauth: OAuthServer? = nil, publicURL: String) {
+        self.service = service
         self.web = web
         self.oauth = oauth
-        self.accessTokens = accessTokens
         self.publicURL = publicURL
     }
 
@@ -46,18 +26,20 @@ package struct MobileAPI: Sendable {
             + sessionRoutes + linkedClientRoutes + discoveryRoutes
     }
 
+    /// The call of a request.
+    func call(of request: Request) -> Call { service.calls.begin(by: request.caller()) }
+
     /// The session of the access token that the request bears.
-    func session(of request: Request) async throws -> Session {
+    func session(of request: Request, by call: Call) async throws -> Session {
         guard case .token(let token) = request.bearer else { throw Problem(.invalidSession) }
-        return try await sessions.session(of: token)
+        return try await service.sessions.session(of: token, by: call)
     }
 }
 
 extension Request {
-    package func caller(device: Device?) -> Client {
-        Client(
-            requestID: id, address: client.text, network: client.network, wideNetwork: client.wideNetwork,
-            device: device,
+    package func caller() -> Caller {
+        Caller(
+            requestID: id, address: client.text, network: client.network, wideNetwork: client.wideNetwork, device: nil,
             languages: AcceptLanguage.tags(header("Accept-Language")))
     }
 }

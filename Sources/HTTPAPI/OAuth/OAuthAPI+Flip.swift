@@ -21,7 +21,7 @@ extension OAuthAPI {
             }
             var token: [UInt8]?
             if case .token(let bytes) = request.bearer { token = bytes }
-            let code = try await server.flip(flip, accessToken: token, caller: request.caller(device: nil))
+            let code = try await server.flip(flip, accessToken: token, by: call(of: request))
             return .json { writer in
                 writer.member("code", code.code)
                 writer.member("expires_in", code.expiresIn)

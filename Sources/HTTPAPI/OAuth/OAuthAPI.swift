@@ -40,10 +40,13 @@ package struct OAuthAPI: Sendable {
         route.refused(by: OAuthAnswers.answer(to:), others: OAuthAnswers.answer(to:))
     }
 
+    func call(of request: Request) -> Call { server.calls.begin(by: request.caller()) }
+
     private func token(_ request: Request) async throws -> Response {
         let form = try OAuthForm(request)
-        let client = try await client(of: request, form)
-        switch try await server.token(TokenRequest(form.values), of: client, caller: request.caller(device: nil)) {
+        let call = call(of: request)
+        let client = try await client(of: request, form, by: call)
+        switch try await server.token(TokenRequest(form.values), of: client, by: call) {
         case .accountFound:
             return OAuthAnswers.json(.ok) { $0.member("account_found", "true") }
         case .tokens(let tokens):
@@ -59,17 +62,19 @@ package struct OAuthAPI: Sendable {
 
     private func revoke(_ request: Request) async throws -> Response {
         let form = try OAuthForm(request)
-        let client = try await client(of: request, form)
+        let call = call(of: request)
+        let client = try await client(of: request, form, by: call)
         guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
-        try await server.revoke(token, by: client, caller: request.caller(device: nil))
+        try await server.revoke(token, of: client, by: call)
         return .empty(.ok)
     }
 
     private func introspect(_ request: Request) async throws -> Response {
         let form = try OAuthForm(request)
-        let client = try await client(of: request, form)
+        let call = call(of: request)
+        let client = try await client(of: request, form, by: call)
         guard let token = form.values["token"] else { throw OAuthFailure.invalidRequest("token is missing") }
-        let found = try await server.introspect(token, for: client)
+        let found = try await server.introspect(token, for: client, by: call)
         return OAuthAnswers.json(.ok) { writer in
             writer.member("active", found != nil)
             guard let found else { return }
@@ -83,11 +88,11 @@ package struct OAuthAPI: Sendable {
         }
     }
 
-    private func client(of request: Request, _ form: OAuthForm) async throws -> OAuthClient {
+    private func client(of request: Request, _ form: OAuthForm, by call: Call) async throws -> OAuthClient {
         let authentication = try ClientAuthentication(
             authorization: request.header("Authorization"), clientID: form.values["client_id"],
             clientSecret: form.values["client_secret"])
-        return try await server.authenticate(authentication, client: request.caller(device: nil))
+        return try await server.authenticate(authentication, by: call)
     }
 
     /// The token comes in the header field alone (RFC 6750 §2.1): addresses and forms are kept in too many places. One that
@@ -102,7 +107,7 @@ package struct OAuthAPI: Sendable {
         case .token(let bytes):
             let token = String(decoding: bytes, as: UTF8.self)
             do throws(OAuthServer.UserInfoRefusal) {
-                let info = try await server.userInfo(token)
+                let info = try await server.userInfo(token, by: call(of: request))
                 return OAuthAnswers.json(.ok) { writer in
                     writer.member("sub", "\(info.subject)")
                     if let email = info.email {

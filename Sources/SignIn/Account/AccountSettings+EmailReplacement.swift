@@ -9,11 +9,7 @@ extension AccountSettings {
 
     /// Stops the replacement, if there is one. Any live session may, however old its authentication is: who finds out late
     /// that somebody has deceived an administrator has to be quick.
-    package func cancelEmailReplacement(of session: Session, client: Client) async throws(SignInFailure) {
-        let now = clock.now()
-        let isLive = try await stored {
-            try await replacements.cancel(in: session, at: now, from: mailLanguages.origin(of: client))
-        }
-        guard isLive else { throw .invalidSession }
+    package func cancelEmailReplacement(of session: Session, by call: Call) async throws(SignInFailure) {
+        try await stored { try await replacements.cancel(in: session, by: call) }
     }
 }

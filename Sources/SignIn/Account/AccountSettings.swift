@@ -12,8 +12,6 @@ package struct AccountSettings: Sendable {
     let hasher: PasswordHasher
     let limits: RateLimiter
     let repetitions: RepeatedEvents
-    let mailLanguages: MailLanguages
-    let clock: any WallClock
 
     package func account(of session: Session) async throws(SignInFailure) -> Account {
         guard let account = try await stored({ try await store.account(session.accountID) }) else {
@@ -24,15 +22,15 @@ package struct AccountSettings: Sendable {
 
     /// - Parameter name: `nil` for none.
     package func rename(
-        accountOf session: Session, to name: DisplayName?, client: Client
+        accountOf session: Session, to name: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> Account {
-        let (id, now) = (session.accountID, clock.now())
-        try await limits.draw(.renamePerAccount, of: "\(id)", by: client)
-        let event = AuditEvent(.displayNameChanged, from: mailLanguages.origin(of: client), accountID: id)
-        let renamed = try await repetitions.recording(.displayName(id), at: now) {
+        let id = session.accountID
+        try await limits.draw(.renamePerAccount, of: "\(id)", by: call)
+        let event = AuditEvent(.displayNameChanged, from: call.origin, accountID: id)
+        let renamed = try await repetitions.recording(.displayName(id), by: call) {
             isRecorded throws(SignInFailure) in
             let account = try await stored {
-                try await store.rename(id, to: name, at: now, recording: isRecorded ? event : nil)
+                try await store.rename(id, to: name, by: call, recording: isRecorded ? event : nil)
             }
             return (account, account == nil ? nil : event)
         }
@@ -42,12 +40,12 @@ package struct AccountSettings: Sendable {
 
     /// Sets a password. The current one authorizes it, or a fresh session where there is none. Every other session ends.
     package func changePassword(
-        of session: Session, current: String?, to newPassword: String, client: Client
+        of session: Session, current: String?, to newPassword: String, by call: Call
     ) async throws(SignInFailure) {
         let account = try await account(of: session)
         let old = try await stored { try await store.passwordHash(of: session.accountID) }
         if old == nil {
-            guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
+            guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
             // A password without an address can't be signed in with.
             guard account.email != nil else { throw .emailRequired }
         } else if current == nil {
@@ -56,74 +54,60 @@ package struct AccountSettings: Sendable {
         try PasswordPolicy.require(newPassword, for: account.email)
         if let current {
             try await limits.guessingPassword(
-                of: account.email?.text ?? "\(account.id)", guesser: .session(session.id), by: client
+                of: account.email?.text ?? "\(account.id)", guesser: .session(session.id), by: call
             ) { _ throws(SignInFailure) in
                 true
             } _: { () throws(SignInFailure) in
-                guard try await hasher.verify(current, against: old, in: account.id, by: client) else {
+                guard try await hasher.verify(current, against: old, in: account.id, by: call) else {
                     throw .invalidCredentials
                 }
             }
         }
-        let hash = try await hasher.hash(newPassword, in: account.id, by: client)
-        let now = clock.now()
-        let change = try await stored {
-            try await store.changePassword(
-                to: hash, from: old, in: session, at: now, from: mailLanguages.origin(of: client))
-        }
-        guard change == .done else { throw .invalidSession }
+        let hash = try await hasher.hash(newPassword, in: account.id, by: call)
+        try await stored { try await store.changePassword(to: hash, from: old, in: session, by: call) }
     }
 
     /// Mails a code to the address that is to become the account's. Nothing changes until the code proves the address; only
     /// then does it show whether another account has it.
-    package func requestEmail(
-        _ email: String, of session: Session, client: Client
-    ) async throws(SignInFailure) {
-        guard let language = mailLanguages.language(for: client) else { throw .mailUnavailable }
+    package func requestEmail(_ email: String, of session: Session, by call: Call) async throws(SignInFailure) {
+        guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
-        let now = clock.now()
         // A reader of the account's mailbox can set its password.
-        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
         var request = try codes.request(
-            for: address, purpose: .verifyEmail, network: client.network, language: language, at: now)
+            for: address, purpose: .verifyEmail, network: call.caller.network, language: language, by: call)
         // Per account too: its owner chooses who receives these mails.
-        try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: client)
-        var change = try await change(email: request, allowance: nil, of: session, client: client, at: now)
+        try await limits.draw(.mailPerAddress, of: "\(session.accountID)", by: call)
+        let change = try await change(email: request, allowance: nil, of: session, by: call)
         if change == .needsAllowance {
             do throws(SignInFailure) {
-                try await limits.draw(.mailPerAddress, of: address.text, by: client)
+                try await limits.draw(.mailPerAddress, of: address.text, by: call)
                 request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
             } catch {
                 await limits.putBack(.mailPerAddress, of: "\(session.accountID)")
                 throw error
             }
-            change = try await self.change(email: request, allowance: .full, of: session, client: client, at: now)
+            _ = try await self.change(email: request, allowance: .full, of: session, by: call)
         }
-        guard change == .done else { throw .invalidSession }
     }
 
     private func change(
-        email request: EmailCodeRequest, allowance: EmailCodeAllowance?, of session: Session, client: Client,
-        at now: Timestamp
+        email request: EmailCodeRequest, allowance: EmailCodeAllowance?, of session: Session, by call: Call
     ) async throws(SignInFailure) -> EmailChangeRequest {
         try await stored {
-            try await store.requestEmail(
-                request, allowance: allowance, in: session, at: now, from: mailLanguages.origin(of: client))
+            try await store.requestEmail(request, allowance: allowance, in: session, by: call)
         }
     }
 
     /// Everything that is stored about the session's person.
-    package func export(of session: Session, client: Client) async throws(SignInFailure) -> PersonalDataExport {
-        let now = clock.now()
-        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
+    package func export(of session: Session, by call: Call) async throws(SignInFailure) -> PersonalDataExport {
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
         guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
         let subject = "\(session.accountID)"
-        try await limits.draw(.exportPerAccount, of: subject, by: client)
+        try await limits.draw(.exportPerAccount, of: subject, by: call)
         do throws(SignInFailure) {
             let export = try await stored {
-                try await PersonalDataExport(
-                    of: session.accountID, from: personalData, at: now, by: mailLanguages.origin(of: client),
-                    holding: place)
+                try await PersonalDataExport(of: session.accountID, from: personalData, by: call, holding: place)
             }
             guard let export else { throw .invalidSession }
             return export
@@ -135,29 +119,15 @@ package struct AccountSettings: Sendable {
 
     /// Unlinks one of the account's identities, ends the sessions that it opened, and queues the revocation of its
     /// authorization.
-    package func unlink(
-        _ identityID: IdentityID, of session: Session, client: Client
-    ) async throws(SignInFailure) {
-        let now = clock.now()
-        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let outcome = try await stored {
-            try await store.unlink(identityID, in: session, at: now, from: mailLanguages.origin(of: client))
-        }
-        switch outcome {
-        case .unlinked, .kept: return
-        case .sessionGone: throw .invalidSession
-        case .lastSignInMethod: throw .lastSignInMethod
-        case .notFound: throw .identityNotFound
-        }
+    package func unlink(_ identityID: IdentityID, of session: Session, by call: Call) async throws(SignInFailure) {
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        try await stored { try await store.unlink(identityID, in: session, by: call) }
     }
 
     /// Deletes the account of the session, and queues the revocation of its authorizations at the providers.
-    package func delete(accountOf session: Session, client: Client) async throws(SignInFailure) {
-        let now = clock.now()
-        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let event = AuditEvent(.accountDeleted, from: mailLanguages.origin(of: client))
-        guard try await stored({ try await store.delete(in: session, by: event, at: now) }) else {
-            throw .invalidSession
-        }
+    package func delete(accountOf session: Session, by call: Call) async throws(SignInFailure) {
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        let event = AuditEvent(.accountDeleted, from: call.origin)
+        try await stored { try await store.delete(in: session, recording: event, by: call) }
     }
 }

@@ -19,19 +19,19 @@ package struct PersonalDataExport: Sendable {
 
     private let id: AccountID
     private let store: PersonalData
-    private let recordedAt: Timestamp
+    private let call: Call
     /// Among those of the process, for as long as this value lives.
     private let place: ConcurrencyLimit.Place?
 
     /// Records the export; `nil` when there is no such account.
     package init?(
-        of id: AccountID, from store: PersonalData, at now: Timestamp, by origin: ChangeOrigin,
+        of id: AccountID, from store: PersonalData, by call: Call,
         holding place: ConcurrencyLimit.Place? = nil
     ) async throws {
-        guard try await store.recordExport(of: id, at: now, from: origin) else { return nil }
+        guard try await store.recordExport(of: id, by: call) else { return nil }
         self.id = id
         self.store = store
-        self.recordedAt = now
+        self.call = call
         self.place = place
     }
 
@@ -42,14 +42,14 @@ package struct PersonalDataExport: Sendable {
     package func write(_ write: ([UInt8]) async throws -> Void) async throws {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("exportedAt", recordedAt.rfc3339)
+        writer.member("exportedAt", call.now.rfc3339)
         for table in ExportedTable.all {
             var cursor: ExportCursor?
             writer.name(table.member)
             if table.form == .list { writer.beginArray() }
             repeat {
                 let page = try await store.page(
-                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, at: recordedAt)
+                    table, of: id, after: cursor, limit: PersonalDataExport.pageRows, by: call)
                 for row in page.items { writer.write(row, of: table) }
                 if table.form == .object, page.items.isEmpty { writer.null() }
                 cursor = page.next

@@ -13,7 +13,7 @@ extension Administration {
     ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {
         guard !text.isEmpty else { return try await accounts(AccountFilter(), after: cursor, limit: limit) }
         if cursor == nil, let id = try await accountID(named: text) {
-            guard let record = try await stored({ try await stores.accountSearch.account(id) }) else {
+            guard let record = try await stored({ try await database.accountSearch.account(id) }) else {
                 return Page(items: [], next: nil)
             }
             return Page(items: [record], next: nil)
@@ -30,24 +30,25 @@ extension Administration {
     }
 
     private func accountID(named text: String) async throws(AdministrationFailure) -> AccountID? {
-        if let id = AccountID(text), try await stored({ try await stores.accountSearch.account(id) }) != nil {
+        if let id = AccountID(text), try await stored({ try await database.accountSearch.account(id) }) != nil {
             return id
         }
-        if let id = IdentityID(text), let found = try await stored({ try await stores.accountSearch.account(of: id) }) {
+        if let id = IdentityID(text), let found = try await stored({ try await database.accountSearch.account(of: id) })
+        {
             return found.account.id
         }
         guard let id = SessionID(text) else { return nil }
-        return try await stored { try await stores.accountSearch.account(of: id) }
+        return try await stored { try await database.accountSearch.account(of: id) }
     }
 
     package func details(of account: Account) async throws(AdministrationFailure) -> AccountDetails {
-        try await stored { try await stores.accountSearch.details(of: account) }
+        try await stored { try await database.accountSearch.details(of: account) }
     }
 
     // MARK: Records
 
     package func providerEvent(_ id: ProviderEventID) async throws(AdministrationFailure) -> StoredProviderEvent {
-        guard let event = try await stored({ try await stores.providerEvents.records.event(id) }) else {
+        guard let event = try await stored({ try await database.providerEvents.records.event(id) }) else {
             throw .notFound
         }
         return event
@@ -75,10 +76,10 @@ extension Administration {
         in range: ClosedRange<Timestamp>
     ) async throws(AdministrationFailure) -> TrailVerification {
         let report = try await stored {
-            try await stores.auditVerification.run(
+            try await database.auditVerification.run(
                 since: range.lowerBound, until: range.upperBound, maximumRows: Self.verifiedRows)
         }
-        let unsealedSince = try await stored { try await stores.seals.oldestUnsealed() }
+        let unsealedSince = try await stored { try await database.seals.oldestUnsealed() }
         return TrailVerification(
             rowCount: report.rowCount, sealCount: report.sealCount, findingCount: report.findings.count,
             isTooLong: report.isTooLong, unsealedSince: unsealedSince)
@@ -88,12 +89,12 @@ extension Administration {
 
     /// All keys, revoked ones too, the oldest first.
     package func adminKeys() async throws(AdministrationFailure) -> [AdminKey] {
-        try await stored { try await stores.adminKeys.list() }
+        try await stored { try await database.adminKeys.list() }
     }
 
     package func revokeKey(_ id: AdminKeyID, by administrator: Administrator) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.adminKeys.revoke(id, at: now, from: administrator.origin)
+        guard try await stored({ try await database.adminKeys.revoke(id, by: administrator.call) }) else {
+            throw .notFound
         }
     }
 
@@ -109,7 +110,7 @@ extension Administration {
 
     package func signingKeys() async throws(AdministrationFailure) -> [SigningKeySummary] {
         let now = clock.now()
-        return try await stored { try await stores.signingKeys.keys() }.states(at: now).map { key, state in
+        return try await stored { try await database.signingKeys.keys() }.states(at: now).map { key, state in
             SigningKeySummary(
                 id: key.keyID, state: state.rawValue, createdAt: key.createdAt, signsFrom: key.signsFrom,
                 signsUntil: key.signsUntil)
@@ -119,19 +120,19 @@ extension Administration {
     // MARK: The service
 
     package func connections() async throws(AdministrationFailure) -> [ServiceConnections] {
-        try await stored { try await stores.inspection.connections() }
+        try await stored { try await database.inspection.connections() }
     }
 
     package func standing() async throws(AdministrationFailure) -> ServiceStanding {
         let now = clock.now()
         return try await stored {
-            let databaseTime = try await stores.databaseTime()
+            let databaseTime = try await database.databaseTime()
             return ServiceStanding(
                 takenAt: now, secondsAhead: now.seconds - databaseTime.seconds,
-                revocations: try await stores.revocations.backlog(), mails: try await stores.mails.backlog(),
-                events: try await stores.providerEvents.records.backlog(),
-                unsealedSince: try await stores.seals.oldestUnsealed(),
-                failures: try await stores.outbox.list(status: .failed, before: nil, limit: 5).items)
+                revocations: try await database.revocations.backlog(), mails: try await database.mails.backlog(),
+                events: try await database.providerEvents.records.backlog(),
+                unsealedSince: try await database.seals.oldestUnsealed(),
+                failures: try await database.outbox.list(status: .failed, before: nil, limit: 5).items)
         }
     }
 }

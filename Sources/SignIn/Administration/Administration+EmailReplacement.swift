@@ -7,22 +7,13 @@ extension Administration {
     package func replaceEmail(
         of id: AccountID, by email: EmailAddress, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) -> EmailReplacement {
-        let now = clock.now()
-        guard administrator.origin.mailLanguage != nil else {
+        guard administrator.call.origin.mailLanguage != nil else {
             // Nobody could be notified, and its owner could not enter by a mailed code afterwards.
             _ = try await account(id)
             throw .mailUnavailable
         }
-        let outcome = try await stored {
-            try await stores.emailReplacements.request(
-                email, for: id, reason: reason, at: now, from: administrator.origin)
-        }
-        switch outcome {
-        case .requested(let replacement): return replacement
-        case .notFound: throw .notFound
-        case .accountDisabled: throw .accountDisabled
-        case .emailUnchanged: throw .emailUnchanged
-        case .emailTaken: throw .emailTaken
+        return try await stored {
+            try await database.emailReplacements.request(email, for: id, reason: reason, by: administrator.call)
         }
     }
 
@@ -30,8 +21,8 @@ extension Administration {
     package func cancelEmailReplacement(
         of id: AccountID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.emailReplacements.cancel(of: id, reason: reason, at: now, from: administrator.origin)
+        try await stored {
+            try await database.emailReplacements.cancel(of: id, reason: reason, by: administrator.call)
         }
     }
 }

@@ -1,5 +1,4 @@
 package import Accounts
-package import KeyRing
 import Metrics
 package import Primitives
 package import Storage
@@ -30,17 +29,35 @@ package enum AdministrationFailure: Error, Equatable, Sendable {
 }
 
 extension AdministrationFailure {
-    package init(_ failure: StorageFailure) {
+    /// What a storage call threw: a refusal of the change, or a failure.
+    package init(stored error: any Error) {
+        guard let refusal = error as? Refusal else {
+            let failure = StorageFailure(error)
+            self =
+                failure.isTemporary
+                ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            return
+        }
         self =
-            failure.isTemporary
-            ? .storageUnavailable(detail: failure.debugDescription) : .fault(operation: failure.debugDescription)
+            switch refusal {
+            case .accountNotFound, .identityNotFound, .sessionGone: .notFound
+            case .accountDisabled: .accountDisabled
+            case .lastSignInMethod: .lastSignInMethod
+            case .emailTaken: .emailTaken
+            case .emailUnchanged: .emailUnchanged
+            case .emailRequired: .emailRequired
+            case .emailNotAllowed: .emailNotAllowed
+            case .ticketExpired, .proofNoLongerValid, .holderNotShown, .identityAlreadyLinked, .providerAlreadyLinked,
+                .codeGone:
+                .fault(operation: "\(refusal)")
+            }
     }
 }
 
-/// An authenticated administrator: the key, and the origin of the changes made with it.
+/// An authenticated administrator: the key, and the call on behalf of it.
 package struct Administrator: Sendable {
     package let key: AdminKey
-    package let origin: ChangeOrigin
+    package let call: Call
 
     package func require(_ scope: AdminKey.Scope) throws(AdministrationFailure) {
         guard key.scopes.contains(scope) else { throw .forbidden }
@@ -49,7 +66,7 @@ package struct Administrator: Sendable {
 
 /// The use cases of administrators.
 package struct Administration: Sendable {
-    let stores: Stores
+    let database: ServiceDatabase
     let consoleSecrets: ConsoleSecrets
     let clock: any WallClock
     private let refusals: RefusalAggregator
@@ -62,12 +79,12 @@ package struct Administration: Sendable {
     ///   - exports: those of the process.
     ///   - mailLanguages: the languages in which mail can be written, the default one first; empty when no mail is sent.
     package init(
-        stores: Stores, keyRing: KeyRing, refusals: RefusalAggregator? = nil,
+        database: ServiceDatabase, refusals: RefusalAggregator? = nil,
         exports: ConcurrencyLimit = PersonalDataExport.concurrency(), clock: any WallClock, mailLanguages: [String]
     ) {
-        self.stores = stores
-        consoleSecrets = ConsoleSecrets(keyRing: keyRing)
-        self.refusals = refusals ?? RefusalAggregator(trail: stores.audit, clock: clock)
+        self.database = database
+        consoleSecrets = ConsoleSecrets(keyRing: database.keyRing)
+        self.refusals = refusals ?? RefusalAggregator(trail: database.audit, clock: clock)
         refusedKeys = Dictionary(
             uniqueKeysWithValues: RefusedKey.allCases.map {
                 ($0, Counter(label: "countersign_admin_key_refusals_total", dimensions: [("reason", $0.rawValue)]))
@@ -77,29 +94,31 @@ package struct Administration: Sendable {
         self.mailLanguages = MailLanguages(tags: mailLanguages)
     }
 
+    /// Makes the call of each request.
+    package var calls: Calls { Calls(clock: clock, mailLanguages: mailLanguages) }
+
     /// - Parameter presented: the credentials of the `Bearer` scheme.
     package func administrator(
-        presenting presented: [UInt8]?, for scope: AdminKey.Scope, client: Client
+        presenting presented: [UInt8]?, for scope: AdminKey.Scope, by call: Call
     ) async throws(AdministrationFailure) -> Administrator {
-        let administrator = try await administrator(presenting: presented, client: client)
+        let administrator = try await administrator(presenting: presented, by: call)
         try administrator.require(scope)
         return administrator
     }
 
     /// The administrator with a key, whatever it may do.
     func administrator(
-        presenting presented: [UInt8]?, client: Client
+        presenting presented: [UInt8]?, by call: Call
     ) async throws(AdministrationFailure) -> Administrator {
         guard let presented, !presented.isEmpty else { throw .unknownKey }
-        guard let hash = AdminSecret.hash(ofPresented: presented) else { throw refusal(of: .unknown, to: client) }
-        let now = clock.now()
-        guard let key = try await stored({ try await stores.adminKeys.key(hash: hash, at: now) }) else {
-            guard let name = try await stored({ try await stores.adminKeys.nameOfRevoked(hash: hash) }) else {
-                throw refusal(of: .unknown, to: client)
+        guard let hash = AdminSecret.hash(ofPresented: presented) else { throw refusal(of: .unknown, by: call) }
+        guard let key = try await stored({ try await database.adminKeys.key(hash: hash, by: call) }) else {
+            guard let name = try await stored({ try await database.adminKeys.nameOfRevoked(hash: hash) }) else {
+                throw refusal(of: .unknown, by: call)
             }
-            throw refusal(of: .revoked, named: name, to: client)
+            throw refusal(of: .revoked, named: name, by: call)
         }
-        return administrator(with: key, client: client)
+        return administrator(with: key, by: call)
     }
 
     /// Why a presented key opens nothing. The raw value is a label of a metric and a reason of the audit trail.
@@ -111,24 +130,21 @@ package struct Administration: Sendable {
     }
 
     /// The failure of a caller whose key is refused, which is counted and recorded; nothing of the key is.
-    private func refusal(
-        of key: RefusedKey, named name: String? = nil, to client: Client
-    ) -> AdministrationFailure {
+    private func refusal(of key: RefusedKey, named name: String? = nil, by call: Call) -> AdministrationFailure {
         refusedKeys[key]?.increment()
-        var event = AuditEvent(
-            .adminKeyRejected, by: .person, reason: key.rawValue, requestID: client.requestID)
+        var event = AuditEvent(.adminKeyRejected, by: .person, reason: key.rawValue, requestID: call.caller.requestID)
         event.actorName = name
-        event.network = client.network
-        refusals.note(event, at: clock.now())
+        event.network = call.caller.network
+        refusals.note(event, at: call.now)
         return .unknownKey
     }
 
-    func administrator(with key: AdminKey, client: Client) -> Administrator {
+    func administrator(with key: AdminKey, by call: Call) -> Administrator {
         // In the default language: nobody knows that of the account's owner, and an administrator's says nothing of it.
         let origin = ChangeOrigin(
-            actor: .administrator, actorName: key.name, requestID: client.requestID, network: client.network,
+            actor: .administrator, actorName: key.name, requestID: call.caller.requestID, network: call.caller.network,
             mailLanguage: mailLanguages.tags.first)
-        return Administrator(key: key, origin: origin)
+        return Administrator(key: key, call: call.onBehalf(of: origin))
     }
 
     // MARK: Accounts
@@ -136,87 +152,71 @@ package struct Administration: Sendable {
     package func accounts(
         _ filter: AccountFilter, after cursor: AccountCursor?, limit: Int
     ) async throws(AdministrationFailure) -> Page<AccountRecord, AccountCursor> {
-        try await stored { try await stores.accountSearch.list(filter, after: cursor, limit: limit) }
+        try await stored { try await database.accountSearch.list(filter, after: cursor, limit: limit) }
     }
 
     package func account(_ id: AccountID) async throws(AdministrationFailure) -> AccountRecord {
-        try await found { try await stores.accountSearch.account(id) }
+        try await found { try await database.accountSearch.account(id) }
     }
 
     package func identity(
         _ id: IdentityID
     ) async throws(AdministrationFailure) -> (account: Account, identity: Identity) {
-        try await found { try await stores.accountSearch.account(of: id) }
+        try await found { try await database.accountSearch.account(of: id) }
     }
 
     /// Everything that is stored about the person of an account.
     package func export(
         _ id: AccountID, by administrator: Administrator
     ) async throws(AdministrationFailure) -> PersonalDataExport {
-        let now = clock.now()
         guard let place = exports.acquire() else { throw .overloaded(retryAfter: 1) }
         return try await found {
-            try await PersonalDataExport(
-                of: id, from: stores.personalData, at: now, by: administrator.origin, holding: place)
+            try await PersonalDataExport(of: id, from: database.personalData, by: administrator.call, holding: place)
         }
     }
 
     package func sessions(
         of id: AccountID, before cursor: SessionID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<SessionSummary, SessionID> {
-        let now = clock.now()
         _ = try await account(id)
-        return try await stored { try await stores.sessions.live(of: id, before: cursor, limit: limit, at: now) }
+        return try await stored {
+            try await database.sessions.live(of: id, before: cursor, limit: limit, by: clock.call(by: .service))
+        }
     }
 
     package func disable(
         _ id: AccountID, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.accounts.disable(id, reason: reason, at: now, from: administrator.origin)
-        }
+        try await stored { try await database.accounts.disable(id, reason: reason, by: administrator.call) }
     }
 
     /// - Parameter email: an address for an account that has no sign-in method left.
     package func enable(
         _ id: AccountID, email: EmailAddress?, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        let now = clock.now()
-        let outcome = try await stored {
-            try await stores.accounts.enable(id, email: email, reason: reason, at: now, from: administrator.origin)
-        }
-        switch outcome {
-        case .enabled: return
-        case .notFound: throw .notFound
-        case .emailRequired: throw .emailRequired
-        case .emailNotAllowed: throw .emailNotAllowed
-        case .emailTaken: throw .emailTaken
+        try await stored {
+            try await database.accounts.enable(id, email: email, reason: reason, by: administrator.call)
         }
     }
 
     package func signOut(
         _ id: AccountID, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.accounts.signOut(id, reason: reason, at: now, from: administrator.origin)
-        }
+        try await stored { try await database.accounts.signOut(id, reason: reason, by: administrator.call) }
     }
 
     package func delete(
         _ id: AccountID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.accounts.delete(
-                id, by: AuditEvent(.accountDeleted, from: administrator.origin, reason: reason), at: now)
-        }
+        let event = AuditEvent(.accountDeleted, from: administrator.call.origin, reason: reason)
+        try await stored { try await database.accounts.delete(id, recording: event, by: administrator.call) }
     }
 
     package func endSession(
         _ id: SessionID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.sessions.end(id, reason: reason, at: now, from: administrator.origin)
-        }
+        let isEnded = try await stored { try await database.sessions.end(id, reason: reason, by: administrator.call) }
+        guard isEnded else { throw .notFound }
     }
 
     // MARK: Identities
@@ -225,37 +225,23 @@ package struct Administration: Sendable {
     package func detach(
         _ id: IdentityID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        let now = clock.now()
-        let outcome = try await stored {
-            try await stores.accounts.detach(id, reason: reason, at: now, from: administrator.origin)
-        }
-        switch outcome {
-        case .detached: return
-        case .notFound: throw .notFound
-        case .lastSignInMethod: throw .lastSignInMethod
-        }
+        try await stored { try await database.accounts.detach(id, reason: reason, by: administrator.call) }
     }
 
     /// Lets an identity sign in again that its provider has blocked; one that is not blocked stays as it is.
     package func unblock(
         _ id: IdentityID, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) {
-        try await change { now in
-            try await stores.accounts.unblock(id, reason: reason, at: now, from: administrator.origin)
-        }
+        try await stored { try await database.accounts.unblock(id, reason: reason, by: administrator.call) }
     }
 
     package func revoke(
         _ id: IdentityID, unlinking: Bool, reason: String, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Revocation {
-        let now = clock.now()
-        let event = AuditEvent(.revocationRequested, from: administrator.origin, reason: reason)
-        let outcome = try await stored {
-            try await stores.accounts.revoke(id, unlinking: unlinking, by: event, at: now)
-        }
-        switch outcome {
-        case .unlinked(let revocation), .kept(let revocation): return revocation
-        case .notFound, .lastSignInMethod, .sessionGone: throw .notFound
+        let event = AuditEvent(.revocationRequested, from: administrator.call.origin, reason: reason)
+        return try await stored {
+            try await database.accounts.revoke(id, unlinking: unlinking, recording: event, by: administrator.call)
+                .revocation
         }
     }
 
@@ -264,20 +250,17 @@ package struct Administration: Sendable {
     package func revocations(
         _ status: Revocation.Status?, before cursor: RevocationID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<Revocation, RevocationID> {
-        try await stored { try await stores.revocations.list(status: status, before: cursor, limit: limit) }
+        try await stored { try await database.revocations.list(status: status, before: cursor, limit: limit) }
     }
 
     package func revocation(_ id: RevocationID) async throws(AdministrationFailure) -> Revocation {
-        try await found { try await stores.revocations.revocation(id) }
+        try await found { try await database.revocations.revocation(id) }
     }
 
     package func retry(
         _ id: RevocationID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> Revocation {
-        let now = clock.now()
-        return try await found {
-            try await stores.revocations.retry(id, reason: reason, at: now, from: administrator.origin)
-        }
+        try await found { try await database.revocations.retry(id, reason: reason, by: administrator.call) }
     }
 
     // MARK: Records
@@ -285,39 +268,31 @@ package struct Administration: Sendable {
     package func auditEvents(
         _ filter: AuditFilter, before cursor: AuditCursor?, limit: Int
     ) async throws(AdministrationFailure) -> Page<AuditRecord, AuditCursor> {
-        try await stored { try await stores.audit.list(filter, before: cursor, limit: limit) }
+        try await stored { try await database.audit.list(filter, before: cursor, limit: limit) }
     }
 
     package func outbox(
         _ status: OutboxRecord.Status?, before cursor: OutboxID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<OutboxRecord, OutboxID> {
-        try await stored { try await stores.outbox.list(status: status, before: cursor, limit: limit) }
+        try await stored { try await database.outbox.list(status: status, before: cursor, limit: limit) }
     }
 
     package func providerEvents(
         before cursor: ProviderEventID?, limit: Int
     ) async throws(AdministrationFailure) -> Page<StoredProviderEvent, ProviderEventID> {
-        try await stored { try await stores.providerEvents.records.page(before: cursor, limit: limit) }
+        try await stored { try await database.providerEvents.records.page(before: cursor, limit: limit) }
     }
 
     package func replay(
         _ id: ProviderEventID, reason: String?, by administrator: Administrator
     ) async throws(AdministrationFailure) -> StoredProviderEvent {
-        let now = clock.now()
-        let event = AuditEvent(.eventReplayed, from: administrator.origin, reason: reason)
+        let event = AuditEvent(.eventReplayed, from: administrator.call.origin, reason: reason)
         return try await found {
-            try await stores.providerEvents.records.replay(id, by: event, at: now)
+            try await database.providerEvents.records.replay(id, recording: event, by: administrator.call)
         }
     }
 
     // MARK: -
-
-    func change(
-        _ operation: (Timestamp) async throws -> Bool
-    ) async throws(AdministrationFailure) {
-        let now = clock.now()
-        guard try await stored({ try await operation(now) }) else { throw .notFound }
-    }
 
     private func found<Value: Sendable>(
         _ operation: () async throws -> Value?
@@ -326,13 +301,11 @@ package struct Administration: Sendable {
         return value
     }
 
-    func stored<Value: Sendable>(
-        _ operation: () async throws -> Value
-    ) async throws(AdministrationFailure) -> Value {
+    func stored<Value: Sendable>(_ operation: () async throws -> Value) async throws(AdministrationFailure) -> Value {
         do {
             return try await operation()
         } catch {
-            throw AdministrationFailure(StorageFailure(error))
+            throw AdministrationFailure(stored: error)
         }
     }
 }

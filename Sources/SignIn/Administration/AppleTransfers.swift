@@ -54,7 +54,8 @@ package struct AppleTransfers: Sendable {
                         of: identity.subject, to: targetTeam, clientID: clientID, migrationToken: token,
                         at: clock.now())
                     try await store.store(
-                        transferSubject, of: identity.identityID, targetTeam: targetTeam, at: clock.now())
+                        transferSubject, of: identity.identityID, targetTeam: targetTeam,
+                        by: clock.call(by: .commandLine))
                     return transferSubject
                 }
                 last = identity.identityID
@@ -82,7 +83,8 @@ package struct AppleTransfers: Sendable {
                         transferSubject, clientID: clientID, migrationToken: token, at: clock.now())
                     let isMoved = try await store.adopt(
                         transferSubject, as: IdentityKey(provider: .apple, realm: realm, subject: subject),
-                        email: email, event: AuditEvent(.identityTransferred, by: .operator), at: clock.now())
+                        email: email, event: AuditEvent(.identityTransferred, by: .operator),
+                        by: clock.call(by: .commandLine))
                     guard isMoved else { throw Conflict() }
                     return subject
                 }

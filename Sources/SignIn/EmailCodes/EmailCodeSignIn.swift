@@ -12,73 +12,64 @@ package struct EmailCodeSignIn: Sendable {
     let hasher: PasswordHasher
     let limits: RateLimiter
     let refusals: RefusalAggregator
-    let mailLanguages: MailLanguages
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// Mails a code to the address, if an account has it: a new one, or the live one once more. What is mailed, if
     /// anything, shows in no answer.
     ///
     /// - Parameter linkTicket: the ticket that a code for *bind* is going to be used with.
     package func mailCode(
-        to email: String, for purpose: EmailCodePurpose, linkTicket: String? = nil, client: Client
+        to email: String, for purpose: EmailCodePurpose, linkTicket: String? = nil, by call: Call
     ) async throws(SignInFailure) {
-        guard let language = mailLanguages.language(for: client) else { throw .mailUnavailable }
+        guard let language = call.origin.mailLanguage else { throw .mailUnavailable }
         guard let address = EmailAddress(email) else { throw .malformedEmail }
-        let now = clock.now()
         var ticketHash: [UInt8]?
-        if let linkTicket { ticketHash = try await tickets.open(linkTicket, at: now).hash }
-        try await limits.drawNetworks(.mailPerNetwork, by: client)
+        if let linkTicket { ticketHash = try await tickets.open(linkTicket, by: call).hash }
+        try await limits.drawNetworks(.mailPerNetwork, by: call)
         var request = try codes.request(
-            for: address, purpose: purpose, ticketHash: ticketHash, network: client.network, language: language, at: now
+            for: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, language: language,
+            by: call
         )
         let first = request
-        if try await stored({ try await store.request(first, allowance: nil, at: now) }) == .needsAllowance {
-            let allowance = try await limits.drawCode(for: address, by: client)
+        if try await stored({ try await store.request(first, allowance: nil, by: call) }) == .needsAllowance {
+            let allowance = try await limits.drawCode(for: address, by: call)
             request.isServiceGuessedAt = try await limits.isServiceGuessedAt()
             let second = request
-            _ = try await stored { try await store.request(second, allowance: allowance, at: now) }
+            _ = try await stored { try await store.request(second, allowance: allowance, by: call) }
         }
-        refusals.note(.codeRequested, reason: purpose.rawValue, network: client.network, requestID: client.requestID)
+        refusals.note(
+            .codeRequested, reason: purpose.rawValue, network: call.caller.network, requestID: call.caller.requestID)
     }
 
     /// - Returns: `linkRequired` where the account's address is only stated: the reader of the mailbox sees who is in the
     ///   account, and chooses.
-    package func signIn(
-        email: String, code typed: String, client: Client
-    ) async throws(SignInFailure) -> SignInAnswer {
+    package func signIn(email: String, code typed: String, by call: Call) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.signIns.counting(.emailCode, as: \.outcomeLabel) { () throws(SignInFailure) in
-            let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: client)
-            return try await openSession(by: code, provenAt: clock.now(), client: client)
+            let code = try await proveCode(typed, for: .signIn, of: EmailAddress(email), by: call)
+            return try await openSession(by: code, provenAt: call.now, by: call)
         }
     }
 
     /// Signs in by a code that was right before, and spends it.
-    func signIn(
-        by code: EmailCode, provenAt: Timestamp, client: Client
-    ) async throws(SignInFailure) -> SignInAnswer {
+    func signIn(by code: EmailCode, provenAt: Timestamp, by call: Call) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.signIns.counting(.emailCode, as: \.outcomeLabel) { () throws(SignInFailure) in
-            try await openSession(by: code, provenAt: provenAt, client: client)
+            try await openSession(by: code, provenAt: provenAt, by: call)
         }
     }
 
     private func openSession(
-        by code: EmailCode, provenAt: Timestamp, client: Client
+        by code: EmailCode, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        let now = clock.now()
-        let newSession = try issuer.newSession(
-            authenticatedAt: provenAt, methods: [.oneTimeCode], client: client, now: now)
+        let newSession = try issuer.newSession(authenticatedAt: provenAt, methods: [.oneTimeCode], by: call)
         // Made beforehand: which of the two it comes to is decided where the account is locked.
         let secret = try OpaqueSecret.fresh()
         let ticket = MailboxTicket(
-            email: code.email, device: client.device, authenticatedAt: provenAt, createdAt: now,
-            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+            email: code.email, device: call.caller.device, authenticatedAt: provenAt, createdAt: call.now,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let outcome = try await stored {
-            try await accounts.signIn(
-                by: code, newSession: newSession, else: ticket, hash: secret.hash,
-                from: mailLanguages.origin(of: client))
+            try await accounts.signIn(by: code, newSession: newSession, else: ticket, hash: secret.hash, by: call)
         }
-        switch try value(of: outcome) {
+        switch outcome {
         case .signedIn(let account):
             return .signedIn(try issuer.signedIn(account, identityID: nil, newSession: newSession))
         case .choose(let account):
@@ -90,38 +81,21 @@ package struct EmailCodeSignIn: Sendable {
     }
 
     package func resetPassword(
-        email: String, code typed: String, newPassword: String, client: Client
+        email: String, code typed: String, newPassword: String, by call: Call
     ) async throws(SignInFailure) {
         let address = EmailAddress(email)
         // First: a password that the policy refuses doesn't cost a try.
         try PasswordPolicy.require(newPassword, for: address)
-        let code = try await proveCode(typed, for: .resetPassword, of: address, by: client)
-        let hash = try await hasher.hash(newPassword, by: client)
-        let now = clock.now()
-        let outcome = try await stored {
-            try await accounts.resetPassword(
-                by: code, passwordHash: hash, at: now, from: mailLanguages.origin(of: client))
-        }
-        try value(of: outcome)
+        let code = try await proveCode(typed, for: .resetPassword, of: address, by: call)
+        let hash = try await hasher.hash(newPassword, by: call)
+        try await stored { try await accounts.resetPassword(to: hash, proven: code, by: call) }
     }
 
     /// Proves the account's address, or the one that is to replace it.
-    package func verifyEmail(
-        code typed: String, of session: Session, client: Client
-    ) async throws(SignInFailure) {
-        let address = try await stored { try await accounts.unprovenEmail(of: session.accountID, at: clock.now()) }
-        let code = try await proveCode(
-            typed, for: .verifyEmail, of: address, account: session.accountID, by: client)
-        let now = clock.now()
-        let outcome = try await stored {
-            try await accounts.verifyEmail(by: code, in: session, at: now, from: mailLanguages.origin(of: client))
-        }
-        switch outcome {
-        case .verified: return
-        case .sessionGone: throw .invalidSession
-        case .codeGone: throw .invalidCredentials
-        case .emailTaken: throw .emailTaken
-        }
+    package func verifyEmail(code typed: String, of session: Session, by call: Call) async throws(SignInFailure) {
+        let address = try await stored { try await accounts.unprovenEmail(of: session.accountID, by: call) }
+        let code = try await proveCode(typed, for: .verifyEmail, of: address, account: session.accountID, by: call)
+        try await stored { try await accounts.verifyEmail(by: code, in: session, by: call) }
     }
 
     /// The stored code that the typed one matches. A wrong code, one tried too often and a missing one fail alike.
@@ -129,26 +103,18 @@ package struct EmailCodeSignIn: Sendable {
     /// - Parameter account: the account that it is for, if that isn't the one that has the address.
     func proveCode(
         _ typed: String, for purpose: EmailCodePurpose, of address: EmailAddress?, ticketHash: [UInt8]? = nil,
-        account: AccountID? = nil, by client: Client
+        account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> EmailCode {
-        try await limits.guessingCode(by: client) { () throws(SignInFailure) in
+        try await limits.guessingCode(by: call) { () throws(SignInFailure) in
             guard let address else { throw .invalidCredentials }
             let attempt = EmailCodeAttempt(
-                email: address, purpose: purpose, ticketHash: ticketHash, network: client.network, account: account)
+                email: address, purpose: purpose, ticketHash: ticketHash, network: call.caller.network, account: account
+            )
             let code = try await stored {
-                try await store.attempt(attempt, at: clock.now()) { [codes] in codes.matches(typed, $0) }
+                try await store.attempt(attempt, by: call) { [codes] in codes.matches(typed, $0) }
             }
             guard let code else { throw .invalidCredentials }
             return code
-        }
-    }
-
-    @discardableResult
-    private func value<Value>(of outcome: MailboxOutcome<Value>) throws(SignInFailure) -> Value {
-        switch outcome {
-        case .done(let value): value
-        case .codeGone: throw .invalidCredentials
-        case .accountDisabled: throw .accountDisabled
         }
     }
 }

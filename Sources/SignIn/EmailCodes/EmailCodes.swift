@@ -16,11 +16,11 @@ package struct EmailCodes: Sendable {
     /// A request for a code, with what a new one would be.
     package func request(
         for email: EmailAddress, purpose: EmailCodePurpose, ticketHash: [UInt8]? = nil, network: String?,
-        language: String, at now: Timestamp
+        language: String, by call: Call
     ) throws(SignInFailure) -> EmailCodeRequest {
         let code = EmailCode(
-            id: EmailCodeID(now: now), keyID: keyRing.current(for: .codes).keyID, email: email, purpose: purpose,
-            expiresAt: now.advanced(bySeconds: Lifetimes.emailCodeSeconds))
+            id: EmailCodeID(now: call.now), keyID: keyRing.current(for: .codes).keyID, email: email, purpose: purpose,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.emailCodeSeconds))
         return EmailCodeRequest(
             code: code, ticketHash: ticketHash, addressKeys: try addressKeys(of: email), network: network,
             language: language)

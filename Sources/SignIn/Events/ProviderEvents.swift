@@ -46,13 +46,13 @@ package struct ProviderEvents: Sendable {
 
     /// Verifies a security event token and stores its events. Nothing is written for a token that is refused.
     package func take(_ token: [UInt8], from provider: Provider) async throws(SignInFailure) {
-        let now = clock.now()
-        let events = try await events(of: token, from: provider, at: now)
+        let call = clock.call(by: .provider)
+        let events = try await events(of: token, from: provider, by: call)
         let isNew: Bool
         do {
-            isNew = try await store.insert(events, at: now)
+            isNew = try await store.insert(events, by: call)
         } catch {
-            throw SignInFailure(StorageFailure(error))
+            throw SignInFailure(stored: error)
         }
         for event in events {
             count(provider, event.kind?.rawValue ?? "unknown", isNew ? "stored" : "repeated")
@@ -60,16 +60,16 @@ package struct ProviderEvents: Sendable {
     }
 
     private func events(
-        of token: [UInt8], from provider: Provider, at now: Timestamp
+        of token: [UInt8], from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> [ProviderEvent] {
         do {
             switch provider {
             case .apple:
                 guard let apple else { throw SignInFailure.providerDisabled }
-                return try await apple.events(of: token, at: now)
+                return try await apple.events(of: token, at: call.now)
             case .google:
                 guard let google else { throw SignInFailure.providerDisabled }
-                return try await google.events(of: token, at: now)
+                return try await google.events(of: token, at: call.now)
             }
         } catch let refusal as CredentialRefusal {
             count(provider, "unknown", "refused")
@@ -92,11 +92,10 @@ package struct ProviderEvents: Sendable {
     /// - Returns: the number of events; one that failed is left out until its delay has passed.
     package func processPending() async throws -> Int {
         let policy = policy
-        let ids = try await store.pending(
-            limit: ProviderEvents.batch, except: backoff.ids(at: clock.now()))
+        let ids = try await store.pending(limit: ProviderEvents.batch, except: backoff.ids(at: clock.now()))
         for id in ids {
             do {
-                let result = try await store.process(id, policy: policy.effect, at: clock.now())
+                let result = try await store.process(id, policy: policy.effect, by: clock.call(by: .provider))
                 for event in result.processed { logProcessed(event) }
                 logger.report(result.unreadable, in: "provider_events")
                 backoff.forget(id)

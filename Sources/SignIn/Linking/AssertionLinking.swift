@@ -7,9 +7,7 @@ package struct AssertionLinking: Sendable {
     let accounts: AccountStore
     let tickets: LinkTickets
     let verifiedEmailPolicy: VerifiedEmailPolicy
-    let mailLanguages: MailLanguages
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// What there is for a person.
     package enum Standing: Sendable {
@@ -37,19 +35,21 @@ package struct AssertionLinking: Sendable {
     /// Links the identity to the account that its address leads to, and notifies the owner.
     ///
     /// - Returns: `nil` when there is no such account any more.
-    package func link(_ identity: VerifiedIdentity, client: Client) async throws(SignInFailure) -> AccountID? {
-        let now = clock.now()
-        let (hash, _) = try await ticket(for: identity, displayName: nil, at: now)
+    package func link(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> AccountID? {
+        let (hash, _) = try await ticket(for: identity, displayName: nil, by: call)
         let request = BindRequest(
-            proof: .verifiedEmail, isReplacing: false, strayAccountPolicy: .refuse, identityID: try .fresh(at: now),
-            newSession: nil, origin: mailLanguages.origin(of: client))
-        switch try await stored({ try await tickets.store.bind(hash, request, at: now) }) {
-        case .bound(let account, _):
+            proof: .verifiedEmail, isReplacing: false, strayAccountPolicy: .refuse,
+            identityID: try .fresh(at: call.now),
+            newSession: nil)
+        do {
+            let account = try await tickets.store.bind(hash, request, by: call).account
             metrics.links.count(.automatic, OutcomeLabel(.linked))
             return account.id
-        default:
-            try await tickets.cancel(hash, at: now)
+        } catch is Refusal {
+            try await tickets.cancel(hash, by: call)
             return nil
+        } catch {
+            throw SignInFailure(stored: error)
         }
     }
 
@@ -57,19 +57,19 @@ package struct AssertionLinking: Sendable {
     ///
     /// - Returns: `false` when somebody has the identity or the address by now: nothing is made.
     package func create(
-        _ identity: VerifiedIdentity, linked link: NewOAuthLink, client: Client
+        _ identity: VerifiedIdentity, linked link: NewOAuthLink, by call: Call
     ) async throws(SignInFailure) -> Bool {
-        let now = clock.now()
-        let (hash, _) = try await ticket(for: identity, displayName: identity.name, at: now)
-        let (accountID, identityID) = (try AccountID.fresh(at: now), try IdentityID.fresh(at: now))
-        let outcome = try await stored {
-            try await tickets.store.create(
+        let (hash, _) = try await ticket(for: identity, displayName: identity.name, by: call)
+        let (accountID, identityID) = (try AccountID.fresh(at: call.now), try IdentityID.fresh(at: call.now))
+        do {
+            _ = try await tickets.store.create(
                 hash, accountID: accountID, identityID: identityID, name: .ofProvider, for: .client(link),
-                at: now, from: mailLanguages.origin(of: client))
-        }
-        guard case .created = outcome else {
-            try await tickets.cancel(hash, at: now)
+                by: call)
+        } catch is Refusal {
+            try await tickets.cancel(hash, by: call)
             return false
+        } catch {
+            throw SignInFailure(stored: error)
         }
         metrics.links.count(.create, OutcomeLabel(.linked))
         return true
@@ -80,11 +80,11 @@ package struct AssertionLinking: Sendable {
     }
 
     private func ticket(
-        for identity: VerifiedIdentity, displayName: DisplayName?, at now: Timestamp
+        for identity: VerifiedIdentity, displayName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> (hash: [UInt8], LinkTicket) {
         let ticket = LinkTicket(
-            identity: identity, displayName: displayName, device: nil, shownHolder: nil, createdAt: now,
-            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        return (try await tickets.insert(ticket, grant: nil).hash, ticket)
+            identity: identity, displayName: displayName, device: nil, shownHolder: nil, createdAt: call.now,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+        return (try await tickets.insert(ticket, grant: nil, by: call).hash, ticket)
     }
 }

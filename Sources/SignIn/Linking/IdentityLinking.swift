@@ -8,45 +8,42 @@ package struct IdentityLinking: Sendable {
     let known: KnownIdentities
     let tickets: LinkTickets
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// Links an identity to the account of a fresh session. No session is opened or ended.
     package func link(
-        _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
+        _ provider: Provider, _ credential: ProviderCredential, to session: Session, by call: Call
     ) async throws(SignInFailure) -> Identity {
         try await metrics.links.counting(.add, as: .linked) { () throws(SignInFailure) in
-            try await add(provider, credential, to: session, client: client)
+            try await add(provider, credential, to: session, by: call)
         }
     }
 
     private func add(
-        _ provider: Provider, _ credential: ProviderCredential, to session: Session, client: Client
+        _ provider: Provider, _ credential: ProviderCredential, to session: Session, by call: Call
     ) async throws(SignInFailure) -> Identity {
-        let now = clock.now()
-        guard session.isFresh(at: now) else { throw .reauthenticationRequired }
-        let evidence = try await verifier.evidence(of: credential, from: provider, client: client, at: now)
+        guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
+        let evidence = try await verifier.evidence(of: credential, from: provider, by: call)
         // By way of a ticket, as for *bind*: so one transaction does all linking.
         let ticket = LinkTicket(
-            identity: evidence.identity, displayName: credential.fullName, createdAt: now,
-            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+            identity: evidence.identity, displayName: credential.fullName, createdAt: call.now,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
         let hash: [UInt8]
         do throws(SignInFailure) {
             // An identity linked under the person's former subject moves to the new one, and so is linked already.
-            _ = try await known.adopt(evidence.identity, client: client, at: now)
-            hash = try await tickets.insert(ticket, grant: evidence.grant).hash
+            _ = try await known.adopt(evidence.identity, by: call)
+            hash = try await tickets.insert(ticket, grant: evidence.grant, by: call).hash
         } catch {
             let unstored = CodeEvidence(identity: evidence.identity, grant: evidence.grant)
-            await verifier.codes.abandon(unstored, after: error, by: client)
+            await verifier.codes.abandon(unstored, after: error, by: call)
             throw error
         }
-        let identityID = try IdentityID.fresh(at: now)
+        let identityID = try IdentityID.fresh(at: call.now)
         let bound: (account: Account, identityID: IdentityID)
         do throws(SignInFailure) {
-            bound = try await tickets.link(
-                with: hash, to: session, client: client, identityID: identityID, at: clock.now())
+            bound = try await tickets.link(with: hash, to: session, by: call, identityID: identityID)
         } catch {
             // The grant of a code must not wait for the ticket's expiry.
-            try await tickets.cancel(hash, at: clock.now())
+            try await tickets.cancel(hash, by: call)
             switch error {
             case .proofNoLongerValid: throw .invalidSession
             // Since the token was verified, an event of the provider has ended what it vouched for; or too many sign-ins of
@@ -57,7 +54,7 @@ package struct IdentityLinking: Sendable {
         }
         await verifier.record(
             evidence.codeRefusal, of: evidence.identity.key, linked: (bound.account.id, bound.identityID),
-            client: client, at: now)
+            by: call)
         guard let identity = bound.account.identities.first(where: { $0.id == bound.identityID }) else {
             throw .fault(operation: "link")
         }

@@ -23,67 +23,57 @@ package struct TicketLinking: Sendable {
     let passwords: PasswordSignIn
     let emailCodes: EmailCodeSignIn
     let repetitions: RepeatedEvents
-    let mailLanguages: MailLanguages
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// Makes an account for the ticket's person.
     ///
     /// - Parameter password: of the new account, for a ticket that a mailed code made.
     package func create(
-        linkTicket: String, name: NewAccountName, password: String? = nil, client: Client
+        linkTicket: String, name: NewAccountName, password: String? = nil, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.links.counting(.create, as: .linked) { () throws(SignInFailure) in
-            switch try await tickets.openAny(linkTicket, at: clock.now()) {
+            switch try await tickets.openAny(linkTicket, by: call) {
             case .identity(let hash, let ticket):
                 guard password == nil else { throw .memberNotAllowed("password") }
-                return try await createAccount(for: ticket, hash, name: name, client: client)
+                return try await createAccount(for: ticket, hash, name: name, by: call)
             case .mailbox(let hash, let ticket):
-                return try await createAccount(
-                    for: ticket, hash, name: name, password: password, client: client)
+                return try await createAccount(for: ticket, hash, name: name, password: password, by: call)
             }
         }
     }
 
     private func createAccount(
-        for ticket: LinkTicket, _ hash: [UInt8], name: NewAccountName, client: Client
+        for ticket: LinkTicket, _ hash: [UInt8], name: NewAccountName, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
-        let now = clock.now()
         let newSession = try issuer.newSession(
             authenticatedAt: ticket.identity.authenticatedAt, atProvider: ticket.identity.authenticatedAt,
-            methods: [AuthenticationMethod(ticket.identity.key.provider)], client: client.with(ticket.device), now: now)
-        let accountID = try AccountID.fresh(at: now)
-        let identityID = try IdentityID.fresh(at: now)
-        let outcome = try await stored {
+            methods: [AuthenticationMethod(ticket.identity.key.provider)], by: call.with(ticket.device))
+        let accountID = try AccountID.fresh(at: call.now)
+        let identityID = try IdentityID.fresh(at: call.now)
+        let account = try await stored {
             try await store.create(
                 hash, accountID: accountID, identityID: identityID, name: name,
-                for: .session(newSession), at: now, from: mailLanguages.origin(of: client))
+                for: .session(newSession), by: call)
         }
-        switch outcome {
-        case .created(let account):
-            return try issuer.signedIn(account, identityID: identityID, newSession: newSession)
-        case .ticketExpired: throw .linkTicketExpired
-        case .emailTaken: throw .emailTaken
-        case .identityAlreadyLinked: throw .identityAlreadyLinked
-        }
+        return try issuer.signedIn(account, identityID: identityID, newSession: newSession)
     }
 
     private func createAccount(
-        for ticket: MailboxTicket, _ hash: [UInt8], name: NewAccountName, password: String?, client: Client
+        for ticket: MailboxTicket, _ hash: [UInt8], name: NewAccountName, password: String?, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         var passwordHash: String?
         if let password {
             try PasswordPolicy.require(password, for: ticket.email)
-            passwordHash = try await passwords.hasher.hash(password, by: client)
+            passwordHash = try await passwords.hasher.hash(password, by: call)
         }
-        let newSession = try newSession(for: ticket, client: client)
+        let newSession = try newSession(for: ticket, by: call)
         let accountID = try AccountID.fresh(at: newSession.now)
-        let outcome = try await stored {
+        let account = try await stored {
             try await mailboxes.create(
                 hash, accountID: accountID, passwordHash: passwordHash, displayName: name.chosen(over: nil),
-                newSession: newSession, from: mailLanguages.origin(of: client))
+                newSession: newSession, by: call)
         }
-        return try signedIn(outcome, newSession)
+        return try issuer.signedIn(account, identityID: nil, newSession: newSession)
     }
 
     /// Links the ticket's identity to the account that the credential proves. A ticket that a mailed code made takes over
@@ -92,18 +82,18 @@ package struct TicketLinking: Sendable {
     /// - Parameter replacing: whether another identity of the provider is replaced, and its authorization revoked.
     /// - Returns: `linkRequired` when a mailed code leads into an account that has yet to be shown.
     package func bind(
-        linkTicket: String, credential: BindCredential, replacing: Bool = false, client: Client
+        linkTicket: String, credential: BindCredential, replacing: Bool = false, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.links.counting(.bind, as: \.linkOutcomeLabel) { () throws(SignInFailure) in
             // The ticket first: it is cheap to check, a password is not.
-            switch try await tickets.openAny(linkTicket, at: clock.now()) {
+            switch try await tickets.openAny(linkTicket, by: call) {
             case .identity(let hash, let ticket):
                 do throws(SignInFailure) {
                     return .signedIn(
-                        try await proveAndSpend(ticket, hash, by: credential, replacing: replacing, client: client))
+                        try await proveAndSpend(ticket, hash, by: credential, replacing: replacing, by: call))
                 } catch .holderNotShown(let account) {
-                    // The code was right: from now on the ticket is as good as the code.
-                    try await tickets.show(account, toReaderWith: hash, at: clock.now())
+                    // The code was right: from call.now on the ticket is as good as the code.
+                    try await tickets.show(account, toReaderWith: hash, by: call)
                     return .linkRequired(
                         LinkRequired(
                             linkTicket: linkTicket, expiresAt: ticket.expiresAt, person: .identity(ticket.identity),
@@ -111,42 +101,27 @@ package struct TicketLinking: Sendable {
                 }
             case .mailbox(let hash, let ticket):
                 guard case .ticket = credential else { throw .memberNotAllowed("linkTicket") }
-                let newSession = try newSession(for: ticket, client: client)
-                let outcome = try await stored {
-                    try await mailboxes.bind(hash, newSession: newSession, from: mailLanguages.origin(of: client))
+                let newSession = try newSession(for: ticket, by: call)
+                let account = try await stored {
+                    try await mailboxes.bind(hash, newSession: newSession, by: call)
                 }
-                return .signedIn(try signedIn(outcome, newSession))
+                return .signedIn(try issuer.signedIn(account, identityID: nil, newSession: newSession))
             }
         }
     }
 
-    private func newSession(
-        for ticket: MailboxTicket, client: Client
-    ) throws(SignInFailure) -> NewSession {
+    private func newSession(for ticket: MailboxTicket, by call: Call) throws(SignInFailure) -> NewSession {
         try issuer.newSession(
-            authenticatedAt: ticket.authenticatedAt, methods: [.oneTimeCode], client: client.with(ticket.device),
-            now: clock.now())
-    }
-
-    private func signedIn(
-        _ outcome: MailboxTicketOutcome, _ newSession: NewSession
-    ) throws(SignInFailure) -> SignedIn {
-        switch outcome {
-        case .signedIn(let account): return try issuer.signedIn(account, identityID: nil, newSession: newSession)
-        case .ticketExpired: throw .linkTicketExpired
-        case .holderChanged: throw .invalidCredentials
-        case .emailTaken: throw .emailTaken
-        case .accountDisabled: throw .accountDisabled
-        }
+            authenticatedAt: ticket.authenticatedAt, methods: [.oneTimeCode], by: call.with(ticket.device))
     }
 
     private func proveAndSpend(
-        _ ticket: LinkTicket, _ hash: [UInt8], by credential: BindCredential, replacing: Bool, client: Client
+        _ ticket: LinkTicket, _ hash: [UInt8], by credential: BindCredential, replacing: Bool, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
-        let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, client: client)
+        let ownership = try await proveOwnership(by: credential, ticket, ticketHash: hash, by: call)
         do throws(SignInFailure) {
             return try await tickets.openSession(
-                with: ticket, hash: hash, ownership: ownership, replacing: replacing, client: client, at: clock.now())
+                with: ticket, hash: hash, ownership: ownership, replacing: replacing, by: call)
         } catch .proofNoLongerValid {
             switch credential {
             case .session: throw .invalidSession
@@ -156,7 +131,7 @@ package struct TicketLinking: Sendable {
     }
 
     private func proveOwnership(
-        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: [UInt8], client: Client
+        by credential: BindCredential, _ ticket: LinkTicket, ticketHash: [UInt8], by call: Call
     ) async throws(SignInFailure) -> ProvenOwnership {
         switch credential {
         case .ticket:
@@ -168,37 +143,35 @@ package struct TicketLinking: Sendable {
                 authenticatedAt: ticket.readMailbox?.provenAt ?? ticket.identity.authenticatedAt,
                 methods: ticket.readMailbox == nil ? [] : [.oneTimeCode])
         case .session(let token):
-            let session = try await sessions.session(of: token)
-            guard session.isFresh(at: clock.now()) else { throw .reauthenticationRequired }
+            let session = try await sessions.session(of: token, by: call)
+            guard session.isFresh(at: call.now) else { throw .reauthenticationRequired }
             return ProvenOwnership(
                 proof: .session(session.id, of: session.accountID), authenticatedAt: session.authenticatedAt,
                 methods: session.methods)
         case .password(let email, let password):
-            let proven = try await passwords.provePassword(email: email, password: password, client: client)
+            let proven = try await passwords.provePassword(email: email, password: password, by: call)
             return ProvenOwnership(
-                proof: .password(hash: proven.passwordHash, of: proven.accountID), authenticatedAt: clock.now(),
+                proof: .password(hash: proven.passwordHash, of: proven.accountID), authenticatedAt: call.now,
                 methods: [.password])
         case .emailCode(let email, let typed):
             let code = try await emailCodes.proveCode(
-                typed, for: .bind, of: EmailAddress(email), ticketHash: ticketHash, by: client)
-            return ProvenOwnership(
-                proof: .emailCode(code), authenticatedAt: clock.now(), methods: [.oneTimeCode])
+                typed, for: .bind, of: EmailAddress(email), ticketHash: ticketHash, by: call)
+            return ProvenOwnership(proof: .emailCode(code), authenticatedAt: call.now, methods: [.oneTimeCode])
         }
     }
 
-    package func cancel(linkTicket: String, client: Client) async throws(SignInFailure) {
+    package func cancel(linkTicket: String, by call: Call) async throws(SignInFailure) {
         guard let hash = OpaqueSecret.hash(ofPresented: linkTicket) else { return }
-        let now = clock.now()
-        let origin = mailLanguages.origin(of: client)
+        let origin = call.origin
         let ofMailbox = AuditEvent(.linkCancelled, from: origin)
-        guard try await !stored({ try await mailboxes.cancel(hash, at: now, recording: ofMailbox) }),
-            let ticket = try await stored({ try await store.open(hash, at: now) })
+        guard try await !stored({ try await mailboxes.cancel(hash, by: call, recording: ofMailbox) }),
+            let ticket = try await stored({ try await store.open(hash, by: call) })
         else { return }
         let key = ticket.identity.key
         let event = AuditEvent(.linkCancelled, from: origin, provider: key.provider)
-        try await repetitions.recording(.cancelledTicket(key), at: now) { isRecorded throws(SignInFailure) in
+        try await repetitions.recording(.cancelledTicket(key), by: call) { isRecorded throws(SignInFailure) in
             let isCancelled = try await stored {
-                try await store.cancel(hash, at: now, recording: isRecorded ? event : nil)
+                try await store.cancel(hash, by: call, recording: isRecorded ? event : nil)
             }
             return ((), isCancelled ? event : nil)
         }

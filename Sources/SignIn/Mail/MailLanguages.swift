@@ -4,11 +4,11 @@ import Accounts
 struct MailLanguages: Sendable {
     let tags: [String]
 
-    /// The language in which to write to the client, by the lookup of RFC 4647 §3.4: `de-at` finds `de`.
+    /// The language in which to write to the caller, by the lookup of RFC 4647 §3.4: `de-at` finds `de`.
     ///
     /// - Returns: `nil` when no mail is sent.
-    func language(for client: Client) -> String? {
-        for wanted in client.languages {
+    func language(for caller: Caller) -> String? {
+        for wanted in caller.languages {
             var subtags = wanted.split(separator: "-")
             while !subtags.isEmpty {
                 let range = subtags.joined(separator: "-")
@@ -19,11 +19,5 @@ struct MailLanguages: Sendable {
             }
         }
         return tags.first
-    }
-
-    /// The origin under which a change by the client is recorded and mailed.
-    func origin(of client: Client) -> ChangeOrigin {
-        ChangeOrigin(
-            actor: .person, requestID: client.requestID, network: client.network, mailLanguage: language(for: client))
     }
 }

@@ -14,6 +14,6 @@ package struct GuessGauges: Sendable {
     }
 
     package func report() async throws {
-        attacked.record(try await store.addressesUnderAttack(at: clock.now()))
+        attacked.record(try await store.addressesUnderAttack(by: clock.call(by: .service)))
     }
 }

@@ -39,10 +39,10 @@ package final class PasswordHasher: Sendable {
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func hash(
-        _ password: String, in account: AccountID? = nil, by client: Client
+        _ password: String, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> String {
         let cost = self.cost
-        return try await run(in: account, by: client) { () throws(OpenSSLError) in
+        return try await run(in: account, by: call) { () throws(OpenSSLError) in
             let salt = try SecureRandom.bytes(16)
             let hash = try Scrypt.derive(password: Array(password.utf8), salt: salt, cost: cost, count: 32)
             return PasswordHasher.format(cost, salt: salt, hash: hash)
@@ -54,13 +54,13 @@ package final class PasswordHasher: Sendable {
     ///
     /// - Parameter account: whose session asks for it, if one does.
     package func verify(
-        _ password: String, against stored: String?, in account: AccountID? = nil, by client: Client
+        _ password: String, against stored: String?, in account: AccountID? = nil, by call: Call
     ) async throws(SignInFailure) -> Bool {
         let parsed = stored.flatMap(PasswordHasher.parse)
         guard let (cost, salt, expected) = parsed ?? PasswordHasher.parse(decoy) else {
             throw .fault(operation: "read password hash")
         }
-        let matches = try await run(in: account, by: client) { () throws(OpenSSLError) in
+        let matches = try await run(in: account, by: call) { () throws(OpenSSLError) in
             let hash = try Scrypt.derive(
                 password: Array(password.utf8), salt: salt, cost: cost, count: expected.bytes.count)
             return hash.matches(expected)
@@ -69,9 +69,9 @@ package final class PasswordHasher: Sendable {
     }
 
     private func run<Result: Sendable>(
-        in account: AccountID?, by client: Client, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
+        in account: AccountID?, by call: Call, _ work: @escaping @Sendable () throws(OpenSSLError) -> Result
     ) async throws(SignInFailure) -> Result {
-        let shares = client.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
+        let shares = call.caller.shares(network: networkShare, of: account.map { ("\($0)", Self.accountShare) })
         let outcome = await places.admit(shares) { () async -> Result? in
             defer { count.add(1, ordering: .relaxed) }
             return await withCheckedContinuation { continuation in

@@ -8,56 +8,49 @@ package struct PasswordSignIn: Sendable {
     let issuer: SessionIssuer
     let hasher: PasswordHasher
     let limits: RateLimiter
-    let mailLanguages: MailLanguages
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// Makes an account with an email and a password. Its address stays unverified, so no identity is matched by it.
     package func register(
-        email: String, password: String, displayName: DisplayName?, client: Client
+        email: String, password: String, displayName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         guard let address = EmailAddress(email) else { throw .malformedEmail }
         try PasswordPolicy.require(password, for: address)
         // Before the look-up: this answer alone reveals whether an account has the address.
-        try await limits.drawNetworks(.registrationPerNetwork, by: client)
+        try await limits.drawNetworks(.registrationPerNetwork, by: call)
         guard try await !stored({ try await accounts.isEmailHeld(address) }) else { throw .emailTaken }
-        let hash = try await hasher.hash(password, by: client)
-        let now = clock.now()
-        let newSession = try issuer.newSession(authenticatedAt: now, methods: [.password], client: client, now: now)
-        let id = try AccountID.fresh(at: now)
+        let hash = try await hasher.hash(password, by: call)
+        let newSession = try issuer.newSession(authenticatedAt: call.now, methods: [.password], by: call)
+        let id = try AccountID.fresh(at: call.now)
         let account = try await stored {
             try await accounts.register(
                 id, email: address, passwordHash: hash, displayName: displayName, newSession: newSession,
-                from: mailLanguages.origin(of: client))
+                by: call)
         }
-        guard let account else { throw .emailTaken }
         return try issuer.signedIn(account, identityID: nil, newSession: newSession)
     }
 
-    package func signIn(
-        email: String, password: String, client: Client
-    ) async throws(SignInFailure) -> SignedIn {
+    package func signIn(email: String, password: String, by call: Call) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            let proven = try await provePassword(email: email, password: password, client: client)
+            let proven = try await provePassword(email: email, password: password, by: call)
             return try await openSession(
-                of: proven.accountID, passwordHash: proven.passwordHash, provenAt: clock.now(), client: client)
+                of: proven.accountID, passwordHash: proven.passwordHash, provenAt: call.now, by: call)
         }
     }
 
     /// Signs in to an account whose password was proven before.
     func signIn(
-        _ accountID: AccountID, passwordHash: String, provenAt: Timestamp, client: Client
+        _ accountID: AccountID, passwordHash: String, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
         try await metrics.signIns.counting(.password, as: .signedIn) { () throws(SignInFailure) in
-            try await openSession(of: accountID, passwordHash: passwordHash, provenAt: provenAt, client: client)
+            try await openSession(of: accountID, passwordHash: passwordHash, provenAt: provenAt, by: call)
         }
     }
 
     private func openSession(
-        of accountID: AccountID, passwordHash: String, provenAt: Timestamp, client: Client
+        of accountID: AccountID, passwordHash: String, provenAt: Timestamp, by call: Call
     ) async throws(SignInFailure) -> SignedIn {
-        let newSession = try issuer.newSession(
-            authenticatedAt: provenAt, methods: [.password], client: client, now: clock.now())
+        let newSession = try issuer.newSession(authenticatedAt: provenAt, methods: [.password], by: call)
         let account = try await stored {
             try await sessions.open(newSession, for: accountID, passwordHash: passwordHash)
         }
@@ -68,30 +61,28 @@ package struct PasswordSignIn: Sendable {
 
     /// The account whose password this is. A wrong password, an account without one, an unknown and an impossible
     /// address take the same time, count as the same guesses and fail alike.
-    func provePassword(
-        email: String, password: String, client: Client
-    ) async throws(SignInFailure) -> ProvenPassword {
+    func provePassword(email: String, password: String, by call: Call) async throws(SignInFailure) -> ProvenPassword {
         let address = EmailAddress(email)
         // All spellings of an address share one allowance.
         let proven = try await limits.guessingPassword(
-            of: address?.text ?? email, guesser: client.network.map(PasswordGuesser.network), by: client
+            of: address?.text ?? email, guesser: call.caller.network.map(PasswordGuesser.network), by: call
         ) { proven throws(SignInFailure) in
-            try await isUsed(proven?.accountID, from: client)
+            try await isUsed(proven?.accountID, by: call)
         } _: { () throws(SignInFailure) in
-            try await check(password, of: address, by: client)
+            try await check(password, of: address, by: call)
         }
         guard proven.isActive else { throw .accountDisabled }
         return proven
     }
 
     /// Whether the account is used from the client's network; no account is.
-    private func isUsed(_ account: AccountID?, from client: Client) async throws(SignInFailure) -> Bool {
-        guard let network = client.network else { return false }
-        return try await stored { try await limits.knownNetworks.isKnown(network, to: account, at: clock.now()) }
+    private func isUsed(_ account: AccountID?, by call: Call) async throws(SignInFailure) -> Bool {
+        guard let network = call.caller.network else { return false }
+        return try await stored { try await limits.knownNetworks.isKnown(network, to: account, by: call) }
     }
 
     private func check(
-        _ password: String, of address: EmailAddress?, by client: Client
+        _ password: String, of address: EmailAddress?, by call: Call
     ) async throws(SignInFailure) -> ProvenPassword {
         let credential: PasswordCredential? =
             if let address {
@@ -101,7 +92,7 @@ package struct PasswordSignIn: Sendable {
             }
         let isRight = try await hasher.verify(
             String(decoding: password.utf8.prefix(PasswordPolicy.bytes.upperBound + 1), as: UTF8.self),
-            against: credential?.passwordHash, by: client)
+            against: credential?.passwordHash, by: call)
         guard isRight, let credential, let passwordHash = credential.passwordHash else { throw .invalidCredentials }
         return ProvenPassword(
             accountID: credential.accountID, passwordHash: passwordHash, isActive: credential.status == .active)

@@ -55,19 +55,17 @@ struct CodeExchange: Sendable {
     /// Exchanges a code beside a verified token, which signs in whatever becomes of the code, unless that is somebody
     /// else's.
     func exchange(
-        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential, by client: Client,
-        at now: Timestamp
+        _ credential: ProviderCredential, of provider: Provider, beside posted: VerifiedCredential, by call: Call
     ) async throws(SignInFailure) -> CodeOutcome {
         guard let code = try postedCode(credential, of: provider, besideTokenOf: posted.identity.clientID) else {
             return .unused
         }
-        return try await exchange(code, nonce: .proven, beside: posted, by: client, at: now)
+        return try await exchange(code, nonce: .proven, beside: posted, by: call)
     }
 
     /// The same of a code whose client is known.
     func exchange(
-        _ code: PostedCode, nonce: NonceExpectation, beside posted: VerifiedCredential, by client: Client,
-        at now: Timestamp
+        _ code: PostedCode, nonce: NonceExpectation, beside posted: VerifiedCredential, by call: Call
     ) async throws(SignInFailure) -> CodeOutcome {
         let deadline = ContinuousClock.now + timeout.besideToken
         do {
@@ -76,11 +74,11 @@ struct CodeExchange: Sendable {
             throw .credentialRejected(error.reason, retryAfter: nil)
         }
         try await settleRevocations(of: posted.identity.key)
-        let answer = try await sendBeside(posted.identity.key, code, nonce: nonce, until: deadline, by: client, at: now)
+        let answer = try await sendBeside(posted.identity.key, code, nonce: nonce, until: deadline, by: call)
         switch answer {
         case .success(let evidence):
             guard evidence.identity.key == posted.identity.key else {
-                await abandon(evidence, because: .subjectMismatch, by: client)
+                await abandon(evidence, because: .subjectMismatch, by: call)
                 throw .credentialRejected(.subjectMismatch, retryAfter: nil)
             }
             return .exchanged(evidence)
@@ -100,17 +98,17 @@ struct CodeExchange: Sendable {
     /// network, and few are under way at a time. A code is counted before it is sent, so that concurrent ones are counted
     /// too; only one that the provider may have refused for itself stays counted.
     func exchangeAlone(
-        _ credential: ProviderCredential, of provider: Provider, by client: Client, at now: Timestamp
+        _ credential: ProviderCredential, of provider: Provider, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
         guard let code = try postedCode(credential, of: provider, besideTokenOf: nil) else {
             throw .missingCredential(ProviderCredential.tokenMember(of: provider))
         }
         let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider, beside: nil, by: client) { () throws(SignInFailure) in
-            try await limits.drawNetworks(.junkCodesPerNetwork, by: client)
-            let answer = await send(code, nonce: .posted(credential.nonce), until: deadline, by: client, at: now)
+        let answer = try await underWay.admit(at: provider, beside: nil, by: call) { () throws(SignInFailure) in
+            try await limits.drawNetworks(.junkCodesPerNetwork, by: call)
+            let answer = await send(code, nonce: .posted(credential.nonce), until: deadline, by: call)
             if !answer.mayBeJunk(withRedirectURI: code.redirectURI) {
-                await limits.putBackNetworks(.junkCodesPerNetwork, by: client)
+                await limits.putBackNetworks(.junkCodesPerNetwork, by: call)
             }
             return answer
         }
@@ -135,40 +133,40 @@ struct CodeExchange: Sendable {
     }
 
     /// Ends the authorization of a code whose sign-in is refused: nobody here will use it.
-    func abandon(_ evidence: CodeEvidence, because reason: TokenRejection, by client: Client) async {
+    func abandon(_ evidence: CodeEvidence, because reason: TokenRejection, by call: Call) async {
         guard let grant = evidence.grant else { return }
-        await end(grant, of: evidence.identity.key, because: reason, by: client)
+        await end(grant, of: evidence.identity.key, because: reason, by: call)
     }
 
     /// Ends the authorization of a code after a failure behind its exchange. When the database took nothing, this request
     /// has waited for it already: the grant is ended when the database is back.
-    func abandon(_ evidence: CodeEvidence, after failure: SignInFailure, by client: Client) async {
+    func abandon(_ evidence: CodeEvidence, after failure: SignInFailure, by call: Call) async {
         guard let grant = evidence.grant else { return }
         switch failure {
         case .storageUnavailable, .fault:
             strayGrants.keep(
                 grant, of: evidence.identity.key, isAttachable: true,
-                recording: Self.ending(because: "not_stored", by: client))
+                recording: Self.ending(because: "not_stored", by: call))
         case .credentialRejected(let reason, _):
-            await end(grant, of: evidence.identity.key, because: reason, by: client)
+            await end(grant, of: evidence.identity.key, because: reason, by: call)
         default:
-            await end(grant, of: evidence.identity.key, because: .expired, by: client)
+            await end(grant, of: evidence.identity.key, because: .expired, by: call)
         }
     }
 
-    private func end(_ grant: NewGrant, of key: IdentityKey, because reason: TokenRejection, by client: Client) async {
-        let event = Self.ending(because: reason.rawValue, by: client)
+    private func end(_ grant: NewGrant, of key: IdentityKey, because reason: TokenRejection, by call: Call) async {
+        let event = Self.ending(because: reason.rawValue, by: call)
         do {
-            try await revocations.end(grant, of: key, isAttachable: false, recording: event, at: clock.now())
+            try await revocations.end(grant, of: key, isAttachable: false, recording: event, by: call)
         } catch {
             // The sign-in is refused all the same: its code is spent, so to repeat it would bring nothing.
             strayGrants.keep(grant, of: key, isAttachable: false, recording: event)
         }
     }
 
-    private static func ending(because reason: String, by client: Client) -> AuditEvent {
-        var event = AuditEvent(.revocationRequested, by: .service, reason: reason, requestID: client.requestID)
-        event.network = client.network
+    private static func ending(because reason: String, by call: Call) -> AuditEvent {
+        var event = AuditEvent(.revocationRequested, by: .service, reason: reason, requestID: call.caller.requestID)
+        event.network = call.caller.network
         return event
     }
 }
@@ -259,16 +257,16 @@ extension CodeExchange {
     /// - Returns: `nil` when the code was not sent: the person's last ones were refused, or there is no place.
     private func sendBeside(
         _ key: IdentityKey, _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant,
-        by client: Client, at now: Timestamp
+        by call: Call
     ) async throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? {
         let person = RateLimiter.Subject.everybody("\(key.provider.rawValue) \(key.realm) \(key.subject.text)")
-        let answer = try await underWay.admit(at: posted.provider, beside: key, by: client) {
+        let answer = try await underWay.admit(at: posted.provider, beside: key, by: call) {
             () throws(SignInFailure) -> Result<CodeEvidence, EndpointRefusal>? in
             guard try await limits.wait(.refusedCodesPerIdentity, of: person) == nil else {
                 limits.noteUsedUp(.refusedCodesPerIdentity)
                 return nil
             }
-            let answer = await send(posted, nonce: nonce, until: deadline, by: client, at: now)
+            let answer = await send(posted, nonce: nonce, until: deadline, by: call)
             if !answer.mayBeJunk(withRedirectURI: posted.redirectURI) {
                 await limits.putBack(.refusedCodesPerIdentity, of: person)
             }
@@ -280,8 +278,7 @@ extension CodeExchange {
 
     /// Sends the code and waits for the answer. What a refused answer leaves at the provider is ended.
     func send(
-        _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by client: Client,
-        at now: Timestamp
+        _ posted: PostedCode, nonce: NonceExpectation, until deadline: ContinuousClock.Instant, by call: Call
     ) async -> Result<CodeEvidence, EndpointRefusal> {
         let (code, endpoint) = (posted.code, posted.endpoint)
         // Before it is sent: an event that ends the person's authorization after this moment may end the new grant too.
@@ -292,7 +289,7 @@ extension CodeExchange {
         let answer: Result<ExchangedCode, EndpointRefusal> =
             await withTimeout(remaining) {
                 do throws(EndpointRefusal) {
-                    return .success(try await endpoint.exchange(code, nonce: nonce, timeout: remaining, at: now))
+                    return .success(try await endpoint.exchange(code, nonce: nonce, timeout: remaining, at: call.now))
                 } catch {
                     return .failure(error)
                 }
@@ -303,7 +300,7 @@ extension CodeExchange {
         if case .failure(.credentialRejected(let refusal, let stray?)) = answer {
             let grant = NewGrant(
                 clientID: code.clientID, refreshToken: stray.refreshToken, exchangedAt: sentAt, checkAt: nil)
-            await end(grant, of: stray.owner, because: refusal.reason, by: client)
+            await end(grant, of: stray.owner, because: refusal.reason, by: call)
         }
         return answer.map { exchanged in
             CodeEvidence(
@@ -313,14 +310,15 @@ extension CodeExchange {
     }
 
     private func grant(
-        of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider, at now: Timestamp
+        of exchanged: ExchangedCode, for code: AuthorizationCode, provider: Provider, at sentAt: Timestamp
     ) -> NewGrant? {
         exchanged.refreshToken.map { token in
             // Spread over the day from the start, however close together people signed up.
             let checkAt: Timestamp? =
                 provider == .apple
-                ? now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0..<GrantCheckWorker.interval)) : nil
-            return NewGrant(clientID: code.clientID, refreshToken: token, exchangedAt: now, checkAt: checkAt)
+                ? sentAt.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0..<GrantCheckWorker.interval))
+                : nil
+            return NewGrant(clientID: code.clientID, refreshToken: token, exchangedAt: sentAt, checkAt: checkAt)
         }
     }
 

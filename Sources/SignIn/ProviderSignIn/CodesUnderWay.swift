@@ -30,14 +30,14 @@ package struct CodesUnderWay: Sendable {
     /// - Parameter identity: whose verified token is beside the code, if there is one.
     /// - Returns: `nil` when there are too many, and nothing was run.
     func admit<Value>(
-        at provider: Provider, beside identity: IdentityKey?, by client: Client,
+        at provider: Provider, beside identity: IdentityKey?, by call: Call,
         _ exchange: () async throws(SignInFailure) -> Value
     ) async throws(SignInFailure) -> Value? {
         guard let identity else {
-            let shares = client.shares(network: Self.limit / Self.networkPart, of: nil)
+            let shares = call.caller.shares(network: Self.limit / Self.networkPart, of: nil)
             return try await places[provider]?.alone.admit(shares, exchange)
         }
-        let shares = client.shares(
+        let shares = call.caller.shares(
             network: Self.limitBesideToken / Self.networkPart, of: (identity.subject.text, Self.identityShare))
         return try await places[provider]?.besideToken.admit(shares, exchange)
     }

@@ -56,27 +56,24 @@ struct CredentialVerifier: Sendable {
     /// before a code is exchanged, where possible: of two sign-ins with one nonce, the one that loses must not use up the
     /// code.
     func evidence(
-        of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
+        of credential: ProviderCredential, from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> SignInEvidence {
-        try await refusals.notingRejection(of: provider, by: client) { () throws(SignInFailure) in
+        try await refusals.notingRejection(of: provider, by: call) { () throws(SignInFailure) in
             try requireNonce(ofRelayed: credential)
-            switch try await verify(credential, of: provider, at: now) {
+            switch try await verify(credential, of: provider, at: call.now) {
             case .success(let posted?):
-                if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, at: now) {
-                    try await nonces.spend(nonce, at: now)
+                if let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call) {
+                    try await nonces.spend(nonce, by: call)
                 }
-                let code = try await codes.exchange(
-                    credential, of: provider, beside: posted, by: client, at: now)
+                let code = try await codes.exchange(credential, of: provider, beside: posted, by: call)
                 return SignInEvidence(posted, code)
             case .success(nil):
-                return SignInEvidence(
-                    try await codeEvidence(of: credential, from: provider, client: client, at: now))
+                return SignInEvidence(try await codeEvidence(of: credential, from: provider, by: call))
             case .failure(let refusal):
                 // A nonce says that token and code are of another sign-in than this one.
                 guard credential.code != nil, !refusal.reason.isAboutNonce else { throw SignInFailure(refusal) }
                 return SignInEvidence(
-                    try await codeEvidence(
-                        of: credential, from: provider, insteadOf: refusal, client: client, at: now))
+                    try await codeEvidence(of: credential, from: provider, insteadOf: refusal, by: call))
             }
         }
     }
@@ -108,17 +105,17 @@ struct CredentialVerifier: Sendable {
 
     /// The person of a code on its own, by the identity token that it is exchanged for. The nonce is that token's.
     private func codeEvidence(
-        of credential: ProviderCredential, from provider: Provider, client: Client, at now: Timestamp
+        of credential: ProviderCredential, from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
-        let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, at: now)
+        let nonce = try nonces.nonceToSpend(credential.nonce, for: provider, by: call)
         // A code can be exchanged only once: not beside a nonce that is already spent.
         if let nonce { try await nonces.requireUnspent(nonce) }
-        let evidence = try await codes.exchangeAlone(credential, of: provider, by: client, at: now)
+        let evidence = try await codes.exchangeAlone(credential, of: provider, by: call)
         guard let nonce else { return evidence }
         do throws(SignInFailure) {
-            try await nonces.spend(nonce, at: now)
+            try await nonces.spend(nonce, by: call)
         } catch {
-            await codes.abandon(evidence, after: error, by: client)
+            await codes.abandon(evidence, after: error, by: call)
             throw error
         }
         return evidence
@@ -127,19 +124,18 @@ struct CredentialVerifier: Sendable {
     /// The same beside a token that did not verify, of which nothing is used. Where the code is refused too, the failure is
     /// the token's; the audit trail has the reasons of both.
     private func codeEvidence(
-        of credential: ProviderCredential, from provider: Provider, insteadOf token: CredentialRefusal,
-        client: Client, at now: Timestamp
+        of credential: ProviderCredential, from provider: Provider, insteadOf token: CredentialRefusal, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
         func note(_ reason: TokenRejection) {
             refusals.note(
-                .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
-                requestID: client.requestID)
+                .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
+                requestID: call.caller.requestID)
         }
         logger.info(
             "token refused, code tried instead",
             metadata: ["provider": "\(provider.rawValue)", "reason": "\(token.reason.rawValue)"])
         do throws(SignInFailure) {
-            let evidence = try await codeEvidence(of: credential, from: provider, client: client, at: now)
+            let evidence = try await codeEvidence(of: credential, from: provider, by: call)
             note(token.reason)
             return evidence
         } catch {
@@ -163,18 +159,17 @@ struct CredentialVerifier: Sendable {
     ///
     /// - Parameter key: the person of the token.
     func record(
-        _ codeRefusal: String?, of key: IdentityKey, linked: (account: AccountID, identity: IdentityID)?,
-        client: Client, at now: Timestamp
+        _ codeRefusal: String?, of key: IdentityKey, linked: (account: AccountID, identity: IdentityID)?, by call: Call
     ) async {
         guard let codeRefusal else { return }
         var refused = AuditEvent(
             .codeRejected, by: .provider, accountID: linked?.account, identityID: linked?.identity,
-            provider: key.provider, reason: codeRefusal, requestID: client.requestID)
-        refused.network = client.network
+            provider: key.provider, reason: codeRefusal, requestID: call.caller.requestID)
+        refused.network = call.caller.network
         let event = refused
         do throws(SignInFailure) {
-            try await repetitions.recording(.refusedCode(key), at: now) { isRecorded throws(SignInFailure) in
-                if isRecorded { try await stored { try await audit.record(event, at: now) } }
+            try await repetitions.recording(.refusedCode(key), by: call) { isRecorded throws(SignInFailure) in
+                if isRecorded { try await stored { try await audit.record(event, by: call) } }
                 return ((), event)
             }
         } catch {

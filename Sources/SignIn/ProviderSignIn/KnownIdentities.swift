@@ -10,21 +10,20 @@ struct KnownIdentities: Sendable {
     let transfers: TransferStore
     let issuer: SessionIssuer
     let repetitions: RepeatedEvents
-    let mailLanguages: MailLanguages
 
     /// Signs in a person whose identity is linked.
     ///
     /// - Returns: `nil` when the identity is not linked.
     func signIn(
-        _ identity: VerifiedIdentity, grant: NewGrant? = nil, client: Client, at now: Timestamp
+        _ identity: VerifiedIdentity, grant: NewGrant? = nil, by call: Call
     ) async throws(SignInFailure) -> SignedIn? {
         // First: the grant is stored before the sign-in is answered, and the answer shows it.
-        if let grant, try await !stored({ try await grants.keep(grant, for: identity.key) }) { return nil }
+        if let grant, try await !stored({ try await grants.keep(grant, for: identity.key, by: call) }) { return nil }
         let newSession = try issuer.newSession(
             authenticatedAt: identity.authenticatedAt, atProvider: identity.authenticatedAt,
             methods: [AuthenticationMethod(identity.key.provider)],
-            client: client, now: now)
-        let outcome = try await repetitions.recording(.signIn(identity.key), at: now) {
+            by: call)
+        let outcome = try await repetitions.recording(.signIn(identity.key), by: call) {
             isRecorded throws(SignInFailure) in
             let outcome = try await stored {
                 try await identities.signIn(identity, newSession: newSession, isRecorded: isRecorded)
@@ -33,7 +32,7 @@ struct KnownIdentities: Sendable {
         }
         switch outcome {
         case .signedIn(let account, let identityID):
-            let noted = try await note(identity, of: account, client: client, at: now)
+            let noted = try await note(identity, of: account, by: call)
             return try issuer.signedIn(noted, identityID: identityID, newSession: newSession)
         case .disabled:
             throw .accountDisabled
@@ -47,17 +46,16 @@ struct KnownIdentities: Sendable {
     /// What a sign-in means for the address of the account: the identity's claim may raise its degree, and its owner may
     /// have to hear of the sign-in. Both are rare.
     private func note(
-        _ identity: VerifiedIdentity, of account: Account, client: Client, at now: Timestamp
+        _ identity: VerifiedIdentity, of account: Account, by call: Call
     ) async throws(SignInFailure) -> Account {
         if let linked = account.identities.first(where: { $0.key == identity.key }), linked.isSignInNoticed {
             try await stored {
-                try await accounts.notifySignIn(
-                    by: linked, of: account, at: now, from: mailLanguages.origin(of: client))
+                try await accounts.notifySignIn(by: linked, of: account, by: call)
             }
         }
         guard let raised = account.emailRaised(by: identity.email) else { return account }
         let isRaised = try await stored {
-            try await accounts.raise(raised, of: account.id, at: now, from: mailLanguages.origin(of: client))
+            try await accounts.raise(raised, of: account.id, by: call)
         }
         return isRaised ? account.raised(to: raised) : account
     }
@@ -65,14 +63,11 @@ struct KnownIdentities: Sendable {
     /// Moves the identity that a person had with the app's former team to their new subject.
     ///
     /// - Returns: whether the token names a former subject.
-    func adopt(
-        _ identity: VerifiedIdentity, client: Client, at now: Timestamp
-    ) async throws(SignInFailure) -> Bool {
+    func adopt(_ identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Bool {
         guard let transferSubject = identity.transferSubject else { return false }
-        let event = AuditEvent(.identityTransferred, by: .provider, requestID: client.requestID)
+        let event = AuditEvent(.identityTransferred, by: .provider, requestID: call.caller.requestID)
         _ = try await stored {
-            try await transfers.adopt(
-                transferSubject, as: identity.key, email: identity.email, event: event, at: now)
+            try await transfers.adopt(transferSubject, as: identity.key, email: identity.email, event: event, by: call)
         }
         return true
     }

@@ -10,16 +10,14 @@ package struct ProviderSignIn: Sendable {
     let accounts: AccountStore
     let repetitions: RepeatedEvents
     let verifiedEmailPolicy: VerifiedEmailPolicy
-    let mailLanguages: MailLanguages
     let metrics: SignInMetrics
-    let clock: any WallClock
 
     /// Signs a known person in; gives an unknown one a link ticket.
     package func signIn(
-        with provider: Provider, _ credential: ProviderCredential, client: Client
+        with provider: Provider, _ credential: ProviderCredential, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.signIns.counting(.init(provider), as: \.outcomeLabel) { () throws(SignInFailure) in
-            try await answer(to: credential, from: provider, client: client)
+            try await answer(to: credential, from: provider, by: call)
         }
     }
 
@@ -27,57 +25,54 @@ package struct ProviderSignIn: Sendable {
     ///
     /// - Parameter grant: what the code brought.
     func signIn(
-        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         try await metrics.signIns.counting(.init(identity.key.provider), as: \.outcomeLabel) {
             () throws(SignInFailure) in
-            try await signIn(identity, grant: grant, fullName: fullName, client: client, at: clock.now())
+            try await decide(identity, grant: grant, fullName: fullName, by: call)
         }
     }
 
     private func answer(
-        to credential: ProviderCredential, from provider: Provider, client: Client
+        to credential: ProviderCredential, from provider: Provider, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        let now = clock.now()
-        let evidence = try await verifier.evidence(of: credential, from: provider, client: client, at: now)
-        let answer = try await signIn(
-            evidence.identity, grant: evidence.grant, fullName: credential.fullName, client: client, at: now)
+        let evidence = try await verifier.evidence(of: credential, from: provider, by: call)
+        let answer = try await decide(evidence.identity, grant: evidence.grant, fullName: credential.fullName, by: call)
         var linked: (AccountID, IdentityID)?
         if case .signedIn(let signedIn) = answer, let identity = signedIn.identity {
             linked = (signedIn.account.id, identity.id)
         }
-        await verifier.record(
-            evidence.codeRefusal, of: evidence.identity.key, linked: linked, client: client, at: now)
+        await verifier.record(evidence.codeRefusal, of: evidence.identity.key, linked: linked, by: call)
         return answer
     }
 
-    private func signIn(
-        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    private func decide(
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         do throws(SignInFailure) {
-            return try await decide(identity, grant: grant, fullName: fullName, client: client, at: now)
+            return try await findAccount(of: identity, grant: grant, fullName: fullName, by: call)
         } catch {
             if error.isOfStorage {
                 let evidence = CodeEvidence(identity: identity, grant: grant)
-                await verifier.codes.abandon(evidence, after: error, by: client)
+                await verifier.codes.abandon(evidence, after: error, by: call)
             }
             throw error
         }
     }
 
-    private func decide(
-        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+    private func findAccount(
+        of identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        if let signedIn = try await known.signIn(identity, grant: grant, client: client, at: now) {
+        if let signedIn = try await known.signIn(identity, grant: grant, by: call) {
             return .signedIn(try await fillingDisplayName(signedIn, fullName))
         }
-        if try await known.adopt(identity, client: client, at: now) {
+        if try await known.adopt(identity, by: call) {
             // Also when it moved nothing: a concurrent sign-in of the person may have.
-            if let signedIn = try await known.signIn(identity, grant: grant, client: client, at: now) {
+            if let signedIn = try await known.signIn(identity, grant: grant, by: call) {
                 return .signedIn(try await fillingDisplayName(signedIn, fullName))
             }
         }
-        return try await issueLinkTicket(identity, grant: grant, fullName: fullName, client: client, at: now)
+        return try await issueLinkTicket(identity, grant: grant, fullName: fullName, by: call)
     }
 
     /// Fills an empty display name, and changes none: Apple gives the app a name only once, at first consent.
@@ -96,37 +91,36 @@ package struct ProviderSignIn: Sendable {
     /// Issues a link ticket for an identity that is not linked: its owner chooses, unless the policy binds it by its email
     /// address. Decided without a lock; spending the ticket decides again under one.
     private func issueLinkTicket(
-        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, client: Client, at now: Timestamp
+        _ identity: VerifiedIdentity, grant: NewGrant?, fullName: DisplayName?, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
-        let origin = mailLanguages.origin(of: client)
-        let holder = try await holder(of: identity, at: now, from: origin)
+        let holder = try await holder(of: identity, by: call)
         var decision = Linking.decide(identity, holder: holder, policy: verifiedEmailPolicy)
         let ticket = LinkTicket(
-            identity: identity, displayName: fullName ?? identity.name, device: client.device,
-            shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: now,
-            expiresAt: now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
-        let event = AuditEvent(.linkRequired, from: origin, provider: identity.key.provider)
+            identity: identity, displayName: fullName ?? identity.name, device: call.caller.device,
+            shownHolder: decision.showsIdentities ? holder.map(ShownAccount.init) : nil, createdAt: call.now,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.linkTicketSeconds))
+        let event = AuditEvent(.linkRequired, from: call.origin, provider: identity.key.provider)
         let isSpentAtOnce = if case .bindAutomatically = decision { true } else { false }
-        let secret = try await repetitions.recording(.linkTicket(identity.key), at: now) {
+        let secret = try await repetitions.recording(.linkTicket(identity.key), by: call) {
             isRecorded throws(SignInFailure) in
             let secret = try await tickets.insert(
-                ticket, grant: grant, isHeld: !isSpentAtOnce, recording: isRecorded ? event : nil)
+                ticket, grant: grant, isHeld: !isSpentAtOnce, recording: isRecorded ? event : nil, by: call)
             return (secret, event)
         }
         if isSpentAtOnce {
-            if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, client: client, at: now) {
+            if let signedIn = try await bindAutomatically(ticket, hash: secret.hash, by: call) {
                 return .signedIn(signedIn)
             }
             decision = Linking.decide(identity, holder: holder, policy: .prompt)
         }
         // A concurrent sign-in of the person may have bound the identity since this one looked it up.
         if verifiedEmailPolicy == .automatic, holder?.isEmailVerified == true,
-            let signedIn = try await known.signIn(identity, client: client, at: now)
+            let signedIn = try await known.signIn(identity, by: call)
         {
             return .signedIn(signedIn)
         }
         guard case .linkRequired(let choices, let view) = decision else { throw .fault(operation: "decide") }
-        if isSpentAtOnce { try await stored { try await tickets.store.endOldest(of: identity.key, at: now) } }
+        if isSpentAtOnce { try await stored { try await tickets.store.endOldest(of: identity.key, by: call) } }
         return .linkRequired(
             LinkRequired(
                 linkTicket: secret.text, expiresAt: ticket.expiresAt, person: .identity(identity), choices: choices,
@@ -135,26 +129,23 @@ package struct ProviderSignIn: Sendable {
 
     /// The account that has the address of an unknown identity. A successor at the same provider makes a proven one
     /// stated: from now on its mailbox opens it to nobody who has not seen who is in there.
-    private func holder(
-        of identity: VerifiedIdentity, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws(SignInFailure) -> Account? {
+    private func holder(of identity: VerifiedIdentity, by call: Call) async throws(SignInFailure) -> Account? {
         guard let candidate = identity.email?.candidate else { return nil }
         let holder = try await stored { try await accounts.holder(of: candidate) }
         if let holder, holder.emailProof == .proven, holder.isSucceeded(by: identity) {
-            try await stored { try await accounts.lower(candidate, of: holder.id, at: now, from: origin) }
+            try await stored { try await accounts.lower(candidate, of: holder.id, by: call) }
         }
         return holder
     }
 
     /// - Returns: `nil` when the account is no longer one that the policy binds to: then the person is asked.
     private func bindAutomatically(
-        _ ticket: LinkTicket, hash: [UInt8], client: Client, at now: Timestamp
+        _ ticket: LinkTicket, hash: [UInt8], by call: Call
     ) async throws(SignInFailure) -> SignedIn? {
         let ownership = ProvenOwnership(
             proof: .verifiedEmail, authenticatedAt: ticket.identity.authenticatedAt, methods: [])
         do throws(SignInFailure) {
-            let signedIn = try await tickets.openSession(
-                with: ticket, hash: hash, ownership: ownership, client: client, at: now)
+            let signedIn = try await tickets.openSession(with: ticket, hash: hash, ownership: ownership, by: call)
             metrics.links.count(.automatic, OutcomeLabel(.linked))
             return signedIn
         } catch {
@@ -163,7 +154,7 @@ package struct ProviderSignIn: Sendable {
             case .linkTicketExpired:
                 // A sign-in of the same moment has bound the identity, and those behind it have pushed the ticket out; or an
                 // event of the provider has ended what the token vouched for.
-                if let signedIn = try await known.signIn(ticket.identity, client: client, at: now) { return signedIn }
+                if let signedIn = try await known.signIn(ticket.identity, by: call) { return signedIn }
                 throw .credentialRejected(.expired, retryAfter: nil)
             default: throw error
             }

@@ -23,16 +23,14 @@ package struct SignInNonces: Sendable {
     /// The nonce of this service that a sign-in has to spend.
     ///
     /// - Returns: `nil` when the policy lets apps make up their own nonces, and the posted one is such or absent.
-    func nonceToSpend(
-        _ posted: String?, for provider: Provider, at now: Timestamp
-    ) throws(SignInFailure) -> IssuedNonce? {
+    func nonceToSpend(_ posted: String?, for provider: Provider, by call: Call) throws(SignInFailure) -> IssuedNonce? {
         switch policy {
         case .optional:
             guard let posted, IssuedNonce.isClaimed(by: posted) else { return nil }
         case .required:
             guard posted != nil else { throw .credentialRejected(.nonceMissing, retryAfter: nil) }
         }
-        guard let posted, let nonce = issued.read(posted, for: provider, at: now) else {
+        guard let posted, let nonce = issued.read(posted, for: provider, at: call.now) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
         return nonce
@@ -46,8 +44,8 @@ package struct SignInNonces: Sendable {
     }
 
     /// Spends a nonce. Exactly one of several concurrent spenders succeeds.
-    func spend(_ nonce: IssuedNonce, at now: Timestamp) async throws(SignInFailure) {
-        guard try await stored({ try await store.spend(nonce.hash, expiresAt: nonce.expiresAt, at: now) }) else {
+    func spend(_ nonce: IssuedNonce, by call: Call) async throws(SignInFailure) {
+        guard try await stored({ try await store.spend(nonce.hash, expiresAt: nonce.expiresAt, by: call) }) else {
             throw .credentialRejected(.nonceSpent, retryAfter: nil)
         }
     }

@@ -101,7 +101,7 @@ package final class StrayGrants: Sendable {
             do {
                 try await store.end(
                     stray.grant, of: stray.key, isAttachable: stray.isAttachable, recording: stray.event,
-                    at: clock.now())
+                    by: clock.call(by: .service))
             } catch {
                 let failure = StorageFailure(error)
                 guard !failure.isTemporary else { return pause() }

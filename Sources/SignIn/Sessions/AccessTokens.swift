@@ -65,10 +65,11 @@ package final class AccessTokens: Sendable {
         self.clock = clock
         self.logger = logger
         let lifetime = configuration.lifetime
-        let now = clock.now()
-        let stored = try await store.keys(orFirst: {
-            try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: lifetime)
-        })
+        let call = clock.call(by: .service)
+        let now = call.now
+        let stored = try await store.keys(
+            orFirst: { try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: lifetime) },
+            by: call)
         let keys = SigningKeySnapshot(opening: stored, keyRing: keyRing)
         _ = try keys.signer(at: now)
         state = Mutex(State(keys: keys))

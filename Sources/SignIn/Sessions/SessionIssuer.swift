@@ -9,13 +9,13 @@ struct SessionIssuer: Sendable {
 
     func newSession(
         authenticatedAt: Timestamp, atProvider providerTime: Timestamp? = nil, methods: [AuthenticationMethod],
-        client: Client, now: Timestamp
+        by call: Call
     ) throws(SignInFailure) -> NewSession {
         NewSession(
-            id: try .fresh(at: now), authenticatedAt: min(authenticatedAt, now),
-            providerAuthenticatedAt: providerTime.map { min($0, now) }, methods: methods, now: now,
-            expiresAt: lifetimes.end(ofSessionOpenedAt: now, refreshedAt: now), device: client.device,
-            address: client.address, requestID: client.requestID, network: client.network)
+            id: try .fresh(at: call.now), authenticatedAt: min(authenticatedAt, call.now),
+            providerAuthenticatedAt: providerTime.map { min($0, call.now) }, methods: methods, now: call.now,
+            expiresAt: lifetimes.end(ofSessionOpenedAt: call.now, refreshedAt: call.now), device: call.caller.device,
+            address: call.caller.address, requestID: call.caller.requestID, network: call.caller.network)
     }
 
     /// The tokens of a session as it stands.

@@ -33,19 +33,19 @@ package struct SigningKeys: Sendable {
     package func rotate(
         lead: Int64 = SigningKeys.lead, minimumAge: Int64 = 0
     ) async throws -> SigningKeyStore.Rotation {
-        let now = clock.now()
+        let call = clock.call(by: .service)
         // Each process that is to sign with it stores the lifetime of its own tokens.
         let key = try SigningKeys.makeKey(
-            keyRing: keyRing, at: now, signsFrom: now.advanced(bySeconds: lead), tokenLifetime: 0)
-        return try await store.add(key, minimumAge: minimumAge, at: now)
+            keyRing: keyRing, at: call.now, signsFrom: call.now.advanced(bySeconds: lead), tokenLifetime: 0)
+        return try await store.add(key, minimumAge: minimumAge, by: call)
     }
 
     /// Makes a key that signs at once and deletes all others. Our processes refuse their tokens after the next read, within
     /// a second or two; other verifiers when their cached key set expires.
     package func replaceLeaked() async throws -> StoredSigningKey {
-        let now = clock.now()
-        let key = try SigningKeys.makeKey(keyRing: keyRing, at: now, signsFrom: now, tokenLifetime: 0)
-        try await store.replaceAll(by: key, at: now)
+        let call = clock.call(by: .service)
+        let key = try SigningKeys.makeKey(keyRing: keyRing, at: call.now, signsFrom: call.now, tokenLifetime: 0)
+        try await store.replaceAll(with: key, by: call)
         return key
     }
 

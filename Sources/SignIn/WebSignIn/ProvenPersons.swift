@@ -7,15 +7,14 @@ struct ProvenPersons: Sendable {
     let passwords: PasswordSignIn
     let emailCodes: EmailCodeSignIn
 
-    func signIn(_ person: ProvenPerson, client: Client) async throws(SignInFailure) -> SignInAnswer {
+    func signIn(_ person: ProvenPerson, by call: Call) async throws(SignInFailure) -> SignInAnswer {
         switch person {
         case .identity(let identity, let grant, let displayName):
-            try await providers.signIn(identity, grant: grant, fullName: displayName, client: client)
+            try await providers.signIn(identity, grant: grant, fullName: displayName, by: call)
         case .password(let accountID, let passwordHash, let time):
-            .signedIn(
-                try await passwords.signIn(accountID, passwordHash: passwordHash, provenAt: time, client: client))
+            .signedIn(try await passwords.signIn(accountID, passwordHash: passwordHash, provenAt: time, by: call))
         case .emailCode(let code, let time):
-            try await emailCodes.signIn(by: code, provenAt: time, client: client)
+            try await emailCodes.signIn(by: code, provenAt: time, by: call)
         }
     }
 }

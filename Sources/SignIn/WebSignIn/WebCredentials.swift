@@ -30,13 +30,12 @@ struct WebCredentials: Sendable {
 
     /// The person of Apple's answer: by its ID token, its code, or both, which then are of one person.
     func apple(
-        _ answer: HeldAnswer, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by client: Client,
-        at now: Timestamp
+        _ answer: HeldAnswer, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
     ) async throws(SignInFailure) -> ProvenPerson {
-        try await refusals.notingRejection(of: .apple, by: client) { () throws(SignInFailure) in
+        try await refusals.notingRejection(of: .apple, by: call) { () throws(SignInFailure) in
             let posted: VerifiedCredential? =
                 if let token = answer.idToken {
-                    try await verify(token, issuedTo: clientID, nonce: secrets.nonce, at: now)
+                    try await verify(token, issuedTo: clientID, nonce: secrets.nonce, at: call.now)
                 } else {
                     nil
                 }
@@ -46,20 +45,19 @@ struct WebCredentials: Sendable {
             }
             guard let posted else {
                 guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
-                let evidence = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, by: client, at: now)
+                let evidence = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, by: call)
                 return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)
             }
             var outcome = CodeOutcome.unused
             if let code {
-                outcome = try await codes.exchange(
-                    code, of: .apple, nonce: secrets.nonce, beside: posted, by: client, at: now)
+                outcome = try await codes.exchange(code, of: .apple, nonce: secrets.nonce, beside: posted, by: call)
             }
             let evidence = SignInEvidence(posted, outcome)
             if let refusal = evidence.codeRefusal {
                 var event = AuditEvent(
-                    .codeRejected, by: .provider, provider: .apple, reason: refusal, requestID: client.requestID)
-                event.network = client.network
-                refusals.note(event, at: now)
+                    .codeRejected, by: .provider, provider: .apple, reason: refusal, requestID: call.caller.requestID)
+                event.network = call.caller.network
+                refusals.note(event, at: call.now)
             }
             return .identity(evidence.identity, grant: evidence.grant, displayName: displayName)
         }
@@ -67,23 +65,21 @@ struct WebCredentials: Sendable {
 
     /// The person of Google's answer, by its code.
     func google(
-        _ code: String?, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by client: Client,
-        at now: Timestamp
+        _ code: String?, clientID: String, redirectURI: String, _ secrets: WebFlowSecrets, by call: Call
     ) async throws(SignInFailure) -> ProvenPerson {
-        try await refusals.notingRejection(of: .google, by: client) { () throws(SignInFailure) in
+        try await refusals.notingRejection(of: .google, by: call) { () throws(SignInFailure) in
             guard let code else { throw .credentialRejected(.malformed, retryAfter: nil) }
             let evidence = try await codes.exchange(
-                AuthorizationCode(
-                    text: code, clientID: clientID, redirectURI: redirectURI, verifier: secrets.verifier),
-                of: .google, nonce: secrets.nonce, by: client, at: now)
+                AuthorizationCode(text: code, clientID: clientID, redirectURI: redirectURI, verifier: secrets.verifier),
+                of: .google, nonce: secrets.nonce, by: call)
             return .identity(evidence.identity, grant: evidence.grant, displayName: nil)
         }
     }
 
     /// Ends what the code of a person brought whose flow is over, or who could not be kept.
-    func abandon(_ person: ProvenPerson, after failure: SignInFailure, by client: Client) async {
+    func abandon(_ person: ProvenPerson, after failure: SignInFailure, by call: Call) async {
         guard case .identity(let identity, let grant, _) = person else { return }
-        await codes.abandon(CodeEvidence(identity: identity, grant: grant), after: failure, by: client)
+        await codes.abandon(CodeEvidence(identity: identity, grant: grant), after: failure, by: call)
     }
 
     /// - Parameter clientID: the flow's own: a token for another client of ours is of another sign-in.
@@ -116,15 +112,15 @@ struct WebCredentials: Sendable {
 extension CodeExchange {
     /// Exchanges a code on its own.
     func exchange(
-        _ code: AuthorizationCode, of provider: Provider, nonce: String, by client: Client, at now: Timestamp
+        _ code: AuthorizationCode, of provider: Provider, nonce: String, by call: Call
     ) async throws(SignInFailure) -> CodeEvidence {
         guard let endpoint = endpoints[provider] else {
             throw .providerUnavailable(retryAfter: 60, reason: "not_configured")
         }
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
         let deadline = ContinuousClock.now + timeout.alone
-        let answer = try await underWay.admit(at: provider, beside: nil, by: client) { () throws(SignInFailure) in
-            await send(sent, nonce: .posted(nonce), until: deadline, by: client, at: now)
+        let answer = try await underWay.admit(at: provider, beside: nil, by: call) { () throws(SignInFailure) in
+            await send(sent, nonce: .posted(nonce), until: deadline, by: call)
         }
         switch answer {
         case .success(let evidence):
@@ -148,10 +144,10 @@ extension CodeExchange {
     /// not believed.
     func exchange(
         _ code: AuthorizationCode, of provider: Provider, nonce: String, beside posted: VerifiedCredential,
-        by client: Client, at now: Timestamp
+        by call: Call
     ) async throws(SignInFailure) -> CodeOutcome {
         guard let endpoint = endpoints[provider] else { return .unused }
         let sent = PostedCode(provider: provider, code: code, endpoint: endpoint)
-        return try await exchange(sent, nonce: .posted(nonce), beside: posted, by: client, at: now)
+        return try await exchange(sent, nonce: .posted(nonce), beside: posted, by: call)
     }
 }

@@ -1,4 +1,4 @@
-import Accounts
+package import Accounts
 import Logging
 import OpenSSL
 import Storage
@@ -11,41 +11,39 @@ extension WebSignIn {
     ///   - codeVerifier: of the challenge with which the app opened the flow (RFC 7636 §4.5).
     ///   - redirectURI: to which the code was handed over.
     package func exchange(
-        code: String, codeVerifier: String, redirectURI: String, client: Client
+        code: String, codeVerifier: String, redirectURI: String, by call: Call
     ) async throws(SignInFailure) -> SignInAnswer {
         try await steps.counting(.exchange) { () throws(SignInFailure) in
-            let now = clock.now()
-            let origin = mailLanguages.origin(of: client)
-            guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, of: client) }
+            guard let hash = OpaqueSecret.hash(ofPresented: code) else { throw refusal(.codeUnknown, by: call) }
             let outcome = try await stored {
-                try await store.spend(hash, at: now, from: origin) { challenge, requestedURI in
+                try await store.spend(hash, by: call) { challenge, requestedURI in
                     constantTimeEquals(CodeChallenge.s256(of: codeVerifier), challenge)
                         && requestedURI.utf8.elementsEqual(redirectURI.utf8)
                 }
             }
             switch outcome {
-            case .unknown: throw refusal(.codeUnknown, of: client)
-            case .notTheirs: throw refusal(.verifierMismatch, of: client)
-            case .reused: throw refusal(.codeSpent, of: client)
+            case .unknown: throw refusal(.codeUnknown, by: call)
+            case .notTheirs: throw refusal(.verifierMismatch, by: call)
+            case .reused: throw refusal(.codeSpent, by: call)
             case .spent(let id, let person):
-                let answer = try await decide(on: person, client: client)
-                await note(answer, by: id, from: origin)
+                let answer = try await decide(on: person, by: call)
+                await note(answer, of: id, by: call)
                 return answer
             }
         }
     }
 
-    private func decide(on person: ProvenPerson, client: Client) async throws(SignInFailure) -> SignInAnswer {
+    private func decide(on person: ProvenPerson, by call: Call) async throws(SignInFailure) -> SignInAnswer {
         do throws(SignInFailure) {
-            return try await persons.signIn(person, client: client)
+            return try await persons.signIn(person, by: call)
         } catch .invalidCredentials {
             // What was proven on the page has changed since: the password, or the mailed code was used.
-            throw refusal(.proofChanged, of: client)
+            throw refusal(.proofChanged, by: call)
         }
     }
 
     /// Keeps what the code has opened.
-    private func note(_ answer: SignInAnswer, by id: WebFlowID, from origin: ChangeOrigin) async {
+    private func note(_ answer: SignInAnswer, of id: WebFlowID, by call: Call) async {
         let made: MadeByWebCode
         switch answer {
         case .signedIn(let signedIn): made = .session(signedIn.session.id, of: signedIn.account.id)
@@ -54,7 +52,7 @@ extension WebSignIn {
             made = .ticket(hash)
         }
         do {
-            try await store.note(made, by: id, at: clock.now(), from: origin)
+            try await store.note(made, of: id, by: call)
         } catch {
             // The sign-in has succeeded; a second use of the code is refused, and ends nothing.
             logger.warning(
@@ -63,8 +61,8 @@ extension WebSignIn {
         }
     }
 
-    private func refusal(_ reason: WebRejection, of client: Client) -> SignInFailure {
-        note(reason, by: client)
+    private func refusal(_ reason: WebRejection, by call: Call) -> SignInFailure {
+        note(reason, by: call)
         return .webCodeRejected
     }
 }

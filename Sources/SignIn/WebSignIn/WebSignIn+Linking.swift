@@ -7,73 +7,70 @@ extension WebSignIn {
     ///   - displayName: what is left of the name that was shown; `nil` for none.
     ///   - password: of the new account, for a ticket that a mailed code made.
     package func create(
-        flow id: WebFlowID, browser: BrowserSecret?, displayName: DisplayName?, password: String? = nil,
-        client: Client
+        flow id: WebFlowID, browser: BrowserSecret?, displayName: DisplayName?, password: String? = nil, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let (flow, ticket) = try await readLinking(id, browser: browser)
+            let (flow, ticket) = try await readLinking(id, browser: browser, by: call)
             let signedIn = try await linking.create(
-                linkTicket: ticket, name: .typed(displayName), password: password, client: client.with(.browser))
-            return try await enter(flow, signedIn)
+                linkTicket: ticket, name: .typed(displayName), password: password, by: call.with(.browser))
+            return try await enter(flow, signedIn, by: call)
         }
     }
 
     /// - Parameter replacing: whether another identity of the provider is replaced.
     package func bind(
-        flow id: WebFlowID, browser: BrowserSecret?, credential: BindCredential, replacing: Bool = false,
-        client: Client
+        flow id: WebFlowID, browser: BrowserSecret?, credential: BindCredential, replacing: Bool = false, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let (flow, ticket) = try await readLinking(id, browser: browser)
+            let (flow, ticket) = try await readLinking(id, browser: browser, by: call)
             let answer = try await linking.bind(
-                linkTicket: ticket, credential: credential, replacing: replacing, client: client.with(.browser))
+                linkTicket: ticket, credential: credential, replacing: replacing, by: call.with(.browser))
             switch answer {
-            case .signedIn(let signedIn): return try await enter(flow, signedIn)
-            case .linkRequired(let link): return .link(try await page(of: flow, link: link))
+            case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
+            case .linkRequired(let link): return .link(try await page(of: flow, link: link, by: call))
             }
         }
     }
 
     /// Mails a code that proves the account to bind to.
     package func mailBindCode(
-        to email: String, flow id: WebFlowID, browser: BrowserSecret?, client: Client
+        to email: String, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) {
         try await steps.counting(.mailCode) { () throws(SignInFailure) in
-            let ticket = try await readLinking(id, browser: browser).ticket
-            try await emailCodes.mailCode(to: email, for: .bind, linkTicket: ticket, client: client)
+            let ticket = try await readLinking(id, browser: browser, by: call).ticket
+            try await emailCodes.mailCode(to: email, for: .bind, linkTicket: ticket, by: call)
         }
     }
 
     /// Gives the ticket up: the person chooses once more how to sign in.
     package func cancelLink(
-        flow id: WebFlowID, browser: BrowserSecret?, client: Client
+        flow id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.link, as: \.stepOutcome) { () throws(SignInFailure) in
-            let ticket = try await readLinking(id, browser: browser).ticket
-            try await linking.cancel(linkTicket: ticket, client: client)
+            let ticket = try await readLinking(id, browser: browser, by: call).ticket
+            try await linking.cancel(linkTicket: ticket, by: call)
             guard let browser,
-                let flow = try await stored({ try await store.reopen(id, of: browser.hash, at: clock.now()) })
+                let flow = try await stored({ try await store.reopen(id, of: browser.hash, by: call) })
             else { throw .webFlowExpired }
-            return .choose(try await page(of: flow))
+            return .choose(try await page(of: flow, by: call))
         }
     }
 
     private func readLinking(
-        _ id: WebFlowID, browser: BrowserSecret?
+        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: StoredWebFlow, ticket: String) {
-        let flow = try await read(id, browser: browser)
+        let flow = try await read(id, browser: browser, by: call)
         guard flow.status == .linking, let ticket = flow.linkTicket else { throw .webFlowExpired }
         return (flow, ticket)
     }
 
     /// What the person of a ticket has to choose, as of now. What it shows of an account is kept as shown.
-    func linkRequired(_ ticket: String) async throws(SignInFailure) -> LinkRequired {
-        let now = clock.now()
-        switch try await tickets.openAny(ticket, at: now) {
+    func linkRequired(_ ticket: String, by call: Call) async throws(SignInFailure) -> LinkRequired {
+        switch try await tickets.openAny(ticket, by: call) {
         case .identity(let hash, let opened):
             let shown = try await self.shown(by: opened)
             if let account = shown.account, shown.view == .identities, opened.shownHolder?.covers(account) != true {
-                try await tickets.show(account, to: hash, at: now)
+                try await tickets.show(account, to: hash, by: call)
             }
             return LinkRequired(
                 linkTicket: ticket, expiresAt: opened.expiresAt, person: .identity(opened.identity),

@@ -11,10 +11,10 @@ extension WebSignIn {
     ///
     /// - Returns: the provider's URL.
     package func start(
-        _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, client: Client
+        _ provider: Provider, flow id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> String {
         try await steps.counting(.start) { () throws(SignInFailure) in
-            let flow = try await readOpen(id, browser: browser)
+            let flow = try await readOpen(id, browser: browser, by: call)
             guard let browser else { throw .webFlowExpired }
             guard flow.onlyProvider == nil || flow.onlyProvider == provider else { throw .providerDisabled }
             let state = try OpaqueSecret.fresh()
@@ -24,7 +24,7 @@ extension WebSignIn {
                 verifier: provider == .google ? try OpaqueSecret.fresh().text : nil)
             let (url, request) = try self.request(
                 to: provider, state: state, secrets: secrets, loginHint: flow.loginHint)
-            guard try await stored({ try await store.send(id, of: browser.hash, to: request, at: clock.now()) }) else {
+            guard try await stored({ try await store.send(id, of: browser.hash, to: request, by: call) }) else {
                 throw .webFlowExpired
             }
             return url
@@ -87,17 +87,16 @@ extension WebSignIn {
     /// Holds what Apple has made the browser post: cookies don't come along with such a post.
     ///
     /// - Returns: the handle by which the browser comes for it.
-    package func hold(_ answer: AppleAnswer, client: Client) async throws(SignInFailure) -> String {
+    package func hold(_ answer: AppleAnswer, by call: Call) async throws(SignInFailure) -> String {
         try await steps.counting(.hold) { () throws(SignInFailure) in
             let handle = try OpaqueSecret.fresh()
-            let held = HeldAnswer(
-                code: answer.code, idToken: answer.idToken, user: answer.user, error: answer.error)
+            let held = HeldAnswer(code: answer.code, idToken: answer.idToken, user: answer.user, error: answer.error)
             guard let state = OpaqueSecret.hash(ofPresented: answer.state),
                 try await stored({
-                    try await store.hold(held, ofState: state, handleHash: handle.hash, at: clock.now())
+                    try await store.hold(held, ofState: state, handleHash: handle.hash, by: call)
                 })
             else {
-                note(.stateUnknown, provider: .apple, by: client)
+                note(.stateUnknown, provider: .apple, by: call)
                 throw .webAnswerRefused
             }
             return handle.text
@@ -106,23 +105,24 @@ extension WebSignIn {
 
     /// Verifies the answer that the browser comes for, and ends the flow.
     package func finishApple(
-        handle: String, browser: BrowserSecret?, client: Client
+        handle: String, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
             guard let hash = OpaqueSecret.hash(ofPresented: handle) else {
-                note(.stateUnknown, provider: .apple, by: client)
+                note(.stateUnknown, provider: .apple, by: call)
                 throw .webAnswerRefused
             }
             let answer = try await take(
-                .handle(hash), from: .apple, as: configuration.apple?.servicesID, browser: browser, client: client)
+                .handle(hash), from: .apple, as: configuration.apple?.servicesID, browser: browser, by: call)
             guard let held = answer.held, let secrets = answer.secrets else {
                 throw .fault(operation: "read a held answer")
             }
-            if let error = held.error { return try await decline(answer.flow, browser: browser, error: error) }
-            return try await finish(answer.flow, client: client) { () throws(SignInFailure) in
+            if let error = held.error {
+                return try await decline(answer.flow, browser: browser, error: error, by: call)
+            }
+            return try await finish(answer.flow, by: call) { () throws(SignInFailure) in
                 try await credentials.apple(
-                    held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: client,
-                    at: clock.now())
+                    held, clientID: answer.clientID, redirectURI: answer.redirectURI, secrets, by: call)
             }
         }
     }
@@ -131,25 +131,26 @@ extension WebSignIn {
 
     /// Verifies what the browser has come back with, and ends the flow.
     package func finishGoogle(
-        _ answer: GoogleAnswer, browser: BrowserSecret?, client: Client
+        _ answer: GoogleAnswer, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.finish, as: \.stepOutcome) { () throws(SignInFailure) in
             guard let hash = OpaqueSecret.hash(ofPresented: answer.state) else {
-                note(.stateUnknown, provider: .google, by: client)
+                note(.stateUnknown, provider: .google, by: call)
                 throw .webAnswerRefused
             }
             let taken = try await take(
-                .state(hash), from: .google, as: configuration.google?.clientID, browser: browser, client: client)
+                .state(hash), from: .google, as: configuration.google?.clientID, browser: browser, by: call)
             guard let secrets = taken.secrets else { throw .fault(operation: "read a flow's secrets") }
             guard isIssuedByGoogle(answer) else {
-                note(.issuerMismatch, provider: .google, by: client)
+                note(.issuerMismatch, provider: .google, by: call)
                 return try await fail(taken.flow, .credentialRejected(.issuerRejected, retryAfter: nil))
             }
-            if let error = answer.error { return try await decline(taken.flow, browser: browser, error: error) }
-            return try await finish(taken.flow, client: client) { () throws(SignInFailure) in
+            if let error = answer.error {
+                return try await decline(taken.flow, browser: browser, error: error, by: call)
+            }
+            return try await finish(taken.flow, by: call) { () throws(SignInFailure) in
                 try await credentials.google(
-                    answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: client,
-                    at: clock.now())
+                    answer.code, clientID: taken.clientID, redirectURI: taken.redirectURI, secrets, by: call)
             }
         }
     }
@@ -166,17 +167,17 @@ extension WebSignIn {
     /// Takes the flow that waits for this answer. From here on it is spent.
     private func take(
         _ claim: WebFlowStore.Claim, from provider: Provider, as clientID: String?, browser: BrowserSecret?,
-        client: Client
+        by call: Call
     ) async throws(SignInFailure) -> WebAnswer {
         let answer = try await stored {
-            try await store.take(claim, from: provider, by: browser?.hash, at: clock.now())
+            try await store.take(claim, from: provider, by: browser?.hash, by: call)
         }
         guard let answer else {
-            note(.stateUnknown, provider: provider, by: client)
+            note(.stateUnknown, provider: provider, by: call)
             throw .webAnswerRefused
         }
         guard answer.isOfBrowser else {
-            note(.browserMismatch, provider: provider, by: client)
+            note(.browserMismatch, provider: provider, by: call)
             throw .webAnswerRefused
         }
         // The configuration has changed meanwhile.
@@ -190,7 +191,7 @@ extension WebSignIn {
     }
 
     private func finish(
-        _ flow: StoredWebFlow, client: Client, _ verify: () async throws(SignInFailure) -> ProvenPerson
+        _ flow: StoredWebFlow, by call: Call, _ verify: () async throws(SignInFailure) -> ProvenPerson
     ) async throws(SignInFailure) -> WebStep {
         let person: ProvenPerson
         do throws(SignInFailure) {
@@ -198,12 +199,12 @@ extension WebSignIn {
         } catch {
             return try await fail(flow, error)
         }
-        return try await settle(flow, person, client: client)
+        return try await settle(flow, person, by: call)
     }
 
     /// The provider has refused, or the person there.
     private func decline(
-        _ flow: StoredWebFlow, browser: BrowserSecret?, error: String
+        _ flow: StoredWebFlow, browser: BrowserSecret?, error: String, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let isCancelled = ["user_cancelled_authorize", "access_denied"].contains { $0.utf8.elementsEqual(error.utf8) }
         guard flow.kind != .app else {
@@ -213,9 +214,9 @@ extension WebSignIn {
         guard isCancelled, let browser else {
             return try await fail(flow, .providerUnavailable(retryAfter: 5, reason: "provider_error"))
         }
-        let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, at: clock.now()) }
+        let reopened = try await stored { try await store.reopen(flow.id, of: browser.hash, by: call) }
         guard let reopened else { throw .webFlowExpired }
-        return .choose(try await page(of: reopened))
+        return .choose(try await page(of: reopened, by: call))
     }
 
     /// Ends a flow whose person could not be proven. The app learns no more than whether to try again.

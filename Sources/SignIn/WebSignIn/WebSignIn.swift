@@ -96,8 +96,6 @@ package struct WebSignIn: Sendable {
     let emailCodes: EmailCodeSignIn
     let limits: RateLimiter
     let refusals: RefusalAggregator
-    let mailLanguages: MailLanguages
-    let clock: any WallClock
     let logger: Logger
     let steps = WebStepCounters()
 
@@ -105,7 +103,7 @@ package struct WebSignIn: Sendable {
 
     /// Opens a flow for an app (`GET /web/authorize`).
     package func authorize(
-        _ query: AuthorizeQuery, browser: BrowserSecret, client: Client
+        _ query: AuthorizeQuery, browser: BrowserSecret, by call: Call
     ) async throws(SignInFailure) -> AuthorizeOutcome {
         try await steps.counting(.open, as: \.stepOutcome) { () throws(SignInFailure) in
             let decision = AppAuthorization.decide(
@@ -116,7 +114,7 @@ package struct WebSignIn: Sendable {
             case .open(let app):
                 return .opened(
                     try await open(
-                        .app, app, browser: browser, client: client, languages: app.languages,
+                        .app, app, browser: browser, by: call, languages: app.languages,
                         loginHint: app.loginHint))
             }
         }
@@ -124,10 +122,10 @@ package struct WebSignIn: Sendable {
 
     /// Opens a flow that ends at our own page of the account.
     package func openAccountFlow(
-        browser: BrowserSecret, client: Client, languages: [String] = []
+        browser: BrowserSecret, by call: Call, languages: [String] = []
     ) async throws(SignInFailure) -> WebFlow {
         try await steps.counting(.open) { () throws(SignInFailure) in
-            try await open(.account, nil, browser: browser, client: client, languages: languages, loginHint: nil)
+            try await open(.account, nil, browser: browser, by: call, languages: languages, loginHint: nil)
         }
     }
 
@@ -135,61 +133,59 @@ package struct WebSignIn: Sendable {
     ///
     /// - Parameter request: what is asked for; kept as it is. A JSON object with the members `clientName` and `redirectUri`.
     package func openOAuthFlow(
-        request: String, languages: [String], loginHint: String?, browser: BrowserSecret, client: Client
+        request: String, languages: [String], loginHint: String?, browser: BrowserSecret, by call: Call
     ) async throws(SignInFailure) -> WebFlow {
         try await steps.counting(.open) { () throws(SignInFailure) in
             try await open(
-                .oauth, nil, oauthRequest: request, browser: browser, client: client, languages: languages,
+                .oauth, nil, oauthRequest: request, browser: browser, by: call, languages: languages,
                 loginHint: loginHint)
         }
     }
 
     /// The request of a flow that ends at the consent of the OAuth server.
     package func oauthRequest(
-        of id: WebFlowID, browser: BrowserSecret?
+        of id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> (flow: WebFlow, request: String) {
-        let flow = try await read(id, browser: browser)
+        let flow = try await read(id, browser: browser, by: call)
         guard flow.kind == .oauth, let request = flow.oauthRequest else { throw .webFlowExpired }
-        return (try await page(of: flow), request)
+        return (try await page(of: flow, by: call), request)
     }
 
     /// Ends such a flow, once.
-    package func decide(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) {
-        guard let browser, try await stored({ try await store.decide(id, of: browser.hash, at: clock.now()) }) else {
+    package func decide(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) {
+        guard let browser, try await stored({ try await store.decide(id, of: browser.hash, by: call) }) else {
             throw .webFlowExpired
         }
     }
 
     private func open(
         _ kind: WebFlowKind, _ app: AppAuthorization?, oauthRequest: String? = nil, browser: BrowserSecret,
-        client: Client, languages: [String], loginHint: String?
+        by call: Call, languages: [String], loginHint: String?
     ) async throws(SignInFailure) -> WebFlow {
-        try await limits.drawNetworks(.webFlowsPerNetwork, by: client)
-        let now = clock.now()
+        try await limits.drawNetworks(.webFlowsPerNetwork, by: call)
         let flow = NewWebFlow(
-            id: try .fresh(at: now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,
-            languages: languages, loginHint: loginHint, network: client.network,
-            expiresAt: now.advanced(bySeconds: Lifetimes.webFlowSeconds))
-        try await stored { try await store.open(flow, at: now) }
-        return try await self.flow(flow.id, browser: browser)
+            id: try .fresh(at: call.now), kind: kind, browserHash: browser.hash, app: app, oauthRequest: oauthRequest,
+            languages: languages, loginHint: loginHint, network: call.caller.network,
+            expiresAt: call.now.advanced(bySeconds: Lifetimes.webFlowSeconds))
+        try await stored { try await store.open(flow, by: call) }
+        return try await self.flow(flow.id, browser: browser, by: call)
     }
 
     // MARK: Looking and leaving
 
     /// A flow in which its browser can still do something.
-    package func flow(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> WebFlow {
-        try await page(of: try await read(id, browser: browser))
+    package func flow(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> WebFlow {
+        try await page(of: try await read(id, browser: browser, by: call), by: call)
     }
 
     /// Gives a flow up.
     package func cancel(
-        _ id: WebFlowID, browser: BrowserSecret?, client: Client
+        _ id: WebFlowID, browser: BrowserSecret?, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         try await steps.counting(.cancel) { () throws(SignInFailure) in
-            let flow = try await read(id, browser: browser)
-            if let ticket = flow.linkTicket { try await linking.cancel(linkTicket: ticket, client: client) }
-            let now = clock.now()
-            guard let browser, try await stored({ try await store.cancel(id, of: browser.hash, at: now) }) else {
+            let flow = try await read(id, browser: browser, by: call)
+            if let ticket = flow.linkTicket { try await linking.cancel(linkTicket: ticket, by: call) }
+            guard let browser, try await stored({ try await store.cancel(id, of: browser.hash, by: call) }) else {
                 throw .webFlowExpired
             }
             guard flow.kind == .app else { return .cancelled }
@@ -199,16 +195,17 @@ package struct WebSignIn: Sendable {
 
     // MARK: What the steps share
 
-    func read(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> StoredWebFlow {
+    func read(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> StoredWebFlow {
         guard let browser,
-            let flow = try await stored({ try await store.read(id, of: browser.hash, at: clock.now()) })
+            let flow = try await stored({ try await store.read(id, of: browser.hash, by: call) })
         else { throw .webFlowExpired }
         return flow
     }
 
     /// A flow whose person may still choose how to sign in.
-    func readOpen(_ id: WebFlowID, browser: BrowserSecret?) async throws(SignInFailure) -> StoredWebFlow {
-        let flow = try await read(id, browser: browser)
+    func readOpen(_ id: WebFlowID, browser: BrowserSecret?, by call: Call) async throws(SignInFailure) -> StoredWebFlow
+    {
+        let flow = try await read(id, browser: browser, by: call)
         guard flow.status.isOpen else { throw .webFlowExpired }
         return flow
     }
@@ -217,7 +214,7 @@ package struct WebSignIn: Sendable {
     ///   - status: that the flow has by now.
     ///   - link: what its person has to choose; looked up if absent.
     func page(
-        of flow: StoredWebFlow, as status: WebFlowStatus? = nil, link: LinkRequired? = nil
+        of flow: StoredWebFlow, as status: WebFlowStatus? = nil, link: LinkRequired? = nil, by call: Call
     ) async throws(SignInFailure) -> WebFlow {
         let status = status ?? flow.status
         var sources = configuration.formActionSources
@@ -235,7 +232,7 @@ package struct WebSignIn: Sendable {
         }
         var link = link
         if link == nil, status == .linking, let ticket = flow.linkTicket {
-            link = try await linkRequired(ticket)
+            link = try await linkRequired(ticket, by: call)
         }
         return WebFlow(
             id: flow.id, kind: kind, status: status, providers: configuration.providers,
@@ -263,23 +260,20 @@ package struct WebSignIn: Sendable {
     /// Ends the flow of a proven person: at its app, with a code, or here.
     ///
     /// - Parameter flow: is being verified.
-    func settle(
-        _ flow: StoredWebFlow, _ person: ProvenPerson, client: Client
-    ) async throws(SignInFailure) -> WebStep {
-        let now = clock.now()
-        guard flow.kind == .app else { return try await enter(flow, person, client: client) }
+    func settle(_ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call) async throws(SignInFailure) -> WebStep {
+        guard flow.kind == .app else { return try await enter(flow, person, by: call) }
         let code: OpaqueSecret
         do throws(SignInFailure) {
             let registered = try app(of: flow).registered
             code = try .fresh()
-            let until = now.advanced(bySeconds: Lifetimes.webCodeSeconds(for: registered.kind))
+            let until = call.now.advanced(bySeconds: Lifetimes.webCodeSeconds(for: registered.kind))
             guard
                 try await stored({
-                    try await store.keep(person, of: flow.id, codeHash: code.hash, until: until, at: now)
+                    try await store.keep(person, of: flow.id, codeHash: code.hash, until: until, by: call)
                 })
             else { throw .webFlowExpired }
         } catch {
-            await credentials.abandon(person, after: error, by: client)
+            await credentials.abandon(person, after: error, by: call)
             throw error
         }
         return .returned(try appReturn(.code(code.text), of: flow))
@@ -287,39 +281,39 @@ package struct WebSignIn: Sendable {
 
     /// Decides on the account of a person whose flow ends here.
     private func enter(
-        _ flow: StoredWebFlow, _ person: ProvenPerson, client: Client
+        _ flow: StoredWebFlow, _ person: ProvenPerson, by call: Call
     ) async throws(SignInFailure) -> WebStep {
         let answer: SignInAnswer
         do throws(SignInFailure) {
-            answer = try await persons.signIn(person, client: client.with(.browser))
+            answer = try await persons.signIn(person, by: call.with(.browser))
         } catch {
             try await end(flow, as: .failed)
             throw error
         }
         switch answer {
-        case .signedIn(let signedIn): return try await enter(flow, signedIn)
-        case .linkRequired(let link): return try await choose(flow, link)
+        case .signedIn(let signedIn): return try await enter(flow, signedIn, by: call)
+        case .linkRequired(let link): return try await choose(flow, link, by: call)
         }
     }
 
     /// Opens the browser's session.
-    func enter(_ flow: StoredWebFlow, _ signedIn: SignedIn) async throws(SignInFailure) -> WebStep {
-        let secret = try await sessions.open(signedIn.session.id)
+    func enter(_ flow: StoredWebFlow, _ signedIn: SignedIn, by call: Call) async throws(SignInFailure) -> WebStep {
+        let secret = try await sessions.open(signedIn.session.id, by: call)
         guard flow.kind == .oauth else {
             try await end(flow, as: .spent)
-            return .signedIn(try await page(of: flow, as: .spent), secret)
+            return .signedIn(try await page(of: flow, as: .spent, by: call), secret)
         }
         // The person has yet to consent, and may still take another account.
-        try await stored { try await store.reopen(flow.id, at: clock.now()) }
-        return .signedIn(try await page(of: flow, as: .new), secret)
+        try await stored { try await store.reopen(flow.id, by: call) }
+        return .signedIn(try await page(of: flow, as: .new, by: call), secret)
     }
 
-    func choose(_ flow: StoredWebFlow, _ link: LinkRequired) async throws(SignInFailure) -> WebStep {
+    func choose(_ flow: StoredWebFlow, _ link: LinkRequired, by call: Call) async throws(SignInFailure) -> WebStep {
         let isKept = try await stored {
             try await store.keep(linkTicket: link.linkTicket, of: flow.id, until: link.expiresAt)
         }
         guard isKept else { throw .webFlowExpired }
-        return .link(try await page(of: flow, as: .linking, link: link))
+        return .link(try await page(of: flow, as: .linking, link: link, by: call))
     }
 
     func end(_ flow: StoredWebFlow, as status: WebFlowStatus) async throws(SignInFailure) {
@@ -327,9 +321,9 @@ package struct WebSignIn: Sendable {
     }
 
     /// Notes why a browser or an app was refused. It is never answered.
-    func note(_ reason: WebRejection, provider: Provider? = nil, by client: Client) {
+    func note(_ reason: WebRejection, provider: Provider? = nil, by call: Call) {
         refusals.note(
-            .credentialRejected, provider: provider, reason: reason.rawValue, network: client.network,
-            requestID: client.requestID)
+            .credentialRejected, provider: provider, reason: reason.rawValue, network: call.caller.network,
+            requestID: call.caller.requestID)
     }
 }

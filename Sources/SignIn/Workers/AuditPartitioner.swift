@@ -34,6 +34,6 @@ package final class AuditPartitioner: Sendable {
     }
 
     private func report() async throws {
-        monthsAhead.record(try await partitions.monthsAhead(at: clock.now()))
+        monthsAhead.record(try await partitions.monthsAhead(by: clock.call(by: .service)))
     }
 }

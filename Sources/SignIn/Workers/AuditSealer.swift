@@ -39,10 +39,11 @@ package final class AuditSealer: Sendable {
     /// - Returns: whether there may be more to seal at once.
     package func round() async throws -> Bool {
         do {
-            let now = clock.now()
+            let call = clock.call(by: .service)
+            let now = call.now
             let outcome =
                 try await isHeadConsistent(at: now)
-                ? try await seals.seal(at: now) : SealingOutcome.halted(.headMismatch)
+                ? try await seals.seal(by: call) : SealingOutcome.halted(.headMismatch)
             switch outcome {
             case .halted(.columnsUnknown(let names)):
                 deferToLaterRelease(names)

@@ -36,10 +36,10 @@ package struct GrantCheckWorker: Sendable {
     ///
     /// - Returns: the number of grants that were due.
     package func checkDue() async throws -> Int {
-        let now = clock.now()
+        let call = clock.call(by: .service)
         // A little later every day, so that checks that coincided drift apart.
-        let next = now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0...600))
-        let due = try await store.takeChecks(at: now, next: next, limit: GrantCheckWorker.batch)
+        let next = call.now.advanced(bySeconds: GrantCheckWorker.interval + .random(in: 0...600))
+        let due = try await store.takeChecks(by: call, next: next, limit: GrantCheckWorker.batch)
         logger.report(due.unreadable, in: "provider_grants")
         await withTaskGroup(of: Void.self) { group in
             for check in due.work {
@@ -76,7 +76,7 @@ package struct GrantCheckWorker: Sendable {
                 // Apple's answer for a person who withdrew, but for other faults too: it counts the second time.
                 guard check.isDoubted else {
                     checks.count(check.provider, .doubted)
-                    return try await store.noteDoubt(check, at: clock.now())
+                    return try await store.noteDoubt(check, by: clock.call(by: .service))
                 }
                 try await end(check, reason: error)
             case .clientRejected, .unavailable, .notConfigured, .credentialRejected:
@@ -90,7 +90,7 @@ package struct GrantCheckWorker: Sendable {
 
     private func end(_ check: GrantCheck, reason: String) async throws {
         checks.count(check.provider, .dead)
-        let isOver = try await store.noteDead(check, reason: reason, at: clock.now())
+        let isOver = try await store.noteDead(check, reason: reason, by: clock.call(by: .service))
         guard isOver else { return }
         logger.notice(
             "authorization ended by the provider",

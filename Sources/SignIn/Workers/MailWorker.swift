@@ -55,12 +55,12 @@ package struct MailWorker: Sendable {
     ///
     /// - Returns: whether there was one.
     package func sendNext() async throws -> Bool {
-        let now = clock.now()
-        let claimed = try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: MailWorker.lease))
+        let call = clock.call(by: .service)
+        let claimed = try await store.claim(by: call, claimedUntil: call.now.advanced(bySeconds: MailWorker.lease))
         logger.report(claimed.unreadable, in: "outbox")
         for _ in claimed.unreadable { count(.failed) }
         guard let mail = claimed.work.first else { return !claimed.unreadable.isEmpty }
-        switch step(for: mail, at: now) {
+        switch step(for: mail, at: call.now) {
         case .drop:
             try await store.delete(mail)
             count(.dropped)
@@ -110,8 +110,7 @@ package struct MailWorker: Sendable {
     private func send(_ message: MailMessage, as mail: ClaimedMail) async throws {
         let started = ContinuousClock.now
         do throws(MailTransportError) {
-            let outgoing = OutgoingMail(
-                sender: sender.text, recipient: message.recipient.text, content: message.bytes)
+            let outgoing = OutgoingMail(sender: sender.text, recipient: message.recipient.text, content: message.bytes)
             try await transport.send(outgoing)
         } catch {
             time.record(duration: .now - started)
@@ -124,7 +123,7 @@ package struct MailWorker: Sendable {
         time.record(duration: .now - started)
         count(.sent)
         logger.debug("mail sent", metadata: metadata(mail))
-        try await store.finish(mail, at: clock.now())
+        try await store.finish(mail, by: clock.call(by: .service))
     }
 
     private func postpone(_ mail: ClaimedMail, _ reason: String) async throws {
@@ -142,7 +141,7 @@ package struct MailWorker: Sendable {
     }
 
     private func giveUp(_ mail: ClaimedMail, _ reason: String) async throws {
-        try await store.giveUp(mail, error: reason, at: clock.now())
+        try await store.giveUp(mail, error: reason, by: clock.call(by: .service))
         count(.failed)
         var metadata = metadata(mail)
         metadata["error"] = "\(reason)"

@@ -20,7 +20,7 @@ package final class RetentionSweeper: Sendable {
     /// The number of sessions scanned per round for expired ones.
     private static let page = 2_000
 
-    private let stores: Stores
+    private let database: ServiceDatabase
     private let lifetimes: SessionLifetimes
     private let clock: any WallClock
     private let logger: Logger
@@ -30,8 +30,8 @@ package final class RetentionSweeper: Sendable {
     /// The last session that was scanned.
     private let lastScanned = Mutex<SessionID?>(nil)
 
-    package init(stores: Stores, lifetimes: SessionLifetimes, clock: any WallClock, logger: Logger) {
-        self.stores = stores
+    package init(database: ServiceDatabase, lifetimes: SessionLifetimes, clock: any WallClock, logger: Logger) {
+        self.database = database
         self.lifetimes = lifetimes
         self.clock = clock
         self.logger = logger
@@ -42,9 +42,9 @@ package final class RetentionSweeper: Sendable {
     /// - Returns: whether there may be more to delete at once.
     package func round() async throws -> Bool {
         // One reading of the clock for both comparing and sweeping: it may be set at any moment.
-        let now = clock.now()
-        guard clocksAgree(now, try await stores.databaseTime()) else { return false }
-        return try await sweep(at: now) >= RetentionSweeper.batch
+        let call = clock.call(by: .service)
+        guard clocksAgree(call.now, try await database.databaseTime()) else { return false }
+        return try await sweep(by: call) >= RetentionSweeper.batch
     }
 
     private func clocksAgree(_ now: Timestamp, _ databaseTime: Timestamp) -> Bool {
@@ -69,43 +69,44 @@ package final class RetentionSweeper: Sendable {
     ///
     /// - Returns: the number of rows dealt with.
     package func sweep() async throws -> Int {
-        try await sweep(at: clock.now())
+        try await sweep(by: clock.call(by: .service))
     }
 
     /// Sweeps each kind by itself: a failure of one holds up no other.
-    private func sweep(at now: Timestamp) async throws -> Int {
+    private func sweep(by call: Call) async throws -> Int {
+        let now = call.now
         let old = now.advanced(bySeconds: -Lifetimes.endedRowRetentionSeconds)
         let batch = RetentionSweeper.batch
         let steps: [() async throws -> Int] = [
             {
-                try await self.stores.revocations.eraseSubjects(endedBefore: old, limit: batch)
+                try await self.database.revocations.eraseSubjects(endedBefore: old, limit: batch)
                 return 0
             },
-            { try await self.stores.links.sweep(at: now, endedBefore: old, limit: batch) },
-            { try await self.stores.mailboxTickets.deleteExpired(before: old, limit: batch) },
-            { try await self.stores.webFlows.sweep(at: now, endedBefore: old, limit: batch) },
-            { try await self.stores.oauthGrants.sweep(at: now, endedBefore: old, limit: batch) },
-            { try await self.stores.nonces.deleteExpired(before: old, limit: batch) },
-            { try await self.stores.emailCodes.deleteExpired(before: old, limit: batch) },
-            { try await self.stores.accounts.deleteExpiredPendingEmails(before: old, limit: batch) },
-            { try await self.stores.emailReplacements.carryOutDue(at: now, limit: batch) },
+            { try await self.database.links.sweep(by: call, endedBefore: old, limit: batch) },
+            { try await self.database.mailboxTickets.deleteExpired(before: old, limit: batch) },
+            { try await self.database.webFlows.sweep(by: call, endedBefore: old, limit: batch) },
+            { try await self.database.oauthGrants.sweep(by: call, endedBefore: old, limit: batch) },
+            { try await self.database.nonces.deleteExpired(before: old, limit: batch) },
+            { try await self.database.emailCodes.deleteExpired(before: old, limit: batch) },
+            { try await self.database.accounts.deleteExpiredPendingEmails(before: old, limit: batch) },
+            { try await self.database.emailReplacements.carryOutDue(by: call, limit: batch) },
             // Without retention: guessing from many networks leaves many of them.
-            { try await self.stores.limits.deleteFull(before: now, limit: batch) },
+            { try await self.database.limits.deleteFull(before: now, limit: batch) },
             { try await self.sweepSessions(at: now) },
             {
-                try await self.stores.revocations.deleteDone(
+                try await self.database.revocations.deleteDone(
                     before: now.advanced(bySeconds: -Lifetimes.completedRevocationRetentionSeconds), limit: batch)
             },
             {
-                try await self.stores.mails.deleteExpired(
+                try await self.database.mails.deleteExpired(
                     before: now.advanced(bySeconds: -Lifetimes.failedMailRetentionSeconds), limit: batch)
             },
             {
-                try await self.stores.providerEvents.deleteProcessed(
+                try await self.database.providerEvents.deleteProcessed(
                     before: now.advanced(bySeconds: -Lifetimes.providerEventRetentionSeconds), limit: batch)
             },
-            { try await self.stores.signingKeys.deleteExpired(at: now) },
-            { try await self.stores.consoleSessions.deleteEnded() },
+            { try await self.database.signingKeys.deleteExpired(by: call) },
+            { try await self.database.consoleSessions.deleteEnded() },
         ]
         var swept = 0
         var failure: (any Error)?
@@ -122,8 +123,8 @@ package final class RetentionSweeper: Sendable {
 
     private func sweepSessions(at now: Timestamp) async throws -> Int {
         let old = now.advanced(bySeconds: -Lifetimes.endedSessionRetentionSeconds)
-        let ended = try await stores.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
-        let scan = try await stores.sessions.deleteExpired(
+        let ended = try await database.sessions.deleteEnded(before: old, limit: RetentionSweeper.batch)
+        let scan = try await database.sessions.deleteExpired(
             before: old, openedBefore: old.advanced(bySeconds: -lifetimes.shortest),
             after: lastScanned.withLock(\.self), page: RetentionSweeper.page)
         lastScanned.withLock { $0 = scan.last }

@@ -38,9 +38,9 @@ package struct RevocationWorker: Sendable {
     ///
     /// - Returns: the number of revocations claimed.
     package func attemptDue(at provider: Provider) async throws -> Int {
-        let now = clock.now()
+        let call = clock.call(by: .service)
         let claimed = try await store.claim(
-            at: provider, now: now, claimedUntil: now.advanced(bySeconds: RevocationWorker.lease),
+            at: provider, by: call, claimedUntil: call.now.advanced(bySeconds: RevocationWorker.lease),
             limit: RevocationWorker.batch)
         report(claimed.unreadable, at: provider)
         await attempt(claimed.work, isScheduled: true)
@@ -57,9 +57,9 @@ package struct RevocationWorker: Sendable {
     func settle(_ key: IdentityKey) async {
         do {
             while try await store.isPending(of: key), !Task.isCancelled {
-                let now = clock.now()
+                let call = clock.call(by: .service)
                 let claimed = try await store.claim(
-                    of: key, at: now, claimedUntil: now.advanced(bySeconds: RevocationWorker.lease))
+                    of: key, by: call, claimedUntil: call.now.advanced(bySeconds: RevocationWorker.lease))
                 report(claimed.unreadable, at: key.provider)
                 guard claimed.work.isEmpty else {
                     // In a task of its own: when the wait is cancelled, the attempt goes on and stores its outcome.
@@ -100,9 +100,9 @@ package struct RevocationWorker: Sendable {
             }
             return try await group.reduce(into: []) { if let failure = $1 { $0.append(failure) } }
         }
-        let now = clock.now()
+        let call = clock.call(by: .service)
         guard let failure = failures.first else {
-            try await store.finish(revocation, at: now)
+            try await store.finish(revocation, by: call)
             return attempts.count(revocation.key.provider, .done)
         }
         guard isScheduled else { return try await store.release(revocation, error: failure) }
@@ -111,11 +111,11 @@ package struct RevocationWorker: Sendable {
             "attempt": "\(revocation.attempt)", "error": "\(failure)",
         ]
         guard let delay = RetrySchedule.delay(after: revocation.failures + 1, jitter: .random(in: 0...1)) else {
-            try await store.giveUp(revocation, error: failure, at: now)
+            try await store.giveUp(revocation, error: failure, by: call)
             logger.error("revocation given up", metadata: metadata)
             return attempts.count(revocation.key.provider, .failed)
         }
-        let next = Timestamp(microseconds: now.microseconds + delay)
+        let next = Timestamp(microseconds: call.now.microseconds + delay)
         try await store.postpone(revocation, error: failure, until: next)
         metadata["nextAttempt"] = "\(next.rfc3339)"
         logger.warning("revocation failed, will retry", metadata: metadata)
@@ -123,9 +123,7 @@ package struct RevocationWorker: Sendable {
     }
 
     /// - Returns: why it failed, as a code.
-    private func revoke(
-        _ grant: ClaimedRevocation.Grant, of revocation: ClaimedRevocation
-    ) async throws -> String? {
+    private func revoke(_ grant: ClaimedRevocation.Grant, of revocation: ClaimedRevocation) async throws -> String? {
         guard let token = grant.refreshToken else { return "key_missing" }
         guard let endpoint = endpoints[revocation.key.provider] else { return "not_configured" }
         do {

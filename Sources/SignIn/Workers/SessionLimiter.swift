@@ -38,16 +38,16 @@ package final class SessionLimiter: Sendable {
             position.withLock { $0 = nil }
             return false
         }
-        let now = clock.now()
-        let start = start(at: now)
+        let call = clock.call(by: .service)
+        let start = start(at: call.now)
         let found = try await store.accounts(
-            withMoreThan: limit, openedAfter: start, page: SessionLimiter.page, at: now)
+            withMoreThan: limit, openedAfter: start, page: SessionLimiter.page, by: call)
         var hasRest = false
         var failure: (any Error)?
         for account in found.accounts {
             do {
                 let count = try await store.endLongestUnused(
-                    of: account, keeping: limit, batch: SessionLimiter.batch, at: now)
+                    of: account, keeping: limit, batch: SessionLimiter.batch, by: call)
                 ended.increment(by: count)
                 hasRest = hasRest || count == SessionLimiter.batch
             } catch {
@@ -57,8 +57,8 @@ package final class SessionLimiter: Sendable {
         if let failure { throw failure }
         // An account of which a batch ended is looked at once more.
         if hasRest { return true }
-        let next = found.last ?? SessionLimiter.bound(SessionLimiter.commitSeconds, before: now)
-        position.withLock { $0 = (next, now) }
+        let next = found.last ?? SessionLimiter.bound(SessionLimiter.commitSeconds, before: call.now)
+        position.withLock { $0 = (next, call.now) }
         return found.last != nil
     }
 

@@ -1,38 +1,20 @@
 package import Accounts
 import Postgres
 
-/// The outcome of unlinking an identity, or of revoking its authorization.
-package enum UnlinkOutcome: Sendable {
-    case unlinked(Revocation)
-    /// The link stays, marked as revoked: it is the account's last sign-in method, or unlinking was not requested.
-    case kept(Revocation)
-    case lastSignInMethod
-    /// The caller's session has ended.
-    case sessionGone
-    /// There is no such identity, or it is not this account's.
-    case notFound
-}
-
 /// Whatever takes an identity from its account here also enqueues the revocation of its authorization, in the same
 /// transaction.
 extension AccountStore {
     /// Unlinks one of the identities of the session's account.
-    package func unlink(
-        _ identityID: IdentityID, in session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> UnlinkOutcome {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else {
-                return .sessionGone
+    package func unlink(_ identityID: IdentityID, in session: Session, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            let account = try await change.accounts.lock(of: session)
+            guard let identity = account.identities.first(where: { $0.id == identityID }) else {
+                throw Refusal.identityNotFound
             }
-            guard let identity = account.identities.first(where: { $0.id == identityID }) else { return .notFound }
-            guard account.hasSignInMethod(besides: identityID) else { return .lastSignInMethod }
-            try await MailStore.notify(
-                [account.mailbox], of: .identityUnlinked, provider: identity.key.provider, from: origin, at: now,
-                in: transaction)
-            return .unlinked(
-                try await AccountStore.unlink(
-                    identity, reason: .identityUnlinked, event: AuditEvent(.identityUnlinked, from: origin), at: now,
-                    in: transaction))
+            guard account.hasSignInMethod(besides: identityID) else { throw Refusal.lastSignInMethod }
+            try await change.mail.notify([account.mailbox], of: .identityUnlinked, provider: identity.key.provider)
+            try await change.accounts.unlink(
+                identity, reason: .identityUnlinked, event: AuditEvent(.identityUnlinked, from: call.origin))
         }
     }
 
@@ -40,70 +22,59 @@ extension AccountStore {
     /// sign-in method, unlinks it. Where the link stays, an authentication at the provider from before `now` is
     /// refused.
     package func revoke(
-        _ identityID: IdentityID, unlinking: Bool, by event: AuditEvent, at now: Timestamp
-    ) async throws -> UnlinkOutcome {
-        try await database.transaction(retries: 2) { transaction in
-            let owners = try await transaction.query(
+        _ identityID: IdentityID, unlinking: Bool, recording event: AuditEvent, by call: Call
+    ) async throws -> (revocation: Revocation, isUnlinked: Bool) {
+        try await database.change(by: call) { change in
+            let owners = try await change.query(
                 "SELECT account_id FROM identities WHERE identity_id = \(identityID)"
             ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-            guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
+            guard let owner = owners.first, let account = try await change.accounts.lock(owner),
                 let identity = account.identities.first(where: { $0.id == identityID })
-            else { return .notFound }
+            else { throw Refusal.identityNotFound }
             if unlinking, account.hasSignInMethod(besides: identityID) {
-                return .unlinked(
-                    try await AccountStore.unlink(
-                        identity, reason: .identityUnlinked, event: event, at: now, in: transaction))
+                return (try await change.accounts.unlink(identity, reason: .identityUnlinked, event: event), true)
             }
-            let revocation = try await AccountStore.endAuthorization(
-                of: identity, reason: .authorizationRevoked, event: event, at: now, in: transaction)
+            let revocation = try await change.accounts.endAuthorization(
+                of: identity, reason: .authorizationRevoked, event: event)
             let status: Identity.Authorization = revocation.status == .pending ? .revoking : .revoked
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 UPDATE identities
-                SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(now))
+                SET authorization_status = \(status.rawValue), not_before = GREATEST(not_before, \(call.now))
                 WHERE identity_id = \(identityID)
                 """)
-            return .kept(revocation)
+            return (revocation, false)
         }
     }
 
     /// Deletes the session's account and everything that is known of its owner.
-    ///
-    /// - Returns: whether the session was still there.
-    package func delete(
-        in session: Session, by event: AuditEvent, at now: Timestamp
-    ) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return false }
-            try await AccountStore.delete(account, by: event, at: now, in: transaction)
-            return true
+    package func delete(in session: Session, recording event: AuditEvent, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            try await change.accounts.delete(try await change.accounts.lock(of: session), recording: event)
         }
     }
 
     /// Deletes an account, without a session of it.
-    ///
-    /// - Returns: whether there is one.
-    package func delete(_ id: AccountID, by event: AuditEvent, at now: Timestamp) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
-            try await AccountStore.delete(account, by: event, at: now, in: transaction)
-            return true
+    package func delete(_ id: AccountID, recording event: AuditEvent, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
+            try await change.accounts.delete(account, recording: event)
         }
     }
+}
 
+extension Change.Accounts {
     /// - Parameter account: locked.
-    static func delete(
-        _ account: Account, by event: AuditEvent, at now: Timestamp, in transaction: Transaction
-    ) async throws {
+    func delete(_ account: Account, recording event: AuditEvent) async throws {
         for identity in account.identities {
             var revocation = AuditEvent(
                 .revocationRequested, by: event.actor, tokenID: event.tokenID, requestID: event.requestID)
             revocation.actorName = event.actorName
             revocation.network = event.network
-            try await unlink(identity, reason: .identityUnlinked, event: revocation, at: now, in: transaction)
+            try await unlink(identity, reason: .identityUnlinked, event: revocation)
             // Link tickets hold the person's address and name. One that is being spent is skipped: its transaction may
             // be waiting for this account.
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 DELETE FROM link_tickets
                 WHERE ticket_hash IN (
@@ -113,7 +84,7 @@ extension AccountStore {
                         AND NOT EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash)
                     FOR UPDATE SKIP LOCKED)
                 """)
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 UPDATE provider_events
                 SET subject = NULL
@@ -121,7 +92,7 @@ extension AccountStore {
                 """)
         }
         for codes in ["mailed_codes", "email_codes"] as [SQL] {
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 DELETE FROM \(codes) c
                 USING accounts a
@@ -130,14 +101,14 @@ extension AccountStore {
                 """)
         }
         // Mail that has not been sent yet is dropped, as it holds the address.
-        _ = try await transaction.execute(
+        _ = try await change.execute(
             """
             DELETE FROM outbox o
             USING accounts a
             WHERE a.account_id = \(account.id) AND o.kind = 'mail' AND o.recipient = a.email
             """)
         // Skipped likewise.
-        _ = try await transaction.execute(
+        _ = try await change.execute(
             """
             DELETE FROM mailbox_tickets
             WHERE ticket_hash IN (
@@ -146,61 +117,82 @@ extension AccountStore {
                 WHERE t.email = \(account.email?.text)
                 FOR UPDATE SKIP LOCKED)
             """)
-        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
+        _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(account.id)")
         var event = event
         event.accountID = account.id
-        try await AuditTrail.record(event, at: now, in: transaction)
+        try await change.record(event)
     }
 
     /// The account with its identities, locked until the transaction ends: no other transaction links, unlinks or signs
     /// in with one of them meanwhile. The lock is a statement of its own, because a statement that waits for a lock
     /// still sees the state from before the wait.
-    static func lock(_ id: AccountID, in transaction: Transaction) async throws(PostgresError) -> Account? {
-        try await lock("a.account_id = \(id)", in: transaction)
-        return try await account(id, in: transaction)
+    func lock(_ id: AccountID) async throws(PostgresError) -> Account? {
+        try await lock("a.account_id = \(id)")
+        return try await AccountStore.account(id, in: change)
     }
 
     /// Locks the accounts, named `a`, that meet the condition, and their identities. A transaction that needs several
     /// locks them in one call: two that take one each, and then want the other's, wait for each other.
     @discardableResult
-    static func lock(_ condition: SQL, in transaction: Transaction) async throws(PostgresError) -> [AccountID] {
-        let ids = try await transaction.query(
+    func lock(_ condition: SQL) async throws(PostgresError) -> [AccountID] {
+        let ids = try await change.query(
             "SELECT a.account_id FROM accounts a WHERE \(condition) ORDER BY a.account_id FOR UPDATE"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-        _ = try await transaction.execute(
+        _ = try await change.execute(
             "SELECT FROM identities WHERE account_id = ANY (\(ids)) ORDER BY identity_id FOR UPDATE")
         return ids
     }
 
+    /// The account that has the address, locked.
+    ///
+    /// - Throws: ``HolderChanged`` when the address was taken after the accounts were locked.
+    func lockHolder(of email: EmailAddress) async throws -> Account? {
+        let locked = try await lock("a.email = \(email.text)")
+        let holder = try await AccountStore.holder(of: email, in: change)
+        if let holder, !locked.contains(holder.id) { throw HolderChanged() }
+        return holder
+    }
+
+    /// Ends all by which the account is entered now: its sessions, its OAuth clients, and what the tokens were good for that
+    /// the providers of its identities have issued.
+    ///
+    /// - Parameter id: of an account that is locked.
+    func endAccess(to id: AccountID, because reason: SessionEndReason) async throws(PostgresError) {
+        try await endSessions(of: id, because: reason)
+        try await change.identities.refuseTokens(issuedBefore: now, of: id)
+    }
+
+    /// Ends the account's sessions and unlinks its OAuth clients.
+    ///
+    /// - Parameter id: of an account that is locked.
+    func endSessions(of id: AccountID, because reason: SessionEndReason) async throws(PostgresError) {
+        try await change.sessions.end(.ofAccount(id), because: reason)
+        try await change.oauthGrants.end(allOf: id, because: reason)
+    }
+
     /// Ends the identity's sessions and authorization, and deletes its link.
     @discardableResult
-    static func unlink(
-        _ identity: Identity, reason: SessionEndReason, event: AuditEvent, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws -> Revocation {
-        let revocation = try await endAuthorization(
-            of: identity, reason: reason, event: event, at: now, in: transaction)
-        _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+    func unlink(_ identity: Identity, reason: SessionEndReason, event: AuditEvent) async throws -> Revocation {
+        let revocation = try await endAuthorization(of: identity, reason: reason, event: event)
+        _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
         return revocation
     }
 
-    private static func endAuthorization(
-        of identity: Identity, reason: SessionEndReason, event: AuditEvent, at now: Timestamp,
-        in transaction: Transaction
+    fileprivate func endAuthorization(
+        of identity: Identity, reason: SessionEndReason, event: AuditEvent
     ) async throws -> Revocation {
         // Before the link is deleted, which clears the sessions' reference to the identity.
-        let owners = try await transaction.query(
+        let owners = try await change.query(
             "SELECT account_id FROM identities WHERE identity_id = \(identity.id)"
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-        try await SessionStore.end("s.identity_id = \(identity.id)", reason: reason, at: now, in: transaction)
-        let revocation = try await RevocationStore.begin(
-            identity.key, identityID: identity.id, at: now, in: transaction)
+        try await change.sessions.end(.openedBy(identity.id), because: reason)
+        let revocation = try await change.revocations.begin(identity.key, identityID: identity.id)
         var event = event
         event.accountID = owners.first
         event.identityID = identity.id
         event.revocationID = revocation.id
         event.provider = identity.key.provider
-        try await AuditTrail.record(event, at: now, in: transaction)
+        try await change.record(event)
         return revocation
     }
 }

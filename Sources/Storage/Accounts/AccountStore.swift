@@ -76,32 +76,30 @@ package struct AccountStore: Sendable {
 
     /// Creates an account with a password and signs it in.
     ///
-    /// - Returns: `nil` when the address is held.
     package func register(
         _ id: AccountID, email: EmailAddress, passwordHash: String, displayName: DisplayName?, newSession: NewSession,
-        from origin: ChangeOrigin
-    ) async throws -> Account? {
-        let now = newSession.now
-        return try await database.transaction(retries: 2) { transaction in
-            let inserted = try await transaction.execute(
+        by call: Call
+    ) async throws -> Account {
+        try await database.change(by: call) { change in
+            let inserted = try await change.execute(
                 """
                 INSERT INTO accounts (account_id, email, email_proof, email_proof_source, password_hash, display_name,
                     created_at)
                 VALUES (\(id), \(email.text), \(EmailProof.claimed.rawValue),
-                    \(EmailProof.Source.registration.rawValue), \(passwordHash), \(displayName?.text), \(now))
+                    \(EmailProof.Source.registration.rawValue), \(passwordHash), \(displayName?.text), \(call.now))
                 ON CONFLICT ON CONSTRAINT accounts_email_key DO NOTHING
                 """)
-            guard inserted == 1 else { return nil }
-            _ = try await transaction.execute(
+            guard inserted == 1 else { throw Refusal.emailTaken }
+            _ = try await change.execute(
                 newSession.insertion(
                     accountID: "a.account_id", identityID: "NULL",
                     from: """
                         accounts a
                         WHERE a.account_id = \(id)
                         """))
-            try await AuditTrail.record(
-                AuditEvent(.accountCreated, from: origin, accountID: id), at: now, in: transaction)
-            return try await AccountStore.account(id, in: transaction)
+            try await change.record(.accountCreated, accountID: id)
+            guard let account = try await AccountStore.account(id, in: change) else { throw Refusal.accountNotFound }
+            return account
         }
     }
 
@@ -119,4 +117,9 @@ package struct AccountStore: Sendable {
         try await session.execute(
             "UPDATE accounts SET display_name = \(name.text) WHERE account_id = \(id) AND display_name IS NULL") == 1
     }
+}
+
+extension Change {
+    var accounts: Accounts { Accounts(change: self) }
+    struct Accounts: ChangeView { let change: Change }
 }

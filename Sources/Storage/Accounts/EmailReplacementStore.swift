@@ -1,18 +1,6 @@
 package import Accounts
 package import Postgres
 
-/// The outcome of a request to replace the address of an account.
-package enum EmailReplacementRequest: Sendable {
-    case requested(EmailReplacement)
-    case notFound
-    /// The account has no sessions in which its owner could stop it.
-    case accountDisabled
-    /// The account has this address.
-    case emailUnchanged
-    /// Another account has the address.
-    case emailTaken
-}
-
 /// `email_replacements`: the addresses that administrators have requested for accounts whose owners have lost the mailbox,
 /// until they are due. Every change of a row, its effect included, happens under the lock of its account, so of several
 /// that happen at once one comes first and the others find what it has left.
@@ -62,96 +50,51 @@ package struct EmailReplacementStore: Sendable {
     /// Stores the address that takes the place of the account's in a day, and notifies every mailbox of the account. A
     /// request that is pending already is replaced, and the day begins again.
     package func request(
-        _ email: EmailAddress, for id: AccountID, reason: String, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> EmailReplacementRequest {
+        _ email: EmailAddress, for id: AccountID, reason: String, by call: Call
+    ) async throws -> EmailReplacement {
         let replacement = EmailReplacement(
-            email: email, requestedAt: now,
-            dueAt: now.advanced(bySeconds: Lifetimes.emailReplacementDelaySeconds), requestedBy: origin.actorName)
-        return try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(id, in: transaction) else { return .notFound }
-            guard account.status == .active else { return .accountDisabled }
-            guard account.email != email else { return .emailUnchanged }
-            guard try await EmailReplacementStore.isFree(email, in: transaction) else { return .emailTaken }
-            _ = try await transaction.execute(
+            email: email, requestedAt: call.now,
+            dueAt: call.now.advanced(bySeconds: Lifetimes.emailReplacementDelaySeconds),
+            requestedBy: call.origin.actorName)
+        return try await database.change(by: call) { change in
+            guard let account = try await change.accounts.lock(id) else { throw Refusal.accountNotFound }
+            guard account.status == .active else { throw Refusal.accountDisabled }
+            guard account.email != email else { throw Refusal.emailUnchanged }
+            guard try await change.emailReplacements.isFree(email) else { throw Refusal.emailTaken }
+            _ = try await change.execute(
                 """
                 INSERT INTO email_replacements (account_id, email, requested_by, request_id, language, due_at, created_at)
-                VALUES (\(id), \(email.text), \(origin.actorName), \(origin.requestID), \(origin.mailLanguage),
-                    \(replacement.dueAt), \(now))
+                VALUES (\(id), \(email.text), \(call.origin.actorName), \(call.origin.requestID), \(call.origin.mailLanguage),
+                    \(replacement.dueAt), \(call.now))
                 ON CONFLICT (account_id) DO UPDATE
                 SET email = EXCLUDED.email, requested_by = EXCLUDED.requested_by, request_id = EXCLUDED.request_id,
                     language = EXCLUDED.language, due_at = EXCLUDED.due_at, created_at = EXCLUDED.created_at
                 """)
-            try await AuditTrail.record(
-                AuditEvent(.emailReplacementRequested, from: origin, accountID: id, reason: reason), at: now,
-                in: transaction)
-            try await MailStore.notify(
-                account.mailboxes, of: .emailReplacementRequested, from: origin, at: now, in: transaction)
-            return .requested(replacement)
+            try await change.record(.emailReplacementRequested, accountID: id, reason: reason)
+            try await change.mail.notify(account.mailboxes, of: .emailReplacementRequested)
+            return replacement
         }
     }
 
     /// Stops a replacement in a session of its account, if there is one.
-    ///
-    /// - Returns: whether the session was still there.
-    package func cancel(in session: Session, at now: Timestamp, from origin: ChangeOrigin) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard try await AccountStore.lock(of: session, at: now, in: transaction) != nil else { return false }
-            try await EmailReplacementStore.delete(
+    package func cancel(in session: Session, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.accounts.lock(of: session)
+            try await change.emailReplacements.delete(
                 of: session.accountID,
                 recording: AuditEvent(
-                    .emailReplacementCancelled, from: origin, accountID: session.accountID, sessionID: session.id),
-                at: now, in: transaction)
-            return true
+                    .emailReplacementCancelled, from: call.origin, accountID: session.accountID, sessionID: session.id))
         }
     }
 
     /// Stops a replacement, if there is one, without a session of its account.
-    ///
-    /// - Returns: whether there is such an account.
-    package func cancel(
-        of id: AccountID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard try await AccountStore.lock(id, in: transaction) != nil else { return false }
-            try await EmailReplacementStore.delete(
+    package func cancel(of id: AccountID, reason: String?, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            guard try await change.accounts.lock(id) != nil else { throw Refusal.accountNotFound }
+            try await change.emailReplacements.delete(
                 of: id,
-                recording: AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: reason), at: now,
-                in: transaction)
-            return true
+                recording: AuditEvent(.emailReplacementCancelled, from: call.origin, accountID: id, reason: reason))
         }
-    }
-
-    /// Ends a replacement, if there is one, because of another change of the account, which the caller has locked.
-    static func end(
-        of id: AccountID, because reason: EndReason, at now: Timestamp, from origin: ChangeOrigin,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        try await delete(
-            of: id,
-            recording: AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: reason.rawValue),
-            at: now, in: transaction)
-    }
-
-    /// Deletes the row and records it, if there is one.
-    private static func delete(
-        of id: AccountID, recording event: AuditEvent, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            WITH deleted AS (
-                DELETE FROM email_replacements WHERE account_id = \(id) RETURNING account_id
-            )
-            \(AuditTrail.insertion(event, at: now))
-            WHERE EXISTS (SELECT FROM deleted)
-            """)
-    }
-
-    /// Whether an administrator may give the address to an account that doesn't have it.
-    private static func isFree(
-        _ email: EmailAddress, in transaction: Transaction
-    ) async throws(PostgresError) -> Bool {
-        let holder = try await AccountStore.holder(of: email, in: transaction)
-        return AddressRule.outcome(of: .replaceEmail, .none, holder: AddressHolder(holder)) == .prove
     }
 }
 
@@ -160,12 +103,12 @@ extension EmailReplacementStore {
     /// Carries out the replacements that are due, each in a transaction of its own: a failure of one holds up no other.
     ///
     /// - Returns: the number of those that are in effect now, or have lapsed.
-    package func carryOutDue(at now: Timestamp, limit: Int) async throws -> Int {
+    package func carryOutDue(by call: Call, limit: Int) async throws -> Int {
         let due = try await database.query(
             """
             SELECT account_id
             FROM email_replacements
-            WHERE due_at <= \(now)
+            WHERE due_at <= \(call.now)
             ORDER BY due_at
             LIMIT \(limit)
             """
@@ -174,7 +117,10 @@ extension EmailReplacementStore {
         var failure: (any Error)?
         for id in due {
             do {
-                if try await carryOut(of: id, at: now) { count += 1 }
+                let isCarriedOut = try await database.changeTakingAddress(by: call) { change in
+                    try await change.emailReplacements.carryOut(of: id)
+                }
+                if isCarriedOut { count += 1 }
             } catch {
                 failure = failure ?? error
             }
@@ -182,30 +128,43 @@ extension EmailReplacementStore {
         if let failure { throw failure }
         return count
     }
+}
 
-    /// - Returns: whether there still was a replacement that is due.
-    private func carryOut(of id: AccountID, at now: Timestamp) async throws -> Bool {
-        var remainingTries = 2
-        while true {
-            do {
-                return try await database.transaction(retries: 2) { transaction in
-                    try await EmailReplacementStore.carryOut(of: id, at: now, in: transaction)
-                }
-            } catch let error as PostgresError
-                where error.isUniqueViolation(of: "accounts_email_key") && remainingTries > 0
-            {
-                // The address was taken after it was looked up; the next attempt finds its holder.
-                remainingTries -= 1
-            }
-        }
+extension Change {
+    var emailReplacements: EmailReplacements { EmailReplacements(change: self) }
+    struct EmailReplacements: ChangeView { let change: Change }
+}
+
+extension Change.EmailReplacements {
+    /// Ends a replacement, if there is one, because of another change of the account, which the caller has locked.
+    func end(of id: AccountID, because reason: EmailReplacementStore.EndReason) async throws(PostgresError) {
+        try await delete(
+            of: id,
+            recording: AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: reason.rawValue))
     }
 
-    private static func carryOut(
-        of id: AccountID, at now: Timestamp, in transaction: Transaction
-    ) async throws -> Bool {
-        guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
+    /// Deletes the row and records it, if there is one.
+    fileprivate func delete(of id: AccountID, recording event: AuditEvent) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            WITH deleted AS (
+                DELETE FROM email_replacements WHERE account_id = \(id) RETURNING account_id
+            )
+            \(AuditTrail.insertion(event, by: call))
+            WHERE EXISTS (SELECT FROM deleted)
+            """)
+    }
+
+    /// Whether an administrator may give the address to an account that doesn't have it.
+    fileprivate func isFree(_ email: EmailAddress) async throws(PostgresError) -> Bool {
+        let holder = try await AccountStore.holder(of: email, in: change)
+        return AddressRule.outcome(of: .replaceEmail, .none, holder: AddressHolder(holder)) == .prove
+    }
+
+    fileprivate func carryOut(of id: AccountID) async throws -> Bool {
+        guard let account = try await change.accounts.lock(id) else { return false }
         // Another process may have carried it out, and a newer request may have begun another day.
-        let due = try await transaction.query(
+        let due = try await change.query(
             """
             DELETE FROM email_replacements
             WHERE account_id = \(id) AND due_at <= \(now)
@@ -215,22 +174,20 @@ extension EmailReplacementStore {
             try row.decode(EmailAddress.self, String?.self, String?.self, String?.self)
         }
         guard let (email, requestedBy, requestID, language) = due.first else { return false }
-        let origin = ChangeOrigin(
-            actor: .service, actorName: requestedBy, requestID: requestID, mailLanguage: language)
-        let lapse: EndReason? =
+        let change = change.onBehalf(
+            of: ChangeOrigin(actor: .service, actorName: requestedBy, requestID: requestID, mailLanguage: language))
+        let lapse: EmailReplacementStore.EndReason? =
             if account.status != .active {
                 .accountDisabled
-            } else if try await !isFree(email, in: transaction) {
+            } else if try await !isFree(email) {
                 .emailTaken
             } else {
                 nil
             }
         if let lapse {
-            try await AuditTrail.record(
-                AuditEvent(.emailReplacementCancelled, from: origin, accountID: id, reason: lapse.rawValue), at: now,
-                in: transaction)
+            try await change.record(.emailReplacementCancelled, accountID: id, reason: lapse.rawValue)
         } else {
-            try await replace(email, of: account, at: now, from: origin, in: transaction)
+            try await change.emailReplacements.replace(email, of: account)
         }
         return true
     }
@@ -241,26 +198,17 @@ extension EmailReplacementStore {
     /// each of them is mailed to the new address.
     ///
     /// - Parameter account: locked.
-    private static func replace(
-        _ email: EmailAddress, of account: Account, at now: Timestamp, from origin: ChangeOrigin,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        try await SessionStore.end("s.account_id = \(account.id)", reason: .emailReplaced, at: now, in: transaction)
-        try await OAuthGrantStore.end(
-            allOf: account.id, because: .emailReplaced, at: now, from: origin, in: transaction)
-        try await IdentityStore.refuseTokens(issuedBefore: now, of: account.id, in: transaction)
-        _ = try await transaction.execute(
-            "UPDATE identities SET notify_sign_in = true WHERE account_id = \(account.id)")
-        _ = try await transaction.execute(
+    fileprivate func replace(_ email: EmailAddress, of account: Account) async throws(PostgresError) {
+        try await change.accounts.endAccess(to: account.id, because: .emailReplaced)
+        _ = try await change.execute("UPDATE identities SET notify_sign_in = true WHERE account_id = \(account.id)")
+        _ = try await change.execute(
             """
             UPDATE accounts
             SET email = \(email.text), password_hash = NULL, pending_email = NULL, pending_email_expires_at = NULL,
                 \(AccountStore.grading(.proven, .administrator))
             WHERE account_id = \(account.id)
             """)
-        try await AuditTrail.record(
-            AuditEvent(.emailReplaced, from: origin, accountID: account.id), at: now, in: transaction)
-        try await MailStore.notify(
-            account.mailboxes.filter { $0 != email }, of: .emailChanged, from: origin, at: now, in: transaction)
+        try await change.record(.emailReplaced, accountID: account.id)
+        try await change.mail.notify(account.mailboxes.filter { $0 != email }, of: .emailChanged)
     }
 }

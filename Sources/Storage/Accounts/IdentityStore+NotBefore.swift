@@ -7,32 +7,6 @@ import Postgres
 /// A provider that reports that the sessions there are over has taken back more, every authentication until then, and sets
 /// `auth_not_before` besides, which is compared with `auth_time`.
 extension IdentityStore {
-    /// Refuses, from now on, the tokens that providers issued before `now` for the account's identities, whether they are
-    /// posted again or for the first time; and those of other identities as a proof of the account by its address. A whole
-    /// second decides, as `iat` has no fraction.
-    ///
-    /// The account and its identities have to be locked (`AccountStore.lock`): otherwise a sign-in that is under way may
-    /// open a session that the same transaction doesn't end.
-    ///
-    /// - Parameter excluded: identities whose tokens stay good.
-    static func refuseTokens(
-        issuedBefore now: Timestamp, of accountID: AccountID, except excluded: [IdentityID] = [],
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            UPDATE accounts
-            SET tokens_not_before = GREATEST(tokens_not_before, \(now))
-            WHERE account_id = \(accountID)
-            """)
-        _ = try await transaction.execute(
-            """
-            UPDATE identities
-            SET not_before = GREATEST(not_before, \(now))
-            WHERE account_id = \(accountID) AND identity_id <> ALL (\(excluded))
-            """)
-    }
-
     /// ``ProofCutoff/admits(issuedAt:authenticatedAt:)`` denied, for the statement that decides by itself: the condition on
     /// `identities`, named `i`, that a proof meets which counts no more; null when nothing was ever refused.
     static func isOutdated(issuedAt: SQL, authenticatedAt: SQL) -> SQL {
@@ -41,12 +15,37 @@ extension IdentityStore {
             OR \(authenticatedAt) < date_trunc('second', i.auth_not_before))
         """
     }
+}
+
+extension Change.Identities {
+    /// Refuses, from now on, the tokens that providers issued before `now` for the account's identities, whether they are
+    /// posted again or for the first time; and those of other identities as a proof of the account by its address. A whole
+    /// second decides, as `iat` has no fraction.
+    ///
+    /// The account and its identities have to be locked (`AccountStore.lock`): otherwise a sign-in that is under way may
+    /// open a session that the same transaction doesn't end.
+    ///
+    /// - Parameter excluded: identities whose tokens stay good.
+    func refuseTokens(
+        issuedBefore now: Timestamp, of accountID: AccountID, except excluded: [IdentityID] = []
+    ) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            UPDATE accounts
+            SET tokens_not_before = GREATEST(tokens_not_before, \(now))
+            WHERE account_id = \(accountID)
+            """)
+        _ = try await change.execute(
+            """
+            UPDATE identities
+            SET not_before = GREATEST(not_before, \(now))
+            WHERE account_id = \(accountID) AND identity_id <> ALL (\(excluded))
+            """)
+    }
 
     /// Whether a token or ticket of that time may lead to the account by its address, without a proof of the account.
-    static func isCurrent(
-        _ issuedAt: Timestamp, for accountID: AccountID, in transaction: Transaction
-    ) async throws(PostgresError) -> Bool {
-        let cutoffs = try await transaction.query(
+    func isCurrent(_ issuedAt: Timestamp, for accountID: AccountID) async throws(PostgresError) -> Bool {
+        let cutoffs = try await change.query(
             "SELECT tokens_not_before FROM accounts WHERE account_id = \(accountID)"
         ) { row throws(PostgresError) in ProofCutoff(tokens: try row.decode(Timestamp?.self)) }
         return cutoffs.first?.admits(issuedAt: issuedAt) ?? false

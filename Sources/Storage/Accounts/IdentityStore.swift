@@ -221,9 +221,7 @@ package struct IdentityStore: Sendable {
         }
     }
 
-    private static func answer(
-        to attempt: SignInAttempt, rows: [FoundAccount]
-    ) -> IdentitySignIn {
+    private static func answer(to attempt: SignInAttempt, rows: [FoundAccount]) -> IdentitySignIn {
         guard let outcome = rows.first?.outcome, let account = AccountRow.account(rows.map(\.account)),
             let linked = account.identities.first(where: { $0.key == attempt.identity.key })
         else { return .unknown }
@@ -237,4 +235,9 @@ package struct IdentityStore: Sendable {
 
 extension PostgresError {
     fileprivate var isForeignKeyViolation: Bool { code == .server(sqlState: "23503") }
+}
+
+extension Change {
+    var identities: Identities { Identities(change: self) }
+    struct Identities: ChangeView { let change: Change }
 }

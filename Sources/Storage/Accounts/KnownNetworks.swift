@@ -17,29 +17,27 @@ package struct KnownNetworks: Sendable {
     /// - Parameters:
     ///   - network: an IPv4 /24 or IPv6 /64, as the audit trail has it.
     ///   - account: `nil` knows no network.
-    package func isKnown(_ network: String, to account: AccountID?, at now: Timestamp) async throws(PostgresError)
-        -> Bool
-    {
-        try await found("SELECT a.account_id FROM accounts a WHERE a.account_id = \(account)", network, at: now)
+    package func isKnown(_ network: String, to account: AccountID?, by call: Call) async throws(PostgresError) -> Bool {
+        try await found("SELECT a.account_id FROM accounts a WHERE a.account_id = \(account)", network, by: call)
     }
 
     /// The same of the account that has proven the address: who only typed somebody's address could make any network known
     /// to an account of their own. Takes part of the time if there is no address.
     func isKnown(
-        _ network: String, toHolderOf email: EmailAddress?, at now: Timestamp
+        _ network: String, toHolderOf email: EmailAddress?, by call: Call
     ) async throws(PostgresError) -> Bool {
         let proven = EmailProof.proven.rawValue
         return try await found(
             "SELECT a.account_id FROM accounts a WHERE a.email = \(email?.text) AND (\(AccountRow.proof)) = \(proven)",
-            network, at: now)
+            network, by: call)
     }
 
-    private func found(_ account: SQL, _ network: String, at now: Timestamp) async throws(PostgresError) -> Bool {
+    private func found(_ account: SQL, _ network: String, by call: Call) async throws(PostgresError) -> Bool {
         let rows = try await database.query(
             """
             SELECT EXISTS (
                 SELECT FROM (\(account)) a (account_id)
-                WHERE \(KnownNetworks.condition(account: "a.account_id", network: "\(network)", at: now)))
+                WHERE \(KnownNetworks.condition(account: "a.account_id", network: "\(network)", by: call)))
             """
         ) { row throws(PostgresError) in try row.decode(Bool.self) }
         return rows.first ?? false
@@ -48,8 +46,8 @@ package struct KnownNetworks: Sendable {
     /// - Parameters:
     ///   - account: the account's id, as an expression.
     ///   - network: likewise.
-    static func condition(account: SQL, network: SQL, at now: Timestamp) -> SQL {
-        let since = now.advanced(bySeconds: -Lifetimes.knownNetworkSeconds)
+    static func condition(account: SQL, network: SQL, by call: Call) -> SQL {
+        let since = call.now.advanced(bySeconds: -Lifetimes.knownNetworkSeconds)
         return """
             (EXISTS (
                 SELECT FROM audit_events e
@@ -62,7 +60,7 @@ package struct KnownNetworks: Sendable {
                                 OR (c.type = 'email_proven' AND COALESCE(c.reason, 'taken_over') = 'taken_over'))))
             OR EXISTS (
                 SELECT FROM sessions s
-                WHERE s.account_id = \(account) AND s.ended_at IS NULL AND s.expires_at > \(now)
+                WHERE s.account_id = \(account) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
                     AND s.rotation_network = \(network)))
             """
     }

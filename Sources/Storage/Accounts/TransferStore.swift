@@ -80,12 +80,12 @@ package struct TransferStore: Sendable {
     }
 
     package func store(
-        _ transferSubject: ProviderSubject, of identityID: IdentityID, targetTeam: String, at now: Timestamp
+        _ transferSubject: ProviderSubject, of identityID: IdentityID, targetTeam: String, by call: Call
     ) async throws(PostgresError) {
         _ = try await database.execute(
             """
             INSERT INTO identity_transfers (transfer_subject, identity_id, target_team, created_at)
-            VALUES (\(transferSubject.text), \(identityID), \(targetTeam), \(now))
+            VALUES (\(transferSubject.text), \(identityID), \(targetTeam), \(call.now))
             ON CONFLICT DO NOTHING
             """)
     }
@@ -95,12 +95,11 @@ package struct TransferStore: Sendable {
     /// - Returns: whether an identity moved. It does not when the identifier is unknown, when the new subject is linked
     ///   already, or when its account has an identity of the new team.
     package func adopt(
-        _ transferSubject: ProviderSubject, as key: IdentityKey, email: ProviderEmail?, event: AuditEvent,
-        at now: Timestamp
+        _ transferSubject: ProviderSubject, as key: IdentityKey, email: ProviderEmail?, event: AuditEvent, by call: Call
     ) async throws -> Bool {
         do {
-            return try await database.transaction(retries: 2) { transaction in
-                let rows = try await transaction.query(
+            return try await database.change(by: call) { change in
+                let rows = try await change.query(
                     """
                     UPDATE identities i
                     SET realm = \(key.realm.text), subject = \(key.subject.text),
@@ -118,12 +117,12 @@ package struct TransferStore: Sendable {
                 ) { row throws(PostgresError) in try row.decode(IdentityID.self, AccountID.self) }
                 guard let (identityID, accountID) = rows.first else { return false }
                 // Of several concurrent callers the first has deleted it, and moved the identity.
-                let isUsed = try await transaction.execute(
+                let isUsed = try await change.execute(
                     "DELETE FROM identity_transfers WHERE transfer_subject = \(transferSubject.text)")
                 guard isUsed == 1 else { return false }
                 // Apple does not document whether the key of the new team may check a grant of the old one's: a refusal
                 // would not prove that the person has withdrawn.
-                _ = try await transaction.execute(
+                _ = try await change.execute(
                     """
                     UPDATE provider_grants
                     SET realm = \(key.realm.text), subject = \(key.subject.text), check_at = NULL
@@ -133,7 +132,7 @@ package struct TransferStore: Sendable {
                 event.accountID = accountID
                 event.identityID = identityID
                 event.provider = key.provider
-                try await AuditTrail.record(event, at: now, in: transaction)
+                try await change.record(event)
                 return true
             }
         } catch let error as PostgresError

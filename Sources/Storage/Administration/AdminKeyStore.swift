@@ -12,10 +12,10 @@ package struct AdminKeyStore: Sendable {
         self.database = database
     }
 
-    package func insert(_ key: AdminKey, hash: [UInt8]) async throws {
-        try await database.transaction { transaction in
+    package func insert(_ key: AdminKey, hash: [UInt8], by call: Call) async throws {
+        try await database.change(by: call) { change in
             let scopes = key.scopes.map(\.rawValue).sorted()
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 INSERT INTO admin_keys (key_id, name, key_hash, scopes, created_at)
                 VALUES (\(key.id), \(key.name), \(hash), \(scopes), \(key.createdAt))
@@ -23,13 +23,13 @@ package struct AdminKeyStore: Sendable {
             var event = AuditEvent(
                 .adminKeyCreated, by: .operator, reason: "\(key.id) \(scopes.joined(separator: ","))")
             event.actorName = key.name
-            try await AuditTrail.record(event, at: key.createdAt, in: transaction)
+            try await change.record(event)
         }
     }
 
     /// The key with this hash, if it has not been revoked. An unknown key and a revoked one are looked up alike, and a
     /// digest of the key is compared: how long it takes reveals nothing of any key.
-    package func key(hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> AdminKey? {
+    package func key(hash: [UInt8], by call: Call) async throws(PostgresError) -> AdminKey? {
         let keys = try await database.query(
             """
             SELECT \(AdminKeyStore.columns(of: "k"))
@@ -37,12 +37,12 @@ package struct AdminKeyStore: Sendable {
             WHERE key_hash = \(hash) AND revoked_at IS NULL
             """, as: AdminKeyStore.key)
         guard let key = keys.first else { return nil }
-        let noted = now.advanced(bySeconds: -AdminKeyStore.noteInterval)
+        let noted = call.now.advanced(bySeconds: -AdminKeyStore.noteInterval)
         if key.lastUsedAt.map({ $0 <= noted }) ?? true {
             _ = try await database.execute(
                 """
                 UPDATE admin_keys
-                SET last_used_at = \(now)
+                SET last_used_at = \(call.now)
                 WHERE key_id = \(key.id) AND (last_used_at IS NULL OR last_used_at <= \(noted))
                 """)
         }
@@ -64,22 +64,22 @@ package struct AdminKeyStore: Sendable {
 
     /// - Parameter origin: an administrator, whose key the audit row then names, or the operator.
     /// - Returns: whether there is such a key; one that was revoked before stays as it is.
-    package func revoke(_ id: AdminKeyID, at now: Timestamp, from origin: ChangeOrigin) async throws -> Bool {
-        try await database.transaction { transaction in
-            let revoked = try await transaction.query(
+    package func revoke(_ id: AdminKeyID, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            let revoked = try await change.query(
                 """
                 UPDATE admin_keys
-                SET revoked_at = \(now)
+                SET revoked_at = \(call.now)
                 WHERE key_id = \(id) AND revoked_at IS NULL
                 RETURNING name
                 """
             ) { row throws(PostgresError) in try row.decode(String.self) }
             guard let name = revoked.first else {
-                return try await transaction.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
+                return try await change.execute("SELECT FROM admin_keys WHERE key_id = \(id)") == 1
             }
-            var event = AuditEvent(.adminKeyRevoked, from: origin, reason: "\(id)")
+            var event = AuditEvent(.adminKeyRevoked, from: call.origin, reason: "\(id)")
             if event.actorName == nil { event.actorName = name }
-            try await AuditTrail.record(event, at: now, in: transaction)
+            try await change.record(event)
             return true
         }
     }

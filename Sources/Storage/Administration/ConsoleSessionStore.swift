@@ -14,11 +14,11 @@ package struct ConsoleSessionStore: Sendable {
     ///   - hash: the SHA-256 of the cookie's random bits.
     ///   - event: written in the same transaction.
     /// - Returns: `false` when the key has been revoked meanwhile.
-    package func open(
-        _ hash: [UInt8], for id: AdminKeyID, by event: AuditEvent, at now: Timestamp
-    ) async throws -> Bool {
-        try await database.transaction { transaction in
-            let opened = try await transaction.execute(
+    package func open(_ hash: [UInt8], for id: AdminKeyID, recording event: AuditEvent, by call: Call) async throws
+        -> Bool
+    {
+        try await database.change(by: call) { change in
+            let opened = try await change.execute(
                 """
                 INSERT INTO console_sessions (session_hash, key_id)
                 SELECT \(hash), key_id
@@ -26,7 +26,7 @@ package struct ConsoleSessionStore: Sendable {
                 WHERE key_id = \(id) AND revoked_at IS NULL
                 """)
             guard opened == 1 else { return false }
-            try await AuditTrail.record(event, at: now, in: transaction)
+            try await change.record(event)
             return true
         }
     }

@@ -29,26 +29,24 @@ extension RevocationStore {
     /// once. One that is done stays so, as does one whose grants a newer revocation has taken over.
     ///
     /// - Returns: the revocation as it is now; `nil` when there is none.
-    package func retry(
-        _ id: RevocationID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Revocation? {
-        try await database.transaction(retries: 2) { transaction in
-            let retried = try await transaction.query(
+    package func retry(_ id: RevocationID, reason: String?, by call: Call) async throws -> Revocation? {
+        try await database.change(by: call) { change in
+            let retried = try await change.query(
                 """
                 UPDATE outbox
-                SET status = 'pending', failures = 0, next_attempt_at = \(now), finished_at = NULL
+                SET status = 'pending', failures = 0, next_attempt_at = \(call.now), finished_at = NULL
                 WHERE message_id = \(id) AND kind = 'revocation' AND status <> 'done'
                     AND EXISTS (SELECT FROM provider_grants WHERE revocation_id = message_id)
                 RETURNING \(RevocationStore.columns)
                 """, as: RevocationStore.revocation)
             guard let revocation = retried.first else {
-                return try await RevocationStore.revocation(id, in: transaction)
+                return try await RevocationStore.revocation(id, in: change)
             }
             var event = AuditEvent(
-                .revocationRetried, from: origin, identityID: revocation.identityID, provider: revocation.provider,
+                .revocationRetried, from: call.origin, identityID: revocation.identityID, provider: revocation.provider,
                 reason: reason)
             event.revocationID = id
-            try await AuditTrail.record(event, at: now, in: transaction)
+            try await change.record(event)
             return revocation
         }
     }

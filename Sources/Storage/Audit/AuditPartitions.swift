@@ -36,7 +36,7 @@ package struct AuditPartitions: Sendable {
     }
 
     /// The number of months after this one that have a partition, up to the first that has none.
-    package func monthsAhead(at now: Timestamp) async throws(PostgresError) -> Int {
+    package func monthsAhead(by call: Call) async throws(PostgresError) -> Int {
         let names = try await database.query(
             """
             SELECT relname::text
@@ -44,7 +44,7 @@ package struct AuditPartitions: Sendable {
             WHERE inhparent = 'audit_events'::regclass
             """
         ) { row throws(PostgresError) in try row.decode(String.self) }
-        let today = CivilTime(secondsSince1970: now.seconds)
+        let today = CivilTime(secondsSince1970: call.now.seconds)
         var (year, month, count) = (today.year, today.month, 0)
         while true {
             (year, month) = month == 12 ? (year + 1, 1) : (year, month + 1)

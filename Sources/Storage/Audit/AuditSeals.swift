@@ -100,21 +100,21 @@ package struct AuditSeals: Sendable {
     }
 
     /// Seals the final rows, up to as many as a seal can cover.
-    package func seal(at now: Timestamp) async throws -> SealingOutcome {
-        try await database.transaction { transaction in
+    package func seal(by call: Call) async throws -> SealingOutcome {
+        try await database.change(by: call) { change in
             // Held until the commit, so the next sealer sees this seal.
-            let locks = try await transaction.query(
+            let locks = try await change.query(
                 "SELECT pg_try_advisory_xact_lock(hashtextextended('countersign audit seals', 0))"
             ) { row throws(PostgresError) in try row.decode(Bool.self) }
             guard locks == [true] else { return .busy }
-            let last = try await AuditSeals.last(in: transaction)
-            let head = try await AuditSeals.head(in: transaction)
-            let (chain, nextTransactionID) = try await AuditSeals.current(in: transaction)
+            let last = try await AuditSeals.last(in: change)
+            let head = try await AuditSeals.head(in: change)
+            let (chain, nextTransactionID) = try await AuditSeals.current(in: change)
             if let halt = try halt(last, head, chain: chain, nextTransactionID: nextTransactionID) {
                 return .halted(halt)
             }
             let position = last?.seal.position ?? .start
-            let rows = try await transaction.query(
+            let rows = try await change.query(
                 """
                 SELECT \(AuditRow.columns)
                 FROM audit_events
@@ -127,8 +127,8 @@ package struct AuditSeals: Sendable {
                 """
             ) { row throws(PostgresError) in try AuditRow(row) }
             // Reading the rows has locked the table, so no column is added between this check and the commit.
-            if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: transaction) { return .halted(halt) }
-            try await seal(rows, after: last, at: now, in: transaction)
+            if !rows.isEmpty, let halt = try await AuditSeals.columnsUnknown(in: change) { return .halted(halt) }
+            try await seal(rows, after: last, in: change)
             return .sealed(rows.count)
         }
     }
@@ -136,53 +136,15 @@ package struct AuditSeals: Sendable {
     /// Seals round after round until no final row is left.
     ///
     /// - Returns: the reason for which that is impossible, if any.
-    package func sealPending(at now: Timestamp) async throws -> AuditHalt? {
+    package func sealPending(by call: Call) async throws -> AuditHalt? {
         while true {
-            switch try await seal(at: now) {
+            switch try await seal(by: call) {
             case .sealed(let count) where count < AuditSeal.limit: return nil
             case .sealed: continue
             case .busy: try await Task.sleep(for: .milliseconds(50))
             case .halted(let halt): return halt
             }
         }
-    }
-
-    private func seal(
-        _ rows: [AuditRow], after last: StoredAuditSeal?, at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        guard let position = rows.last?.position else { return }
-        let key = keyRing.current(for: .audit)
-        let seal = AuditSeal(
-            number: (last?.seal.number ?? 0) + 1, position: position, rowCount: Int64(rows.count),
-            totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: now,
-            beginsAt: last == nil ? try await AuditSeals.beginning(before: now, in: transaction) : nil)
-        let code = try seal.code(following: last?.code, over: rows, key: key)
-        let headCode = try StoredAuditHead.code(
-            number: seal.number, totalCount: seal.totalCount, sealCode: code.bytes, key: key)
-        _ = try await transaction.execute(
-            """
-            WITH sealed AS (
-                INSERT INTO audit_seals (\(StoredAuditSeal.columns))
-                VALUES (\(seal.number), \(position.chain), \(position.transactionID), \(position.eventID),
-                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(now), \(seal.beginsAt), \(code.bytes))
-            )
-            INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
-            VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode.bytes), \(now))
-            ON CONFLICT (is_head) DO UPDATE
-            SET seal_number = excluded.seal_number, total_count = excluded.total_count, key_id = excluded.key_id,
-                mac = excluded.mac, created_at = excluded.created_at
-            """)
-    }
-
-    /// Since when there can be a trail: nothing was recorded before the schema's first migration. Only the owner can
-    /// change when that was, and not what a seal says of it.
-    private static func beginning(
-        before now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> Timestamp? {
-        let times = try await transaction.query("SELECT min(started_at) FROM schema_migrations") {
-            row throws(PostgresError) in try row.decode(Timestamp?.self)
-        }
-        return (times.first ?? nil).map { min($0, now) }
     }
 
     /// The reason to stop, if there is one. Sealing over a head that is not the last seal's would hide the fault.
@@ -200,6 +162,55 @@ package struct AuditSeals: Sendable {
             return hasGoneBack ? .restored(chain: position.chain) : nil
         default: return .headMismatch
         }
+    }
+
+    private func seal(_ rows: [AuditRow], after last: StoredAuditSeal?, in change: Change) async throws {
+        guard let position = rows.last?.position else { return }
+        let key = keyRing.current(for: .audit)
+        let seal = AuditSeal(
+            number: (last?.seal.number ?? 0) + 1, position: position, rowCount: Int64(rows.count),
+            totalCount: (last?.seal.totalCount ?? 0) + Int64(rows.count), keyID: key.keyID, createdAt: change.call.now,
+            beginsAt: last == nil ? try await AuditSeals.beginning(in: change) : nil)
+        let code = try seal.code(following: last?.code, over: rows, key: key)
+        let headCode = try StoredAuditHead.code(
+            number: seal.number, totalCount: seal.totalCount, sealCode: code.bytes, key: key)
+        _ = try await change.execute(
+            """
+            WITH sealed AS (
+                INSERT INTO audit_seals (\(StoredAuditSeal.columns))
+                VALUES (\(seal.number), \(position.chain), \(position.transactionID), \(position.eventID),
+                    \(seal.rowCount), \(seal.totalCount), \(key.keyID), \(change.call.now), \(seal.beginsAt), \(code.bytes))
+            )
+            INSERT INTO audit_head (seal_number, total_count, key_id, mac, created_at)
+            VALUES (\(seal.number), \(seal.totalCount), \(key.keyID), \(headCode.bytes), \(change.call.now))
+            ON CONFLICT (is_head) DO UPDATE
+            SET seal_number = excluded.seal_number, total_count = excluded.total_count, key_id = excluded.key_id,
+                mac = excluded.mac, created_at = excluded.created_at
+            """)
+    }
+
+    /// Since when there can be a trail: nothing was recorded before the schema's first migration. Only the owner can
+    /// change when that was, and not what a seal says of it.
+    private static func beginning(in change: Change) async throws(PostgresError) -> Timestamp? {
+        let times = try await change.query("SELECT min(started_at) FROM schema_migrations") {
+            row throws(PostgresError) in try row.decode(Timestamp?.self)
+        }
+        return (times.first ?? nil).map { min($0, change.call.now) }
+    }
+
+    /// The chain that rows are now added to, which is the default of its column, and a transaction id that is not
+    /// assigned yet.
+    private static func current(in change: Change) async throws -> (chain: Int32, nextTransactionID: Int64) {
+        let rows = try await change.query(
+            """
+            SELECT pg_get_expr(d.adbin, d.adrelid)::integer, pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+            FROM pg_attribute a
+            JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+            WHERE a.attrelid = 'audit_events'::regclass AND a.attname = 'chain'
+            """
+        ) { row throws(PostgresError) in try row.decode(Int32.self, Int64.self) }
+        guard let row = rows.first else { throw PostgresValue.mismatch("audit_events.chain without a default") }
+        return row
     }
 
     /// The reason against making or checking a seal of this release: columns that it doesn't know.
@@ -240,27 +251,9 @@ package struct AuditSeals: Sendable {
     static func head(in session: some PostgresSession) async throws(PostgresError) -> StoredAuditHead? {
         try await session.query("SELECT seal_number, total_count, key_id, mac FROM audit_head") {
             row throws(PostgresError) in
-            let (number, totalCount, keyID, code) = try row.decode(
-                Int64.self, Int64.self, String.self, [UInt8].self)
+            let (number, totalCount, keyID, code) = try row.decode(Int64.self, Int64.self, String.self, [UInt8].self)
             return StoredAuditHead(number: number, totalCount: totalCount, keyID: keyID, code: code)
         }.first
-    }
-
-    /// The chain that rows are now added to, which is the default of its column, and a transaction id that is not
-    /// assigned yet.
-    private static func current(
-        in transaction: Transaction
-    ) async throws -> (chain: Int32, nextTransactionID: Int64) {
-        let rows = try await transaction.query(
-            """
-            SELECT pg_get_expr(d.adbin, d.adrelid)::integer, pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-            FROM pg_attribute a
-            JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-            WHERE a.attrelid = 'audit_events'::regclass AND a.attname = 'chain'
-            """
-        ) { row throws(PostgresError) in try row.decode(Int32.self, Int64.self) }
-        guard let row = rows.first else { throw PostgresValue.mismatch("audit_events.chain without a default") }
-        return row
     }
 }
 

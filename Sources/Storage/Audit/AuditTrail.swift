@@ -9,8 +9,8 @@ package struct AuditTrail: Sendable {
         self.database = database
     }
 
-    package func record(_ event: AuditEvent, at now: Timestamp) async throws(PostgresError) {
-        try await AuditTrail.record(event, at: now, in: database)
+    package func record(_ event: AuditEvent, by call: Call) async throws(PostgresError) {
+        try await AuditTrail.record(event, by: call, in: database)
     }
 
     /// Records all of the events, each with its own time, in one statement, or none.
@@ -37,20 +37,20 @@ package struct AuditTrail: Sendable {
     }
 
     static func record(
-        _ event: AuditEvent, at now: Timestamp, in session: some PostgresSession
+        _ event: AuditEvent, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
-        _ = try await session.execute(insertion(event, at: now))
+        _ = try await session.execute(insertion(event, by: call))
     }
 
     /// `INSERT INTO audit_events … SELECT …`, complete, or to be followed by a `FROM` or `WHERE` that decides whether
     /// there is anything to record.
-    static func insertion(_ event: AuditEvent, at now: Timestamp) -> SQL {
+    static func insertion(_ event: AuditEvent, by call: Call) -> SQL {
         """
         INSERT INTO audit_events (\(columns))
-        SELECT \(Identifier<AuditEvent>(now: now)), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
+        SELECT \(Identifier<AuditEvent>(now: call.now)), \(event.kind.rawValue), \(event.actor.rawValue), \(event.accountID),
             \(event.identityID), \(event.revocationID), \(event.sessionID), \(event.provider?.rawValue),
             \(event.tokenID), \(event.reason), \(event.requestID), \(event.network), \(event.occurrences), \(event.actorName),
-            \(now)
+            \(call.now)
         """
     }
 

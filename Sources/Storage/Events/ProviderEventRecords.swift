@@ -69,10 +69,10 @@ package struct ProviderEventRecords: Sendable {
     ///
     /// - Returns: the event, pending again, if there is one.
     package func replay(
-        _ id: ProviderEventID, by event: AuditEvent, at now: Timestamp
+        _ id: ProviderEventID, recording event: AuditEvent, by call: Call
     ) async throws -> StoredProviderEvent? {
-        try await database.transaction(retries: 2) { transaction in
-            let replayed = try await transaction.query(
+        try await database.change(by: call) { change in
+            let replayed = try await change.query(
                 """
                 UPDATE provider_events
                 SET status = 'pending', processed_at = NULL
@@ -83,7 +83,7 @@ package struct ProviderEventRecords: Sendable {
             var event = event
             event.provider = Provider(rawValue: stored.provider)
             event.tokenID = stored.tokenID
-            try await AuditTrail.record(event, at: now, in: transaction)
+            try await change.record(event)
             return stored
         }
     }

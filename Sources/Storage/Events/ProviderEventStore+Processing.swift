@@ -25,11 +25,11 @@ extension ProviderEventStore {
     /// Processes a pending event and all others of its person, in the order in which they happened, in one transaction.
     /// A concurrent transaction on the same person's events waits, and finds them processed.
     package func process(
-        _ id: ProviderEventID, policy: @escaping Policy, at now: Timestamp
+        _ id: ProviderEventID, policy: @escaping Policy, by call: Call
     ) async throws -> (processed: [ProcessedEvent], unreadable: [UnreadableRow]) {
-        try await database.transaction(retries: 2) { transaction in
+        try await database.change(by: call) { change in
             // The person is locked before the rows: two transactions that locked rows first would wait for each other.
-            _ = try await transaction.query(
+            _ = try await change.query(
                 """
                 SELECT pg_advisory_xact_lock(hashtextextended(
                     'provider_events ' || COALESCE(provider || ' ' || realm || ' ' || subject, event_id::text), 0))::text
@@ -37,7 +37,7 @@ extension ProviderEventStore {
                 WHERE event_id = \(id)
                 """
             ) { row throws(PostgresError) in try row.decode(String?.self) }
-            let rows = try await transaction.query(
+            let rows = try await change.query(
                 """
                 SELECT e.event_id, e.provider, e.jti, e.kind, e.realm, e.subject, e.detail, e.token_fingerprints,
                     e.occurred_at
@@ -50,17 +50,17 @@ extension ProviderEventStore {
                 FOR UPDATE OF e
                 """
             ) { row throws(PostgresError) in try row.claimed(PendingEvent.init) }
-            let claimed = await ClaimedRows(rows, in: transaction)
+            let claimed = await ClaimedRows(rows, in: change)
             let events = claimed.work
             // Before any account: a transaction that spends a ticket of the person locks in this order too.
-            if let key = events.first?.key { try await LinkStore.lock(key, in: transaction) }
+            if let key = events.first?.key { try await change.links.lock(key) }
             var processed: [ProcessedEvent] = []
             for event in events {
-                let outcome = try await apply(event, policy: policy, at: now, in: transaction)
-                _ = try await transaction.execute(
+                let outcome = try await change.providerEvents.apply(event, policy: policy)
+                _ = try await change.execute(
                     """
                     UPDATE provider_events
-                    SET status = \(outcome.rawValue), processed_at = \(now),
+                    SET status = \(outcome.rawValue), processed_at = \(call.now),
                         subject = CASE WHEN \(PendingEvent.isOfLinkedIdentity) THEN subject END
                     WHERE event_id = \(event.id)
                     """)
@@ -71,10 +71,10 @@ extension ProviderEventStore {
             }
             // A release that knows them may replay them.
             if !claimed.unreadable.isEmpty {
-                _ = try await transaction.execute(
+                _ = try await change.execute(
                     """
                     UPDATE provider_events
-                    SET status = 'unknown_type', processed_at = \(now)
+                    SET status = 'unknown_type', processed_at = \(call.now)
                     WHERE event_id = ANY (\(claimed.unreadable.map(\.id)))
                     """)
             }
@@ -82,247 +82,7 @@ extension ProviderEventStore {
         }
     }
 
-    private func apply(
-        _ event: PendingEvent, policy: Policy, at now: Timestamp, in transaction: Transaction
-    ) async throws -> ProcessedEvent.Outcome {
-        guard let kind = event.kind else { return .unknownType }
-        switch kind {
-        case .verification:
-            try await record(.streamVerified, of: event, reason: event.detail, at: now, in: transaction)
-            return .done
-        case .tokenRevoked:
-            return try await endGrants(namedBy: event, at: now, in: transaction)
-        default:
-            break
-        }
-        guard let key = event.key else { return .unknownSubject }
-        let effect = policy(kind, event.detail)
-        // Before the identity is looked up: this waits for a transaction that is spending a ticket, after which the
-        // identity is linked.
-        if effect.endsSessions { try await endTickets(of: key, upTo: event, at: now, in: transaction) }
-        let owners = try await transaction.query(
-            "SELECT account_id FROM identities WHERE \(key.condition)"
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-        guard let owner = owners.first, let account = try await AccountStore.lock(owner, in: transaction),
-            let identity = account.identities.first(where: { $0.key == key })
-        else {
-            // The person may have yet to choose: the grants of their tickets end too.
-            if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event, in: transaction) }
-            return .unknownSubject
-        }
-        if effect.setsState {
-            // An event this old may repeat one that has been deleted, together with those that came after it. The bound
-            // is an hour less than the retention, because clocks differ.
-            let oldestKnown = now.advanced(bySeconds: 3_600 - Lifetimes.providerEventRetentionSeconds)
-            guard event.occurredAt > oldestKnown,
-                try await !isSuperseded(event, kind, of: key, policy: policy, in: transaction)
-            else { return .outdated }
-        }
-        if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event, in: transaction) {
-            return .outdated
-        }
-        try await carryOut(effect, of: event, on: identity, of: account, at: now, in: transaction)
-        return .done
-    }
-
-    private func carryOut(
-        _ effect: ProviderEventEffect, of event: PendingEvent, on identity: Identity, of account: Account,
-        at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        func record(_ kind: AuditEvent.Kind) async throws {
-            try await self.record(
-                kind, of: event, accountID: account.id, identityID: identity.id, reason: event.kind?.rawValue, at: now,
-                in: transaction)
-        }
-        func endSessions(_ condition: SQL) async throws {
-            try await SessionStore.end(
-                "s.identity_id = \(identity.id) AND \(condition)", reason: .providerEvent, at: now, in: transaction)
-        }
-        func set(_ assignment: SQL) async throws {
-            _ = try await transaction.execute(
-                "UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
-        }
-        // A token from before the event is refused from now on, whether it is posted again or for the first time.
-        if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
-        // The provider's own sessions are over: a token that it issues later must come from a later authentication. Where
-        // only the authorization is over, such a token comes from a new consent, for which an authentication from before
-        // may do.
-        if effect == .endSessions { try await set("auth_not_before = GREATEST(auth_not_before, \(event.occurredAt))") }
-        let before: SQL = "COALESCE(s.provider_auth_time, s.auth_time) <= \(event.occurredAt)"
-        switch effect {
-        case .endAuthorization(let unlinking):
-            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
-            try await endSessions("true")
-            if unlinking, account.hasSignInMethod(besides: identity.id) {
-                _ = try await transaction.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
-                try await record(.identityUnlinked)
-            } else {
-                try await set("authorization_status = 'revoked'")
-                try await record(.authorizationRevoked)
-            }
-        case .deleteAccount:
-            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
-            try await AccountStore.delete(
-                account,
-                by: AuditEvent(
-                    .accountDeleted, by: .provider, identityID: identity.id, provider: event.provider,
-                    tokenID: event.tokenID, reason: event.kind?.rawValue),
-                at: now, in: transaction)
-        case .endTokens:
-            let hasConsented = try await hasNewerConsent(identity, than: event, in: transaction)
-            try await deleteGrants(of: identity.key, upTo: event, in: transaction)
-            try await endSessions(before)
-            if !hasConsented { try await set("authorization_status = 'revoked'") }
-            try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
-        case .endSessions:
-            // Sessions of a later authentication stay.
-            try await endSessions(before)
-            // What was linked in them is not known to be the owner's.
-            try await OAuthGrantStore.end(
-                allOf: account.id, because: .providerEvent, at: now,
-                from: ChangeOrigin(actor: .provider, requestID: nil), in: transaction)
-            try await record(.sessionsEnded)
-        case .noteEmailDeliverable(let isDeliverable):
-            try await set("email_deliverable = \(isDeliverable)")
-            try await record(isDeliverable ? .emailDeliverable : .emailUndeliverable)
-        case .block:
-            try await set("blocked_at = \(event.occurredAt), block_reason = \(event.blockReason)")
-            try await record(.identityBlocked)
-        case .unblock:
-            try await set("blocked_at = NULL, block_reason = NULL")
-            try await record(.identityUnblocked)
-        case .requireCredentialChange:
-            // A person who has authenticated there since then is not shown it.
-            if try await !hasNewerConsent(identity, than: event, in: transaction) {
-                try await set(
-                    """
-                    credential_change_required_at = GREATEST(credential_change_required_at, \(event.occurredAt))
-                    """)
-            }
-            try await record(.credentialChangeRequired)
-        case .note:
-            return
-        }
-    }
-
     // MARK: - Precedence of events
-
-    /// Whether a later event on the same state has been processed: only the latest counts, and it may have arrived
-    /// first.
-    private func isSuperseded(
-        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: Policy,
-        in transaction: Transaction
-    ) async throws -> Bool {
-        let later = try await transaction.query(
-            """
-            SELECT kind, detail
-            FROM provider_events
-            WHERE \(key.condition) AND kind = ANY (\(kind.supersedingKinds.map(\.rawValue))) AND status = 'done'
-                AND occurred_at > \(event.occurredAt)
-            """
-        ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
-        return later.contains { kind, detail in
-            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).setsState } ?? false
-        }
-    }
-
-    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened:
-    /// each of these is a new consent.
-    private func hasNewerConsent(
-        _ identity: Identity, than event: PendingEvent, in transaction: Transaction
-    ) async throws -> Bool {
-        let rows = try await transaction.query(
-            """
-            SELECT EXISTS (
-                    SELECT FROM identities
-                    WHERE identity_id = \(identity.id) AND proven_at > \(event.occurredAt))
-                OR EXISTS (
-                    SELECT FROM sessions
-                    WHERE identity_id = \(identity.id)
-                        AND COALESCE(provider_auth_time, auth_time) > \(event.occurredAt))
-                OR EXISTS (
-                    SELECT FROM provider_grants
-                    WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        return rows == [true]
-    }
-
-    /// Deletes the person's grants up to the event: the provider no longer honours them, so nothing is left to revoke.
-    private func deleteGrants(
-        of key: IdentityKey, upTo event: PendingEvent, in transaction: Transaction
-    ) async throws {
-        _ = try await transaction.execute(
-            """
-            DELETE FROM provider_grants
-            WHERE \(key.condition) AND revocation_id IS NULL AND created_at <= \(event.occurredAt)
-            """)
-    }
-
-    /// Consumes the person's tickets up to the event: a ticket proves what a session would that had been opened in its
-    /// place.
-    private func endTickets(
-        of key: IdentityKey, upTo event: PendingEvent, at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        _ = try await transaction.execute(
-            """
-            UPDATE link_tickets
-            SET consumed_at = \(now)
-            WHERE \(key.condition) AND consumed_at IS NULL AND auth_time <= \(event.occurredAt)
-            """)
-    }
-
-    /// Deletes the grant whose provider refresh token the event names. When the token's first characters match several
-    /// grants, each is checked with the provider.
-    private func endGrants(
-        namedBy event: PendingEvent, at now: Timestamp, in transaction: Transaction
-    ) async throws -> ProcessedEvent.Outcome {
-        let named: SQL = """
-            revocation_id IS NULL AND provider = \(event.provider.rawValue)
-                AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))
-            """
-        // The identity is locked first, as when a grant is kept or checked.
-        _ = try await transaction.execute(
-            """
-            SELECT FROM identities
-            WHERE identity_id IN (SELECT identity_id FROM provider_grants WHERE \(named))
-            ORDER BY identity_id
-            FOR NO KEY UPDATE
-            """)
-        let grants = try await transaction.query(
-            "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE"
-        ) { row throws(PostgresError) in try row.decode(GrantID.self, IdentityID?.self) }
-        guard let (grantID, identityID) = grants.first else { return .unknownSubject }
-        guard grants.count == 1 else {
-            _ = try await transaction.execute("UPDATE provider_grants SET check_at = \(now) WHERE \(named)")
-            return .done
-        }
-        _ = try await transaction.execute("DELETE FROM provider_grants WHERE grant_id = \(grantID)")
-        let accounts = try await transaction.query(
-            """
-            UPDATE identities i
-            SET authorization_status = CASE WHEN EXISTS (
-                    SELECT FROM provider_grants g WHERE g.identity_id = i.identity_id AND g.grant_id <> \(grantID)
-                ) THEN authorization_status ELSE 'revoked' END
-            WHERE identity_id = \(identityID)
-            RETURNING account_id
-            """
-        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-        try await record(
-            .grantRevoked, of: event, accountID: accounts.first, identityID: identityID, at: now, in: transaction)
-        return .done
-    }
-
-    private func record(
-        _ kind: AuditEvent.Kind, of event: PendingEvent, accountID: AccountID? = nil, identityID: IdentityID? = nil,
-        reason: String? = nil, at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        try await AuditTrail.record(
-            AuditEvent(
-                kind, by: .provider, accountID: accountID, identityID: identityID, provider: event.provider,
-                tokenID: event.tokenID, reason: reason),
-            at: now, in: transaction)
-    }
 }
 
 /// A pending event.
@@ -385,5 +145,228 @@ extension ProviderEventEffect {
         case .noteEmailDeliverable, .block, .unblock: true
         case .endAuthorization, .deleteAccount, .endTokens, .endSessions, .requireCredentialChange, .note: false
         }
+    }
+}
+
+extension Change.ProviderEvents {
+    fileprivate func apply(_ event: PendingEvent, policy: ProviderEventStore.Policy) async throws
+        -> ProcessedEvent.Outcome
+    {
+        guard let kind = event.kind else { return .unknownType }
+        switch kind {
+        case .verification:
+            try await record(.streamVerified, of: event, reason: event.detail)
+            return .done
+        case .tokenRevoked:
+            return try await endGrants(namedBy: event)
+        default:
+            break
+        }
+        guard let key = event.key else { return .unknownSubject }
+        let effect = policy(kind, event.detail)
+        // Before the identity is looked up: this waits for a transaction that is spending a ticket, after which the
+        // identity is linked.
+        if effect.endsSessions { try await endTickets(of: key, upTo: event) }
+        let owners = try await change.query(
+            "SELECT account_id FROM identities WHERE \(key.condition)"
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        guard let owner = owners.first, let account = try await change.accounts.lock(owner),
+            let identity = account.identities.first(where: { $0.key == key })
+        else {
+            // The person may have yet to choose: the grants of their tickets end too.
+            if effect.endsAuthorization { try await deleteGrants(of: key, upTo: event) }
+            return .unknownSubject
+        }
+        if effect.setsState {
+            // An event this old may repeat one that has been deleted, together with those that came after it. The bound
+            // is an hour less than the retention, because clocks differ.
+            let oldestKnown = now.advanced(bySeconds: 3_600 - Lifetimes.providerEventRetentionSeconds)
+            guard event.occurredAt > oldestKnown,
+                try await !isSuperseded(event, kind, of: key, policy: policy)
+            else { return .outdated }
+        }
+        if effect.isUndoneByConsent, try await hasNewerConsent(identity, than: event) {
+            return .outdated
+        }
+        try await carryOut(effect, of: event, on: identity, of: account)
+        return .done
+    }
+
+    fileprivate func carryOut(
+        _ effect: ProviderEventEffect, of event: PendingEvent, on identity: Identity, of account: Account
+    ) async throws {
+        func record(_ kind: AuditEvent.Kind) async throws {
+            try await self.record(
+                kind, of: event, accountID: account.id, identityID: identity.id, reason: event.kind?.rawValue)
+        }
+        func endSessions(authenticatedUntil time: Timestamp? = nil) async throws {
+            try await change.sessions.end(.openedBy(identity.id, authenticatedUntil: time), because: .providerEvent)
+        }
+        func set(_ assignment: SQL) async throws {
+            _ = try await change.execute("UPDATE identities SET \(assignment) WHERE identity_id = \(identity.id)")
+        }
+        // A token from before the event is refused from now on, whether it is posted again or for the first time.
+        if effect.endsSessions { try await set("not_before = GREATEST(not_before, \(event.occurredAt))") }
+        // The provider's own sessions are over: a token that it issues later must come from a later authentication. Where
+        // only the authorization is over, such a token comes from a new consent, for which an authentication from before
+        // may do.
+        if effect == .endSessions { try await set("auth_not_before = GREATEST(auth_not_before, \(event.occurredAt))") }
+        switch effect {
+        case .endAuthorization(let unlinking):
+            try await deleteGrants(of: identity.key, upTo: event)
+            try await endSessions()
+            if unlinking, account.hasSignInMethod(besides: identity.id) {
+                _ = try await change.execute("DELETE FROM identities WHERE identity_id = \(identity.id)")
+                try await record(.identityUnlinked)
+            } else {
+                try await set("authorization_status = 'revoked'")
+                try await record(.authorizationRevoked)
+            }
+        case .deleteAccount:
+            try await deleteGrants(of: identity.key, upTo: event)
+            try await change.accounts.delete(
+                account,
+                recording: AuditEvent(
+                    .accountDeleted, by: .provider, identityID: identity.id, provider: event.provider,
+                    tokenID: event.tokenID, reason: event.kind?.rawValue))
+        case .endTokens:
+            let hasConsented = try await hasNewerConsent(identity, than: event)
+            try await deleteGrants(of: identity.key, upTo: event)
+            try await endSessions(authenticatedUntil: event.occurredAt)
+            if !hasConsented { try await set("authorization_status = 'revoked'") }
+            try await record(hasConsented ? .sessionsEnded : .authorizationRevoked)
+        case .endSessions:
+            // Sessions of a later authentication stay.
+            try await endSessions(authenticatedUntil: event.occurredAt)
+            // What was linked in them is not known to be the owner's.
+            try await change.oauthGrants.end(allOf: account.id, because: .providerEvent)
+            try await record(.sessionsEnded)
+        case .noteEmailDeliverable(let isDeliverable):
+            try await set("email_deliverable = \(isDeliverable)")
+            try await record(isDeliverable ? .emailDeliverable : .emailUndeliverable)
+        case .block:
+            try await set("blocked_at = \(event.occurredAt), block_reason = \(event.blockReason)")
+            try await record(.identityBlocked)
+        case .unblock:
+            try await set("blocked_at = NULL, block_reason = NULL")
+            try await record(.identityUnblocked)
+        case .requireCredentialChange:
+            // A person who has authenticated there since then is not shown it.
+            if try await !hasNewerConsent(identity, than: event) {
+                try await set(
+                    """
+                    credential_change_required_at = GREATEST(credential_change_required_at, \(event.occurredAt))
+                    """)
+            }
+            try await record(.credentialChangeRequired)
+        case .note:
+            return
+        }
+    }
+
+    /// Whether a later event on the same state has been processed: only the latest counts, and it may have arrived
+    /// first.
+    fileprivate func isSuperseded(
+        _ event: PendingEvent, _ kind: ProviderEvent.Kind, of key: IdentityKey, policy: ProviderEventStore.Policy
+    ) async throws -> Bool {
+        let later = try await change.query(
+            """
+            SELECT kind, detail
+            FROM provider_events
+            WHERE \(key.condition) AND kind = ANY (\(kind.supersedingKinds.map(\.rawValue))) AND status = 'done'
+                AND occurred_at > \(event.occurredAt)
+            """
+        ) { row throws(PostgresError) in try row.decode(String.self, String?.self) }
+        return later.contains { kind, detail in
+            ProviderEvent.Kind(rawValue: kind).map { policy($0, detail).setsState } ?? false
+        }
+    }
+
+    /// Whether the person has signed in or linked with the provider, or a code was exchanged, since the event happened:
+    /// each of these is a new consent.
+    fileprivate func hasNewerConsent(_ identity: Identity, than event: PendingEvent) async throws -> Bool {
+        let rows = try await change.query(
+            """
+            SELECT EXISTS (
+                    SELECT FROM identities
+                    WHERE identity_id = \(identity.id) AND proven_at > \(event.occurredAt))
+                OR EXISTS (
+                    SELECT FROM sessions
+                    WHERE identity_id = \(identity.id)
+                        AND COALESCE(provider_auth_time, auth_time) > \(event.occurredAt))
+                OR EXISTS (
+                    SELECT FROM provider_grants
+                    WHERE identity_id = \(identity.id) AND created_at > \(event.occurredAt))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows == [true]
+    }
+
+    /// Deletes the person's grants up to the event: the provider no longer honours them, so nothing is left to revoke.
+    fileprivate func deleteGrants(of key: IdentityKey, upTo event: PendingEvent) async throws {
+        _ = try await change.execute(
+            """
+            DELETE FROM provider_grants
+            WHERE \(key.condition) AND revocation_id IS NULL AND created_at <= \(event.occurredAt)
+            """)
+    }
+
+    /// Consumes the person's tickets up to the event: a ticket proves what a session would that had been opened in its
+    /// place.
+    fileprivate func endTickets(of key: IdentityKey, upTo event: PendingEvent) async throws {
+        _ = try await change.execute(
+            """
+            UPDATE link_tickets
+            SET consumed_at = \(now)
+            WHERE \(key.condition) AND consumed_at IS NULL AND auth_time <= \(event.occurredAt)
+            """)
+    }
+
+    /// Deletes the grant whose provider refresh token the event names. When the token's first characters match several
+    /// grants, each is checked with the provider.
+    fileprivate func endGrants(namedBy event: PendingEvent) async throws -> ProcessedEvent.Outcome {
+        let named: SQL = """
+            revocation_id IS NULL AND provider = \(event.provider.rawValue)
+                AND (prefix_fingerprint = ANY (\(event.fingerprints)) OR digest_fingerprint = ANY (\(event.fingerprints)))
+            """
+        // The identity is locked first, as when a grant is kept or checked.
+        _ = try await change.execute(
+            """
+            SELECT FROM identities
+            WHERE identity_id IN (SELECT identity_id FROM provider_grants WHERE \(named))
+            ORDER BY identity_id
+            FOR NO KEY UPDATE
+            """)
+        let grants = try await change.query(
+            "SELECT grant_id, identity_id FROM provider_grants WHERE \(named) FOR UPDATE"
+        ) { row throws(PostgresError) in try row.decode(GrantID.self, IdentityID?.self) }
+        guard let (grantID, identityID) = grants.first else { return .unknownSubject }
+        guard grants.count == 1 else {
+            _ = try await change.execute("UPDATE provider_grants SET check_at = \(now) WHERE \(named)")
+            return .done
+        }
+        _ = try await change.execute("DELETE FROM provider_grants WHERE grant_id = \(grantID)")
+        let accounts = try await change.query(
+            """
+            UPDATE identities i
+            SET authorization_status = CASE WHEN EXISTS (
+                    SELECT FROM provider_grants g WHERE g.identity_id = i.identity_id AND g.grant_id <> \(grantID)
+                ) THEN authorization_status ELSE 'revoked' END
+            WHERE identity_id = \(identityID)
+            RETURNING account_id
+            """
+        ) { row throws(PostgresError) in try row.decode(AccountID.self) }
+        try await record(.grantRevoked, of: event, accountID: accounts.first, identityID: identityID)
+        return .done
+    }
+
+    fileprivate func record(
+        _ kind: AuditEvent.Kind, of event: PendingEvent, accountID: AccountID? = nil, identityID: IdentityID? = nil,
+        reason: String? = nil
+    ) async throws {
+        try await change.record(
+            AuditEvent(
+                kind, by: .provider, accountID: accountID, identityID: identityID, provider: event.provider,
+                tokenID: event.tokenID, reason: reason))
     }
 }

@@ -23,21 +23,21 @@ package struct ProviderEventStore: Sendable {
     /// Stores the events of one token.
     ///
     /// - Returns: whether any of them is new.
-    package func insert(_ events: [ProviderEvent], at now: Timestamp) async throws -> Bool {
+    package func insert(_ events: [ProviderEvent], by call: Call) async throws -> Bool {
         let fingerprints = try events.map { event in try self.fingerprints(of: event.subject) }
-        return try await database.transaction { transaction in
+        return try await database.change(by: call) { change in
             var isNew = false
             for (event, fingerprints) in zip(events, fingerprints) {
                 var subject: ProviderSubject?
                 if case .person(let person) = event.subject { subject = person }
-                let inserted = try await transaction.execute(
+                let inserted = try await change.execute(
                     """
                     INSERT INTO provider_events (event_id, provider, jti, position, type, kind, realm, subject, detail,
                         token_fingerprints, occurred_at, received_at)
-                    VALUES (\(ProviderEventID(now: now)), \(event.provider.rawValue), \(event.tokenID),
+                    VALUES (\(ProviderEventID(now: call.now)), \(event.provider.rawValue), \(event.tokenID),
                         \(Int32(clamping: event.position)), \(event.type), \(event.kind?.rawValue),
                         \(event.realm.text), \(subject?.text), \(event.detail), \(fingerprints), \(event.occurredAt),
-                        \(now))
+                        \(call.now))
                     ON CONFLICT ON CONSTRAINT provider_events_token_key DO NOTHING
                     """)
                 isNew = isNew || inserted == 1
@@ -93,4 +93,9 @@ package struct ProviderEventStore: Sendable {
                 FOR UPDATE SKIP LOCKED)
             """)
     }
+}
+
+extension Change {
+    var providerEvents: ProviderEvents { ProviderEvents(change: self) }
+    struct ProviderEvents: ChangeView { let change: Change }
 }

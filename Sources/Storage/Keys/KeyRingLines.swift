@@ -35,11 +35,11 @@ package struct KeyRingLines: Sendable {
     }
 
     /// Notes that this process writes under the first line of its ring. To be called every 30 seconds.
-    package func noteWriting(at now: Timestamp) async throws(PostgresError) {
+    package func noteWriting(by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             INSERT INTO keyring_lines AS l (key_id, written_at, created_at)
-            VALUES (\(keyRing.current(for: .refresh).keyID), \(now), \(now))
+            VALUES (\(keyRing.current(for: .refresh).keyID), \(call.now), \(call.now))
             ON CONFLICT (key_id) DO UPDATE
             SET written_at = EXCLUDED.written_at
             WHERE l.written_at < EXCLUDED.written_at
@@ -47,7 +47,7 @@ package struct KeyRingLines: Sendable {
     }
 
     /// The uses of every line but the first.
-    package func otherUses(at now: Timestamp) async throws(PostgresError) -> [Use] {
+    package func otherUses(by call: Call) async throws(PostgresError) -> [Use] {
         var uses: [Use] = []
         for line in keyRing.all(for: .refresh).dropFirst() {
             uses += try await database.query(
@@ -58,7 +58,7 @@ package struct KeyRingLines: Sendable {
                 CROSS JOIN LATERAL (
                     SELECT count(*), max(expires_at) AS until
                     FROM sessions
-                    WHERE ended_at IS NULL AND expires_at > \(now)
+                    WHERE ended_at IS NULL AND expires_at > \(call.now)
                         AND rotated_at <= l.written_at + make_interval(secs => \(Double(KeyRingLines.margin)))
                 ) AS s
                 """

@@ -57,15 +57,15 @@ package struct StoredSigningKey: Equatable, Sendable {
 extension [StoredSigningKey] {
     /// The key that signs at that time, of keys in the order of ``SigningKeyStore/keys()``: the last one that has begun
     /// to sign or, by a clock that is behind all of them, the first one that will.
-    package func signing(at now: Timestamp) -> StoredSigningKey? {
-        first { $0.signsFrom <= now } ?? last
+    package func signing(at time: Timestamp) -> StoredSigningKey? {
+        first { $0.signsFrom <= time } ?? last
     }
 
     /// The state of each key at that time.
-    package func states(at now: Timestamp) -> [(key: StoredSigningKey, state: StoredSigningKey.State)] {
-        let signing = signing(at: now)
+    package func states(at time: Timestamp) -> [(key: StoredSigningKey, state: StoredSigningKey.State)] {
+        let signing = signing(at: time)
         return map { key in
-            (key, key == signing ? .signing : key.signsFrom > now ? .next : .verifying)
+            (key, key == signing ? .signing : key.signsFrom > time ? .next : .verifying)
         }
     }
 }
@@ -100,14 +100,14 @@ package struct SigningKeyStore: Sendable {
     /// The keys; the given one is stored first when there is none. Of several processes that start at once one stores
     /// its key and the others read it.
     package func keys(
-        orFirst makeKey: @escaping @Sendable () throws -> StoredSigningKey
+        orFirst makeKey: @escaping @Sendable () throws -> StoredSigningKey, by call: Call
     ) async throws -> [StoredSigningKey] {
         let keys = try await self.keys()
         guard keys.isEmpty else { return keys }
-        return try await changing { transaction, keys in
+        return try await changing(by: call) { change, keys in
             guard keys.isEmpty else { return keys }
             let key = try makeKey()
-            try await SigningKeyStore.insert(key, in: transaction)
+            try await change.signingKeys.insert(key)
             return [key]
         }
     }
@@ -115,29 +115,27 @@ package struct SigningKeyStore: Sendable {
     /// Stores the next key, unless another one is scheduled, the one that signs is still young, or there are too many.
     ///
     /// - Parameter minimumAge: seconds; how long the current key must have signed.
-    package func add(
-        _ key: StoredSigningKey, minimumAge: Int64, at now: Timestamp
-    ) async throws -> Rotation {
-        try await changing { transaction, keys in
-            if let next = keys.last(where: { $0.signsFrom > now }), keys.count > 1 { return .underWay(next) }
-            if let present = keys.signing(at: now), present.signsFrom.advanced(bySeconds: minimumAge) > now {
+    package func add(_ key: StoredSigningKey, minimumAge: Int64, by call: Call) async throws -> Rotation {
+        try await changing(by: call) { change, keys in
+            if let next = keys.last(where: { $0.signsFrom > call.now }), keys.count > 1 { return .underWay(next) }
+            if let present = keys.signing(at: call.now), present.signsFrom.advanced(bySeconds: minimumAge) > call.now {
                 return .recent(present)
             }
             guard keys.count < SigningKeyStore.maximumKeys else {
                 return .tooMany(until: keys.compactMap(\.keptUntil).min())
             }
-            try await SigningKeyStore.insert(key, in: transaction)
-            try await SigningKeyStore.record("scheduled", at: now, in: transaction)
+            try await change.signingKeys.insert(key)
+            try await change.signingKeys.record("scheduled")
             return .rotated(key)
         }
     }
 
     /// Replaces all keys by one. The tokens of the others are invalid from then on.
-    package func replaceAll(by key: StoredSigningKey, at now: Timestamp) async throws {
-        try await changing { transaction, _ in
-            try await transaction.execute("DELETE FROM signing_keys")
-            try await SigningKeyStore.insert(key, in: transaction)
-            try await SigningKeyStore.record("leaked", at: now, in: transaction)
+    package func replaceAll(with key: StoredSigningKey, by call: Call) async throws {
+        try await changing(by: call) { change, _ in
+            try await change.execute("DELETE FROM signing_keys")
+            try await change.signingKeys.insert(key)
+            try await change.signingKeys.record("leaked")
         }
     }
 
@@ -150,36 +148,20 @@ package struct SigningKeyStore: Sendable {
     /// Deletes the keys whose tokens have all expired.
     ///
     /// - Returns: the number of deleted keys.
-    package func deleteExpired(at now: Timestamp) async throws -> Int {
-        let expired = try await keys().filter { key in key.keptUntil.map { $0 <= now } ?? false }
+    package func deleteExpired(by call: Call) async throws -> Int {
+        let expired = try await keys().filter { key in key.keptUntil.map { $0 <= call.now } ?? false }
         guard !expired.isEmpty else { return 0 }
-        return try await database.execute(
-            "DELETE FROM signing_keys WHERE key_id = ANY (\(expired.map(\.keyID)))")
+        return try await database.execute("DELETE FROM signing_keys WHERE key_id = ANY (\(expired.map(\.keyID)))")
     }
 
     /// Runs one change at a time: the keys that it decides by are the same until it commits.
     private func changing<Result: Sendable>(
-        _ body: @escaping @Sendable (Transaction, [StoredSigningKey]) async throws -> Result
+        by call: Call, _ body: @escaping @Sendable (Change, [StoredSigningKey]) async throws -> Result
     ) async throws -> Result {
-        try await database.transaction { transaction in
-            _ = try await transaction.execute("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
-            return try await body(transaction, try await SigningKeyStore.keys(in: transaction))
+        try await database.change(by: call) { change in
+            _ = try await change.execute("LOCK TABLE signing_keys IN SHARE ROW EXCLUSIVE MODE")
+            return try await body(change, try await SigningKeyStore.keys(in: change))
         }
-    }
-
-    private static func insert(_ key: StoredSigningKey, in transaction: Transaction) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from, token_lifetime)
-            VALUES (\(key.keyID), \(key.sealedPrivateKey), \(key.createdAt), \(key.signsFrom), \(key.tokenLifetime))
-            """)
-    }
-
-    private static func record(
-        _ reason: String, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) {
-        try await AuditTrail.record(
-            AuditEvent(.signingKeyRotated, by: .operator, reason: reason), at: now, in: transaction)
     }
 
     private static func keys(in session: some PostgresSession) async throws(PostgresError) -> [StoredSigningKey] {
@@ -191,5 +173,24 @@ package struct SigningKeyStore: Sendable {
             ORDER BY signs_from DESC, key_id DESC
             """
         ) { row throws(PostgresError) in try StoredSigningKey(row: row) }
+    }
+}
+
+extension Change {
+    var signingKeys: SigningKeys { SigningKeys(change: self) }
+    struct SigningKeys: ChangeView { let change: Change }
+}
+
+extension Change.SigningKeys {
+    fileprivate func insert(_ key: StoredSigningKey) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            INSERT INTO signing_keys (key_id, sealed_private_key, created_at, signs_from, token_lifetime)
+            VALUES (\(key.keyID), \(key.sealedPrivateKey), \(key.createdAt), \(key.signsFrom), \(key.tokenLifetime))
+            """)
+    }
+
+    fileprivate func record(_ reason: String) async throws(PostgresError) {
+        try await change.record(AuditEvent(.signingKeyRotated, by: .operator, reason: reason))
     }
 }

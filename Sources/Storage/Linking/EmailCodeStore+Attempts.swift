@@ -35,14 +35,14 @@ extension EmailCodeStore {
     /// - Parameter isRight: compares; takes no time and does no I/O.
     /// - Returns: the code, if it is right and this network may use it.
     package func attempt(
-        _ attempt: EmailCodeAttempt, at now: Timestamp, isRight: @escaping @Sendable (EmailCode) -> Bool
+        _ attempt: EmailCodeAttempt, by call: Call, isRight: @escaping @Sendable (EmailCode) -> Bool
     ) async throws -> EmailCode? {
-        if let code = try await attemptAtPredecessor(attempt.slot, at: now) { return isRight(code) ? code : nil }
-        guard let tried = try await EmailCodeStore.read(attempt, at: now, in: database) else { return nil }
-        var decision = tried.decision(at: now)
+        if let code = try await attemptAtPredecessor(attempt.slot, by: call) { return isRight(code) ? code : nil }
+        guard let tried = try await EmailCodeStore.read(attempt, by: call, in: database) else { return nil }
+        var decision = tried.decision(by: call)
         if decision == .open {
-            let outcome = try await database.transaction(retries: 2) { transaction in
-                try await EmailCodeStore.attemptInTurn(attempt, at: now, isRight: isRight, in: transaction)
+            let outcome = try await database.change(by: call) { change in
+                try await change.emailCodes.attemptInTurn(attempt, isRight: isRight)
             }
             switch outcome {
             case .right(let code): return code
@@ -51,54 +51,37 @@ extension EmailCodeStore {
             }
         }
         guard decision == .onlyIfKnown else { return nil }
-        return try await attemptIfKnown(attempt, at: tried.live.code, at: now, isRight: isRight)
+        return try await attemptIfKnown(attempt, at: tried.live.code, by: call, isRight: isRight)
     }
 
-    private enum Outcome: Sendable {
+    fileprivate enum Outcome: Sendable {
         case right(EmailCode)
         case wrong
         /// By now others have used up what there was.
         case notOpen(EmailCodeTryDecision)
     }
 
-    private static func attemptInTurn(
-        _ attempt: EmailCodeAttempt, at now: Timestamp, isRight: @Sendable (EmailCode) -> Bool,
-        in transaction: Transaction
-    ) async throws(PostgresError) -> Outcome {
-        try await lock(attempt.email, in: transaction)
-        guard let tried = try await read(attempt, at: now, in: transaction) else { return .wrong }
-        let decision = tried.decision(at: now)
-        guard decision == .open else { return .notOpen(decision) }
-        let code = tried.live.code
-        if isRight(code) { return .right(code) }
-        _ = try await transaction.execute(
-            "UPDATE mailed_codes SET tries = tries + 1 WHERE code_id = \(code.id)")
-        _ = try await transaction.execute(countingTry(attempt, at: code, now))
-        var guesses = tried.guesses
-        guesses.countWrong(at: code.length, at: now)
-        try await write(guesses, under: tried.addressKey, at: now, in: transaction)
-        return .wrong
-    }
-
     /// A try that counts only if the account that has proven the address is used from the network. Every one of them asks
     /// about that, the wrong ones of nobody, so that its time doesn't show which digits are right. A code of a session is
     /// for an address that its account has yet to prove: no network is known to such.
     private func attemptIfKnown(
-        _ attempt: EmailCodeAttempt, at code: EmailCode, at now: Timestamp, isRight: @Sendable (EmailCode) -> Bool
+        _ attempt: EmailCodeAttempt, at code: EmailCode, by call: Call, isRight: @Sendable (EmailCode) -> Bool
     ) async throws(PostgresError) -> EmailCode? {
         guard let network = attempt.network else { return nil }
-        guard try await database.execute(EmailCodeStore.countingTry(attempt, at: code, now)) == 1 else { return nil }
+        guard try await database.execute(EmailCodeStore.countingTry(attempt, at: code, by: call)) == 1 else {
+            return nil
+        }
         let isRight = isRight(code)
         let asked = isRight && attempt.account == nil ? attempt.email : nil
-        let isKnown = try await knownNetworks.isKnown(network, toHolderOf: asked, at: now)
+        let isKnown = try await knownNetworks.isKnown(network, toHolderOf: asked, by: call)
         return isRight && isKnown ? code : nil
     }
 
     /// Counts a try of the network, if it has one left.
-    private static func countingTry(_ attempt: EmailCodeAttempt, at code: EmailCode, _ now: Timestamp) -> SQL {
+    fileprivate static func countingTry(_ attempt: EmailCodeAttempt, at code: EmailCode, by call: Call) -> SQL {
         """
         INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, created_at)
-        SELECT c.code_id, \(attempt.network ?? ""), false, 1, 0, \(now)
+        SELECT c.code_id, \(attempt.network ?? ""), false, 1, 0, \(call.now)
         FROM \(row(code.id))
         ON CONFLICT (code_id, network) DO UPDATE
         SET tries = n.tries + 1
@@ -107,19 +90,19 @@ extension EmailCodeStore {
     }
 
     /// What a try finds.
-    private struct Tried: Sendable {
+    fileprivate struct Tried: Sendable {
         let live: LiveEmailCode
         let share: EmailCodeShare
         let guesses: EmailCodeGuesses
         let addressKey: [UInt8]
 
-        func decision(at now: Timestamp) -> EmailCodeTryDecision {
-            EmailCodeRules.attempt(at: live, share: share, guesses: guesses, at: now)
+        func decision(by call: Call) -> EmailCodeTryDecision {
+            EmailCodeRules.attempt(at: live, share: share, guesses: guesses, at: call.now)
         }
     }
 
-    private static func read(
-        _ attempt: EmailCodeAttempt, at now: Timestamp, in session: some PostgresSession
+    fileprivate static func read(
+        _ attempt: EmailCodeAttempt, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> Tried? {
         let slot = attempt.slot
         let rows = try await session.query(
@@ -128,7 +111,7 @@ extension EmailCodeStore {
             FROM mailed_codes c
             LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(attempt.network ?? "")
             LEFT JOIN guessed_addresses g ON g.address_key = c.address_key
-            WHERE \(slot.condition) AND c.expires_at > \(now) AND \(isUnusedByPredecessors)
+            WHERE \(slot.condition) AND c.expires_at > \(call.now) AND \(isUnusedByPredecessors)
             """
         ) { row throws(PostgresError) in
             let isRemembered = try Bool(from: row[columnCount + 1])
@@ -138,5 +121,24 @@ extension EmailCodeStore {
                 addressKey: try [UInt8](from: row[columnCount]))
         }
         return rows.first
+    }
+}
+
+extension Change.EmailCodes {
+    fileprivate func attemptInTurn(
+        _ attempt: EmailCodeAttempt, isRight: @Sendable (EmailCode) -> Bool
+    ) async throws(PostgresError) -> EmailCodeStore.Outcome {
+        try await lock(attempt.email)
+        guard let tried = try await EmailCodeStore.read(attempt, by: call, in: change) else { return .wrong }
+        let decision = tried.decision(by: call)
+        guard decision == .open else { return .notOpen(decision) }
+        let code = tried.live.code
+        if isRight(code) { return .right(code) }
+        _ = try await change.execute("UPDATE mailed_codes SET tries = tries + 1 WHERE code_id = \(code.id)")
+        _ = try await change.execute(EmailCodeStore.countingTry(attempt, at: code, by: call))
+        var guesses = tried.guesses
+        guesses.countWrong(at: code.length, at: now)
+        try await EmailCodeStore.write(guesses, under: tried.addressKey, by: call, in: change)
+        return .wrong
     }
 }

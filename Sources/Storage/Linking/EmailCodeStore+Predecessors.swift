@@ -10,14 +10,14 @@ extension EmailCodeStore {
     private static let unknownKeyID = "/"
 
     static func mirror(
-        _ code: EmailCode, _ ticketHash: [UInt8]?, at now: Timestamp, in session: some PostgresSession
+        _ code: EmailCode, _ ticketHash: [UInt8]?, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         // It would derive six digits of a code of ten.
         let keyID = code.length == .six ? code.keyID : unknownKeyID
         _ = try await session.execute(
             """
             INSERT INTO email_codes (email, purpose, code_id, key_id, ticket_hash, created_at, expires_at)
-            VALUES (\(code.email.text), \(code.purpose.rawValue), \(code.id), \(keyID), \(ticketHash), \(now),
+            VALUES (\(code.email.text), \(code.purpose.rawValue), \(code.id), \(keyID), \(ticketHash), \(call.now),
                 \(code.expiresAt))
             ON CONFLICT (email, purpose) DO UPDATE
             SET code_id = EXCLUDED.code_id, key_id = EXCLUDED.key_id, ticket_hash = EXCLUDED.ticket_hash, tries = 0,
@@ -37,15 +37,13 @@ extension EmailCodeStore {
     /// Counts a try, right or wrong, at a code that a process of the release before has made since.
     ///
     /// - Returns: the code to compare with.
-    func attemptAtPredecessor(
-        _ slot: EmailCodeSlot, at now: Timestamp
-    ) async throws(PostgresError) -> EmailCode? {
+    func attemptAtPredecessor(_ slot: EmailCodeSlot, by call: Call) async throws(PostgresError) -> EmailCode? {
         let rows = try await database.query(
             """
             UPDATE email_codes e
             SET tries = e.tries + 1
             WHERE e.email = \(slot.email.text) AND e.purpose = \(slot.purpose.rawValue)
-                AND e.tries < \(EmailCodeRules.triesPerNetwork) AND e.expires_at > \(now)
+                AND e.tries < \(EmailCodeRules.triesPerNetwork) AND e.expires_at > \(call.now)
                 AND e.ticket_hash IS NOT DISTINCT FROM \(slot.ticketHash)
                 AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = e.code_id)
             RETURNING e.code_id, e.key_id, e.expires_at

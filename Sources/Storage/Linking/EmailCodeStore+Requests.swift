@@ -10,25 +10,17 @@ struct FoundEmailCode: Sendable {
     /// The rows of `guessed_addresses` that ``guesses`` is made of: one, unless the key ring has got a new first line.
     let addressKeys: [[UInt8]]
 
-    func decision(_ allowance: EmailCodeAllowance?, at now: Timestamp) -> EmailCodeRequestDecision {
+    func decision(_ allowance: EmailCodeAllowance?, by call: Call) -> EmailCodeRequestDecision {
         EmailCodeRules.request(
             of: live, share: share, isAskedForElsewhere: isAskedForElsewhere, guesses: guesses, allowance: allowance,
-            at: now)
+            at: call.now)
     }
 }
 
 /// Requests for a code.
 extension EmailCodeStore {
-    /// Makes the requests and tries for an address go one by one until the transaction ends. A statement of its own,
-    /// because a statement that waits for a lock still sees the state from before the wait.
-    static func lock(_ email: EmailAddress, in transaction: Transaction) async throws(PostgresError) {
-        _ = try await transaction.query(
-            "SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'codes', \(email.text)::text), 0))::text"
-        ) { row throws(PostgresError) in try row.decode(String?.self) }
-    }
-
     static func read(
-        _ request: EmailCodeRequest, at now: Timestamp, in session: some PostgresSession
+        _ request: EmailCodeRequest, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> FoundEmailCode {
         let codes = try await session.query(
             """
@@ -38,7 +30,7 @@ extension EmailCodeStore {
                     WHERE o.code_id = c.code_id AND o.network <> \(request.network ?? "") AND o.asked)
             FROM mailed_codes c
             LEFT JOIN mailed_code_networks n ON n.code_id = c.code_id AND n.network = \(request.network ?? "")
-            WHERE \(request.slot.condition) AND c.expires_at > \(now) AND \(isUnusedByPredecessors)
+            WHERE \(request.slot.condition) AND c.expires_at > \(call.now) AND \(isUnusedByPredecessors)
             """
         ) { row throws(PostgresError) in
             let (live, share) = try (LiveEmailCode(row, request.slot), EmailCodeShare(row))
@@ -58,24 +50,24 @@ extension EmailCodeStore {
     }
 
     static func carryOut(
-        _ decision: EmailCodeRequestDecision, of request: EmailCodeRequest, _ found: FoundEmailCode, at now: Timestamp,
+        _ decision: EmailCodeRequestDecision, of request: EmailCodeRequest, _ found: FoundEmailCode, by call: Call,
         in session: some PostgresSession
     ) async throws(PostgresError) {
         switch decision {
         case .issue(let onlyIfKnown):
-            try await issue(request, found, onlyIfKnown: onlyIfKnown, at: now, in: session)
+            try await issue(request, found, onlyIfKnown: onlyIfKnown, by: call, in: session)
         case .mail(let onlyIfKnown):
             guard let live = found.live else { return }
             if onlyIfKnown {
-                try await mailIfKnown(live, found.share, request, at: now, in: session)
+                try await mailIfKnown(live, found.share, request, by: call, in: session)
             } else {
-                try await mail(live, request, at: now, in: session)
+                try await mail(live, request, by: call, in: session)
             }
         case .nothing:
             guard let live = found.live else { return }
             _ = try await session.execute(
                 """
-                \(noting(request, from: row(live.code.id), isMailed: false, at: now))
+                \(noting(request, from: row(live.code.id), isMailed: false, by: call))
                 WHERE NOT n.asked
                 """)
         case .needsAllowance: return
@@ -84,66 +76,65 @@ extension EmailCodeStore {
 
     /// Makes the code the live one of its address, purpose and ticket, and enqueues the mail that carries it.
     private static func issue(
-        _ request: EmailCodeRequest, _ found: FoundEmailCode, onlyIfKnown: Bool, at now: Timestamp,
+        _ request: EmailCodeRequest, _ found: FoundEmailCode, onlyIfKnown: Bool, by call: Call,
         in session: some PostgresSession
     ) async throws(PostgresError) {
-        let addressKey = try await keepGuesses(found, under: request.addressKeys, at: now, in: session)
-        let code = request.code.with(found.guesses.length(isServiceGuessedAt: request.isServiceGuessedAt, at: now))
+        let addressKey = try await keepGuesses(found, under: request.addressKeys, by: call, in: session)
+        let code = request.code.with(found.guesses.length(isServiceGuessedAt: request.isServiceGuessedAt, at: call.now))
         _ = try await session.execute("DELETE FROM mailed_codes c WHERE \(request.slot.condition)")
         _ = try await session.execute(
             """
             INSERT INTO mailed_codes (code_id, email, purpose, ticket_hash, key_id, digits, address_key, mails, mailed_at,
                 created_at, expires_at)
             VALUES (\(code.id), \(code.email.text), \(code.purpose.rawValue), \(request.ticketHash), \(code.keyID),
-                \(code.length.rawValue), \(addressKey), \(onlyIfKnown ? 0 as Int32 : 1), \(now), \(now),
+                \(code.length.rawValue), \(addressKey), \(onlyIfKnown ? 0 as Int32 : 1), \(call.now), \(call.now),
                 \(code.expiresAt))
             """)
-        _ = try await session.execute(noting(request, from: row(code.id), isMailed: true, at: now))
-        try await mirror(code, request.ticketHash, at: now, in: session)
-        try await enqueue(code, request, onlyIfKnown: onlyIfKnown, from: "(VALUES (1)) one", at: now, in: session)
+        _ = try await session.execute(noting(request, from: row(code.id), isMailed: true, by: call))
+        try await mirror(code, request.ticketHash, by: call, in: session)
+        try await enqueue(code, request, onlyIfKnown: onlyIfKnown, from: "(VALUES (1)) one", by: call, in: session)
     }
 
     /// Mails a code, unless another request has done so since it was looked at.
     private static func mail(
-        _ live: LiveEmailCode, _ request: EmailCodeRequest, at now: Timestamp, in session: some PostgresSession
+        _ live: LiveEmailCode, _ request: EmailCodeRequest, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         let mailed: SQL = """
             mailed AS (
                 UPDATE mailed_codes c
-                SET mails = c.mails + 1, mailed_at = \(now)
+                SET mails = c.mails + 1, mailed_at = \(call.now)
                 WHERE c.code_id = \(live.code.id) AND c.mails = \(live.mails)
                 RETURNING c.code_id
             ), noted AS (
-                \(noting(request, from: "mailed c", isMailed: true, at: now))
+                \(noting(request, from: "mailed c", isMailed: true, by: call))
             )
             """
-        try await enqueue(
-            live.code, request, onlyIfKnown: false, with: mailed, from: "mailed", at: now, in: session)
+        try await enqueue(live.code, request, onlyIfKnown: false, with: mailed, from: "mailed", by: call, in: session)
     }
 
     /// The same for a network that the account may be used from: the mail is sent if it is.
     private static func mailIfKnown(
-        _ live: LiveEmailCode, _ share: EmailCodeShare, _ request: EmailCodeRequest, at now: Timestamp,
+        _ live: LiveEmailCode, _ share: EmailCodeShare, _ request: EmailCodeRequest, by call: Call,
         in session: some PostgresSession
     ) async throws(PostgresError) {
         let noted: SQL = """
             noted AS (
-                \(noting(request, from: row(live.code.id), isMailed: true, at: now))
+                \(noting(request, from: row(live.code.id), isMailed: true, by: call))
                 WHERE n.mails = \(share.mails)
                 RETURNING n.code_id
             )
             """
-        try await enqueue(live.code, request, onlyIfKnown: true, with: noted, from: "noted", at: now, in: session)
+        try await enqueue(live.code, request, onlyIfKnown: true, with: noted, from: "noted", by: call, in: session)
     }
 
     private static func enqueue(
         _ code: EmailCode, _ request: EmailCodeRequest, onlyIfKnown: Bool, with: SQL? = nil, from source: SQL,
-        at now: Timestamp, in session: some PostgresSession
+        by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         let mail = Mail(Mail.Kind(code: code.purpose), to: code.email, in: request.language)
         let insertion = MailStore.insertion(
             mail, codeID: code.id, knownNetwork: onlyIfKnown ? request.network : nil, expiresAt: code.expiresAt,
-            from: source, at: now)
+            from: source, by: call)
         if let with {
             _ = try await session.execute("WITH \(with) \(insertion)")
         } else {
@@ -157,16 +148,24 @@ extension EmailCodeStore {
     }
 
     /// `INSERT … ON CONFLICT DO UPDATE …`: notes that the network has asked for a code, whose row `source` names `c`.
-    private static func noting(
-        _ request: EmailCodeRequest, from source: SQL, isMailed: Bool, at now: Timestamp
-    ) -> SQL {
+    private static func noting(_ request: EmailCodeRequest, from source: SQL, isMailed: Bool, by call: Call) -> SQL {
         let mails: Int32 = isMailed ? 1 : 0
         return """
             INSERT INTO mailed_code_networks AS n (code_id, network, asked, tries, mails, mailed_at, created_at)
-            SELECT c.code_id, \(request.network ?? ""), true, 0, \(mails), \(isMailed ? now : nil), \(now)
+            SELECT c.code_id, \(request.network ?? ""), true, 0, \(mails), \(isMailed ? call.now : nil), \(call.now)
             FROM \(source)
             ON CONFLICT (code_id, network) DO UPDATE
             SET asked = true, mails = n.mails + EXCLUDED.mails, mailed_at = COALESCE(EXCLUDED.mailed_at, n.mailed_at)
             """
+    }
+}
+
+extension Change.EmailCodes {
+    /// Makes the requests and tries for an address go one by one until the transaction ends. A statement of its own,
+    /// because a statement that waits for a lock still sees the state from before the wait.
+    func lock(_ email: EmailAddress) async throws(PostgresError) {
+        _ = try await change.query(
+            "SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'codes', \(email.text)::text), 0))::text"
+        ) { row throws(PostgresError) in try row.decode(String?.self) }
     }
 }

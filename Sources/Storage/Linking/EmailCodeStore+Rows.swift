@@ -31,7 +31,7 @@ extension EmailCodeStore {
     ///
     /// - Returns: that key.
     static func keepGuesses(
-        _ found: FoundEmailCode, under keys: [[UInt8]], at now: Timestamp, in session: some PostgresSession
+        _ found: FoundEmailCode, under keys: [[UInt8]], by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> [UInt8] {
         let key = keys.first ?? []
         guard found.addressKeys.contains(where: { $0 != key }) else { return key }
@@ -42,19 +42,19 @@ extension EmailCodeStore {
             WHERE address_key = ANY (\(found.addressKeys))
             """)
         _ = try await session.execute("DELETE FROM guessed_addresses WHERE address_key = ANY (\(found.addressKeys))")
-        try await write(found.guesses, under: key, at: now, in: session)
+        try await write(found.guesses, under: key, by: call, in: session)
         return key
     }
 
     static func write(
-        _ guesses: EmailCodeGuesses, under key: [UInt8], at now: Timestamp, in session: some PostgresSession
+        _ guesses: EmailCodeGuesses, under key: [UInt8], by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         _ = try await session.execute(
             """
             INSERT INTO guessed_addresses (address_key, latest_wrong, wrong_since_success, attacked_at, short_full_at,
                 long_full_at, forget_at, created_at)
             VALUES (\(key), \(guesses.latestWrong), \(guesses.wrongSinceSuccess), \(guesses.attackedAt),
-                \(guesses.shortFullAt), \(guesses.longFullAt), \(guesses.forgetAt), \(now))
+                \(guesses.shortFullAt), \(guesses.longFullAt), \(guesses.forgetAt), \(call.now))
             ON CONFLICT (address_key) DO UPDATE
             SET latest_wrong = EXCLUDED.latest_wrong, wrong_since_success = EXCLUDED.wrong_since_success,
                 attacked_at = EXCLUDED.attacked_at, short_full_at = EXCLUDED.short_full_at,

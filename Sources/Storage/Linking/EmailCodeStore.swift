@@ -15,9 +15,7 @@ package struct EmailCodeRequest: Sendable {
     /// Whether there are so many wrong guesses at all accounts together that each address is taken for attacked.
     package var isServiceGuessedAt = false
 
-    package init(
-        code: EmailCode, ticketHash: [UInt8]?, addressKeys: [[UInt8]], network: String?, language: String
-    ) {
+    package init(code: EmailCode, ticketHash: [UInt8]?, addressKeys: [[UInt8]], network: String?, language: String) {
         self.code = code
         self.ticketHash = ticketHash
         self.addressKeys = addressKeys
@@ -45,70 +43,27 @@ package struct EmailCodeStore: Sendable {
     /// - Parameter allowance: what was drawn for the request; without one a code that is called for is not made.
     /// - Returns: what was done, or ``EmailCodeRequestDecision/needsAllowance``.
     package func request(
-        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, at now: Timestamp
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, by call: Call
     ) async throws -> EmailCodeRequestDecision {
-        let found = try await EmailCodeStore.read(request, at: now, in: database)
-        let decision = found.decision(allowance, at: now)
+        let found = try await EmailCodeStore.read(request, by: call, in: database)
+        let decision = found.decision(allowance, by: call)
         guard case .issue = decision else {
-            try await EmailCodeStore.carryOut(decision, of: request, found, at: now, in: database)
+            try await EmailCodeStore.carryOut(decision, of: request, found, by: call, in: database)
             return decision
         }
-        return try await database.transaction(retries: 2) { transaction in
-            try await EmailCodeStore.request(request, allowance: allowance, at: now, in: transaction)
+        return try await database.change(by: call) { change in
+            try await change.emailCodes.request(request, allowance: allowance)
         }
-    }
-
-    /// The same in a transaction, which makes other requests and tries for the address wait.
-    static func request(
-        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> EmailCodeRequestDecision {
-        try await lock(request.code.email, in: transaction)
-        let found = try await read(request, at: now, in: transaction)
-        let decision = found.decision(allowance, at: now)
-        try await carryOut(decision, of: request, found, at: now, in: transaction)
-        return decision
-    }
-
-    /// Consumes the code, which ends an attack on its address. A concurrent use of the same code finds it gone.
-    ///
-    /// - Returns: whether it was still there.
-    static func consume(
-        _ code: EmailCode, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> Bool {
-        let rows = try await transaction.query(
-            """
-            WITH used AS (
-                DELETE FROM mailed_codes c
-                WHERE c.code_id = \(code.id) AND c.expires_at > \(now) AND \(isUnusedByPredecessors)
-                RETURNING c.address_key
-            ), predecessor AS (
-                DELETE FROM email_codes
-                WHERE email = \(code.email.text) AND purpose = \(code.purpose.rawValue) AND code_id = \(code.id)
-                    AND expires_at > \(now)
-                RETURNING code_id
-            ), forgotten AS (
-                UPDATE guessed_addresses g
-                SET latest_wrong = '{}', wrong_since_success = 0, attacked_at = NULL,
-                    forget_at = GREATEST(g.short_full_at, g.long_full_at)
-                FROM used u
-                WHERE g.address_key = u.address_key
-            )
-            SELECT EXISTS (SELECT FROM used)
-                OR (EXISTS (SELECT FROM predecessor)
-                    AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = \(code.id)))
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        return rows.first ?? false
     }
 
     /// The number of addresses that were under attack within a day, of any account's or nobody's.
-    package func addressesUnderAttack(at now: Timestamp) async throws(PostgresError) -> Int {
+    package func addressesUnderAttack(by call: Call) async throws(PostgresError) -> Int {
         let rows = try await database.query(
             """
             SELECT count(*)
             FROM guessed_addresses
             WHERE attacked_at IS NOT NULL
-                AND latest_wrong[cardinality(latest_wrong)] > \(now.advanced(bySeconds: -EmailCodeGuesses.attackPeriod))
+                AND latest_wrong[cardinality(latest_wrong)] > \(call.now.advanced(bySeconds: -EmailCodeGuesses.attackPeriod))
             """
         ) { row throws(PostgresError) in try row.decode(Int.self) }
         return rows.first ?? 0
@@ -139,5 +94,53 @@ package struct EmailCodeStore: Sendable {
                 FOR UPDATE SKIP LOCKED))
             """)
         return codes + addresses + (try await deleteExpiredOfPredecessors(before: time, limit: limit))
+    }
+}
+
+extension Change {
+    var emailCodes: EmailCodes { EmailCodes(change: self) }
+    struct EmailCodes: ChangeView { let change: Change }
+}
+
+extension Change.EmailCodes {
+    /// The same in a transaction, which makes other requests and tries for the address wait.
+    func request(
+        _ request: EmailCodeRequest, allowance: EmailCodeAllowance?
+    ) async throws(PostgresError) -> EmailCodeRequestDecision {
+        try await lock(request.code.email)
+        let found = try await EmailCodeStore.read(request, by: call, in: change)
+        let decision = found.decision(allowance, by: call)
+        try await EmailCodeStore.carryOut(decision, of: request, found, by: call, in: change)
+        return decision
+    }
+
+    /// Consumes the code, which ends an attack on its address. A concurrent use of the same code finds it gone.
+    ///
+    /// - Returns: whether it was still there.
+    func consume(_ code: EmailCode) async throws(PostgresError) -> Bool {
+        let rows = try await change.query(
+            """
+            WITH used AS (
+                DELETE FROM mailed_codes c
+                WHERE c.code_id = \(code.id) AND c.expires_at > \(now) AND \(EmailCodeStore.isUnusedByPredecessors)
+                RETURNING c.address_key
+            ), predecessor AS (
+                DELETE FROM email_codes
+                WHERE email = \(code.email.text) AND purpose = \(code.purpose.rawValue) AND code_id = \(code.id)
+                    AND expires_at > \(now)
+                RETURNING code_id
+            ), forgotten AS (
+                UPDATE guessed_addresses g
+                SET latest_wrong = '{}', wrong_since_success = 0, attacked_at = NULL,
+                    forget_at = GREATEST(g.short_full_at, g.long_full_at)
+                FROM used u
+                WHERE g.address_key = u.address_key
+            )
+            SELECT EXISTS (SELECT FROM used)
+                OR (EXISTS (SELECT FROM predecessor)
+                    AND NOT EXISTS (SELECT FROM mailed_codes c WHERE c.code_id = \(code.id)))
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        return rows.first ?? false
     }
 }

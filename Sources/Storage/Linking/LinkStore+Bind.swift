@@ -26,89 +26,58 @@ package struct BindRequest: Sendable {
     package let identityID: IdentityID
     /// `nil` when the person has a session already, and binding opens no other.
     package let newSession: NewSession?
-    package let origin: ChangeOrigin
 
     package init(
         proof: BindProof, isReplacing: Bool, strayAccountPolicy: StrayAccountPolicy, identityID: IdentityID,
-        newSession: NewSession?, origin: ChangeOrigin
+        newSession: NewSession?
     ) {
         self.proof = proof
         self.isReplacing = isReplacing
         self.strayAccountPolicy = strayAccountPolicy
         self.identityID = identityID
         self.newSession = newSession
-        self.origin = origin
     }
-}
-
-/// The outcome of *bind*.
-package enum BindOutcome: Sendable {
-    case bound(Account, IdentityID)
-    case ticketExpired
-    /// The session has ended, the password has changed, the code was used, the policy no longer binds by the address, or
-    /// the account was signed out everywhere since the token was issued.
-    case proofNoLongerValid
-    /// The code leads into this account, which its person has yet to be shown. The code and the ticket stay good.
-    case holderNotShown(Account)
-    case accountDisabled
-    case identityAlreadyLinked
-    /// The account has another identity of this provider and realm.
-    case providerAlreadyLinked(Identity)
 }
 
 extension LinkStore {
     /// Links the ticket's identity to the account that the proof names, as ``Linking`` decides.
-    package func bind(_ hash: [UInt8], _ request: BindRequest, at now: Timestamp) async throws -> BindOutcome {
+    package func bind(_ hash: [UInt8], _ request: BindRequest, by call: Call) async throws -> (
+        account: Account, identityID: IdentityID
+    ) {
         do {
-            return try await database.transaction(retries: 2) { transaction in
-                guard let ticket = try await consume(hash, at: now, in: transaction) else {
-                    throw Refusal(.ticketExpired)
-                }
+            return try await database.change(by: call) { change in
+                let ticket = try await change.links.consume(hash)
                 let key = ticket.identity.key
-                let locked = try await AccountStore.lock(accountsToLock(for: ticket.identity, request), in: transaction)
-                let account = try await account(for: ticket, request, at: now, in: transaction)
+                let locked = try await change.accounts.lock(accountsToLock(for: ticket.identity, request))
+                let account = try await change.links.account(for: ticket, request)
                 // The address may have passed to this account after the locks were taken.
-                guard locked.contains(account.id) else { throw Refusal(.proofNoLongerValid) }
-                let owner = try await owner(of: ticket.identity, in: transaction)
+                guard locked.contains(account.id) else { throw Refusal.proofNoLongerValid }
+                let owner = try await change.links.owner(of: ticket.identity)
                 switch Linking.decideBind(
                     key, to: account, owner: owner, isReplacing: request.isReplacing, policy: request.strayAccountPolicy
                 )
                 {
-                case .refusedAccountDisabled: throw Refusal(.accountDisabled)
-                case .refusedIdentityLinked: throw Refusal(.identityAlreadyLinked)
-                case .refusedProviderLinked(let existing): throw Refusal(.providerAlreadyLinked(existing))
+                case .refusedAccountDisabled: throw Refusal.accountDisabled
+                case .refusedIdentityLinked: throw Refusal.identityAlreadyLinked
+                case .refusedProviderLinked(let existing): throw Refusal.providerAlreadyLinked(existing)
                 case .link(let existing, let merged):
                     if let existing {
-                        try await replace(existing, by: ticket.identity, of: account, request, at: now, in: transaction)
+                        try await change.links.replace(existing, by: ticket.identity, of: account, request)
                     } else {
-                        try await MailStore.notify(
-                            [account.mailbox], of: .identityLinked, provider: key.provider, from: request.origin,
-                            at: now, in: transaction)
+                        try await change.mail.notify([account.mailbox], of: .identityLinked, provider: key.provider)
                     }
                     let identityID = owner?.identities.first { $0.key == key }?.id ?? request.identityID
                     if let merged {
-                        try await move(
-                            identityID, of: ticket.identity, hash, from: merged, to: account.id, request, at: now,
-                            in: transaction)
+                        try await change.links.move(
+                            identityID, of: ticket.identity, hash, from: merged, to: account.id, request)
                     } else {
-                        try await link(ticket, hash, as: identityID, to: account.id, at: now, in: transaction)
+                        try await change.links.link(ticket, hash, as: identityID, to: account.id)
                     }
-                    return try await finish(ticket, identityID, account, request, at: now, in: transaction)
+                    return try await change.links.finish(ticket, identityID, account, request)
                 }
             }
-        } catch let refusal as Refusal {
-            return refusal.outcome
         } catch let error as PostgresError where error.isUniqueViolation(of: "identities_subject_key") {
-            return .identityAlreadyLinked
-        }
-    }
-
-    /// A refusal, which rolls the transaction back and with it what it consumed.
-    private struct Refusal: Error {
-        let outcome: BindOutcome
-
-        init(_ outcome: BindOutcome) {
-            self.outcome = outcome
+            throw Refusal.identityAlreadyLinked
         }
     }
 
@@ -127,81 +96,75 @@ extension LinkStore {
         }
         return "a.account_id = ANY (ARRAY(\(ids)))"
     }
+}
 
+extension Change.Links {
     /// The account that the proof names, locked, if the proof still holds.
-    private func account(
-        for ticket: LinkTicket, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
-    ) async throws -> Account {
+    fileprivate func account(for ticket: LinkTicket, _ request: BindRequest) async throws -> Account {
         let identity = ticket.identity
         let id: AccountID
         switch request.proof {
         case .password(let hash, let accountID):
-            let holds = try await transaction.execute(
+            let holds = try await change.execute(
                 """
                 SELECT FROM accounts
                 WHERE account_id = \(accountID) AND password_hash = \(hash)
                 """)
-            guard holds == 1 else { throw Refusal(.proofNoLongerValid) }
+            guard holds == 1 else { throw Refusal.proofNoLongerValid }
             id = accountID
         case .session(let sessionID, let accountID):
-            guard try await SessionStore.isLive(sessionID, of: accountID, at: now, in: transaction) else {
-                throw Refusal(.proofNoLongerValid)
+            guard try await change.sessions.isLive(sessionID, of: accountID) else {
+                throw Refusal.proofNoLongerValid
             }
             id = accountID
         case .emailCode(let code):
-            id = try await accountEntered(by: code, ticket, request, at: now, in: transaction)
+            id = try await accountEntered(by: code, ticket, request)
         case .shownHolder(let accountID):
             guard let shown = ticket.shownHolder,
-                let account = try await AccountStore.account(accountID, in: transaction), shown.covers(account),
+                let account = try await AccountStore.account(accountID, in: change), shown.covers(account),
                 case let proof = ticket.evidence(of: account.email),
-                try await IdentityStore.isCurrent(proof.since, for: accountID, in: transaction)
-            else { throw Refusal(.proofNoLongerValid) }
-            guard account.status == .active else { throw Refusal(.accountDisabled) }
+                try await change.identities.isCurrent(proof.since, for: accountID)
+            else { throw Refusal.proofNoLongerValid }
+            guard account.status == .active else { throw Refusal.accountDisabled }
             switch AddressRule.outcome(of: .bindToShown, proof.evidence, holder: AddressHolder(account)) {
             case .takeOverOnceShown:
-                guard let (_, source) = proof.evidence.proof else { throw Refusal(.proofNoLongerValid) }
-                try await AccountStore.takeOver(account, by: source, at: now, from: request.origin, in: transaction)
+                guard let (_, source) = proof.evidence.proof else { throw Refusal.proofNoLongerValid }
+                try await change.accounts.takeOver(account, by: source)
             case .enter: break
-            default: throw Refusal(.proofNoLongerValid)
+            default: throw Refusal.proofNoLongerValid
             }
             id = accountID
         case .verifiedEmail:
-            guard let candidate = identity.email?.candidate else { throw Refusal(.proofNoLongerValid) }
-            let holder = try await AccountStore.holder(of: candidate, in: transaction)
+            guard let candidate = identity.email?.candidate else { throw Refusal.proofNoLongerValid }
+            let holder = try await AccountStore.holder(of: candidate, in: change)
             guard case .bindAutomatically(let accountID) = Linking.decide(identity, holder: holder, policy: .automatic),
-                try await IdentityStore.isCurrent(identity.issuedAt, for: accountID, in: transaction)
-            else { throw Refusal(.proofNoLongerValid) }
+                try await change.identities.isCurrent(identity.issuedAt, for: accountID)
+            else { throw Refusal.proofNoLongerValid }
             id = accountID
         }
-        guard let account = try await AccountStore.account(id, in: transaction) else {
-            throw Refusal(.proofNoLongerValid)
+        guard let account = try await AccountStore.account(id, in: change) else {
+            throw Refusal.proofNoLongerValid
         }
         return account
     }
 
     /// The account that a mailed code leads into, which the code proves.
-    private func accountEntered(
-        by code: EmailCode, _ ticket: LinkTicket, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+    fileprivate func accountEntered(
+        by code: EmailCode, _ ticket: LinkTicket, _ request: BindRequest
     ) async throws -> AccountID {
         do {
-            switch try await AccountStore.enter(
-                by: code, for: .bindByCode, shown: ticket.shownHolder, at: now, from: request.origin, in: transaction)
-            {
+            switch try await change.accounts.enter(by: code, for: .bindByCode, shown: ticket.shownHolder) {
             case .entered(let account): return account.id
-            case .choose(let account): throw Refusal(.holderNotShown(account))
+            case .choose(let account): throw Refusal.holderNotShown(account)
             }
-        } catch let refusal as AccountStore.MailboxRefusal {
-            switch refusal {
-            case .codeGone: throw Refusal(.proofNoLongerValid)
-            case .accountDisabled: throw Refusal(.accountDisabled)
-            case .notShown(let account): throw Refusal(.holderNotShown(account))
-            }
+        } catch Refusal.codeGone {
+            throw Refusal.proofNoLongerValid
         }
     }
 
     /// The account that the identity is linked to by now, if any; locked when it may be changed.
-    private func owner(of identity: VerifiedIdentity, in transaction: Transaction) async throws -> Account? {
-        let owners = try await transaction.query(
+    fileprivate func owner(of identity: VerifiedIdentity) async throws -> Account? {
+        let owners = try await change.query(
             """
             SELECT account_id, not_before, auth_not_before
             FROM identities
@@ -212,33 +175,29 @@ extension LinkStore {
         let cutoff = ProofCutoff(tokens: notBefore, authentications: authNotBefore)
         // What the ticket's token proved counts no more, since a sign-out or an event of the provider: it moves nothing.
         guard cutoff.admits(issuedAt: identity.issuedAt, authenticatedAt: identity.authenticatedAt) else {
-            throw Refusal(.identityAlreadyLinked)
+            throw Refusal.identityAlreadyLinked
         }
-        return try await AccountStore.account(owner, in: transaction)
+        return try await AccountStore.account(owner, in: change)
     }
 
     /// Unlinks the identity that is replaced, and notifies every mailbox of the account and that of the new identity.
-    private func replace(
-        _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest,
-        at now: Timestamp, in transaction: Transaction
+    fileprivate func replace(
+        _ existing: Identity, by identity: VerifiedIdentity, of account: Account, _ request: BindRequest
     ) async throws {
-        try await AccountStore.unlink(
-            existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: request.origin), at: now,
-            in: transaction)
-        try await MailStore.notify(
+        try await change.accounts.unlink(
+            existing, reason: .identityReplaced, event: AuditEvent(.identityReplaced, from: origin))
+        try await change.mail.notify(
             account.mailboxes + [identity.email?.mailbox], of: .identityReplaced,
-            provider: identity.key.provider, from: request.origin, at: now, in: transaction)
+            provider: identity.key.provider)
     }
 
     /// Moves the identity out of an identity-only account, and deletes that account.
-    private func move(
+    fileprivate func move(
         _ identityID: IdentityID, of identity: VerifiedIdentity, _ hash: [UInt8], from merged: AccountID,
-        to accountID: AccountID, _ request: BindRequest, at now: Timestamp, in transaction: Transaction
+        to accountID: AccountID, _ request: BindRequest
     ) async throws {
-        try await SessionStore.end("s.account_id = \(merged)", reason: .accountMerged, at: now, in: transaction)
-        try await OAuthGrantStore.end(
-            allOf: merged, because: .accountMerged, at: now, from: request.origin, in: transaction)
-        _ = try await transaction.execute(
+        try await change.accounts.endSessions(of: merged, because: .accountMerged)
+        _ = try await change.execute(
             """
             UPDATE identities
             SET account_id = \(accountID), created_at = \(now),
@@ -247,33 +206,27 @@ extension LinkStore {
                         WHERE s.identity_id = \(identityID)))
             WHERE identity_id = \(identityID)
             """)
-        try await release(hash, of: identity.key, at: now, in: transaction)
-        _ = try await transaction.execute("DELETE FROM accounts WHERE account_id = \(merged)")
-        try await AuditTrail.record(
-            AuditEvent(
-                .accountMerged, from: request.origin, accountID: merged, identityID: identityID,
-                provider: identity.key.provider), at: now, in: transaction)
+        try await release(hash, of: identity.key)
+        _ = try await change.execute("DELETE FROM accounts WHERE account_id = \(merged)")
+        try await change.record(
+            .accountMerged, accountID: merged, identityID: identityID, provider: identity.key.provider)
     }
 
-    private func finish(
-        _ ticket: LinkTicket, _ identityID: IdentityID, _ account: Account, _ request: BindRequest, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws -> BindOutcome {
+    fileprivate func finish(
+        _ ticket: LinkTicket, _ identityID: IdentityID, _ account: Account, _ request: BindRequest
+    ) async throws -> (account: Account, identityID: IdentityID) {
         let provider = ticket.identity.key.provider
         if let name = ticket.displayName {
-            try await AccountStore.fillDisplayName(name, of: account.id, in: transaction)
+            try await AccountStore.fillDisplayName(name, of: account.id, in: change)
         }
         if let raised = account.emailRaised(by: ticket.identity.email) {
-            try await AccountStore.raise(raised, of: account.id, at: now, from: request.origin, in: transaction)
+            try await change.accounts.raise(raised, of: account.id)
         }
-        if let newSession = request.newSession { try await open(newSession, by: identityID, in: transaction) }
-        try await AuditTrail.record(
-            AuditEvent(
-                .identityLinked, from: request.origin, accountID: account.id, identityID: identityID,
-                provider: provider), at: now, in: transaction)
-        guard let bound = try await AccountStore.account(account.id, in: transaction) else {
-            throw Refusal(.proofNoLongerValid)
+        if let newSession = request.newSession { try await open(newSession, by: identityID) }
+        try await change.record(.identityLinked, accountID: account.id, identityID: identityID, provider: provider)
+        guard let bound = try await AccountStore.account(account.id, in: change) else {
+            throw Refusal.proofNoLongerValid
         }
-        return .bound(bound, identityID)
+        return (bound, identityID)
     }
 }

@@ -10,22 +10,24 @@ extension LinkStore {
     ///     False for a ticket that its own request spends.
     ///   - event: recorded with the ticket.
     package func insert(
-        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, isHeld: Bool = false, recording event: AuditEvent? = nil
+        _ ticket: LinkTicket, hash: [UInt8], grant: NewGrant?, isHeld: Bool = false, recording event: AuditEvent? = nil,
+        by call: Call
     ) async throws {
         guard grant != nil || isHeld else {
-            _ = try await database.execute(LinkStore.insertion(of: ticket, hash, after: nil, recording: event))
+            _ = try await database.execute(
+                LinkStore.insertion(of: ticket, hash, after: nil, recording: event, by: call))
             return
         }
         let key = ticket.identity.key
         let sealed = try grant.map { grant in try SealedGrant(grant, keyRing: keyRing) }
-        let ending = isHeld ? LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld - 1, at: ticket.createdAt) : nil
-        try await database.transaction(retries: 2) { transaction in
+        let ending = isHeld ? LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld - 1, by: call) : nil
+        try await database.change(by: call) { change in
             // The tickets are counted by a statement of its own, which sees those that were made under the lock before.
-            try await LinkStore.lock(key, in: transaction)
-            _ = try await transaction.execute(
-                LinkStore.insertion(of: ticket, hash, after: ending, recording: event))
+            try await change.links.lock(key)
+            _ = try await change.execute(
+                LinkStore.insertion(of: ticket, hash, after: ending, recording: event, by: call))
             guard let sealed else { return }
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 INSERT INTO provider_grants (\(GrantStore.columns), ticket_hash)
                 SELECT \(GrantStore.values(sealed, key)), \(hash)
@@ -34,24 +36,24 @@ extension LinkStore {
     }
 
     /// Ends the oldest tickets of a person who holds too many. For one that was to be spent at once, and was not.
-    package func endOldest(of key: IdentityKey, at now: Timestamp) async throws {
-        try await database.transaction(retries: 2) { transaction in
-            try await LinkStore.lock(key, in: transaction)
-            _ = try await transaction.execute(
-                "WITH \(LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld, at: now)) SELECT")
+    package func endOldest(of key: IdentityKey, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            try await change.links.lock(key)
+            _ = try await change.execute(
+                "WITH \(LinkStore.ending(of: key, keeping: LinkTicket.maximumHeld, by: call)) SELECT")
         }
     }
 
     /// Ends the person's open tickets but for the `count` newest: they are deleted, or expire if they have a grant, which
     /// then goes as that of any expired ticket does. The clauses of a `WITH`, for a transaction that has locked the
     /// person's tickets.
-    private static func ending(of key: IdentityKey, keeping count: Int, at now: Timestamp) -> SQL {
+    private static func ending(of key: IdentityKey, keeping count: Int, by call: Call) -> SQL {
         """
         surplus AS (
             SELECT t.ticket_hash,
                 EXISTS (SELECT FROM provider_grants g WHERE g.ticket_hash = t.ticket_hash) AS has_grant
             FROM link_tickets t
-            WHERE \(key.condition) AND t.consumed_at IS NULL AND t.expires_at > \(now)
+            WHERE \(key.condition) AND t.consumed_at IS NULL AND t.expires_at > \(call.now)
             ORDER BY t.created_at DESC, t.ticket_hash
             OFFSET \(count)
         ), deleted AS (
@@ -60,7 +62,7 @@ extension LinkStore {
             WHERE t.ticket_hash = s.ticket_hash AND NOT s.has_grant
         ), expired AS (
             UPDATE link_tickets t
-            SET expires_at = \(now)
+            SET expires_at = \(call.now)
             FROM surplus s
             WHERE t.ticket_hash = s.ticket_hash AND s.has_grant
         ), unread AS (
@@ -73,7 +75,7 @@ extension LinkStore {
 
     /// - Parameter ending: clauses of a `WITH` that precede it.
     private static func insertion(
-        of ticket: LinkTicket, _ hash: [UInt8], after ending: SQL?, recording event: AuditEvent?
+        of ticket: LinkTicket, _ hash: [UInt8], after ending: SQL?, recording event: AuditEvent?, by call: Call
     ) -> SQL {
         let identity = ticket.identity
         let email = identity.email
@@ -89,7 +91,7 @@ extension LinkStore {
                 \(ticket.shownHolder?.id), \(ticket.shownHolder?.identities), \(ticket.createdAt),
                 \(ticket.expiresAt))
             """
-        let record = event.map { AuditTrail.insertion($0, at: ticket.createdAt) }
+        let record = event.map { AuditTrail.insertion($0, by: call) }
         return switch (ending, record) {
         case (nil, nil): insertion
         case (let ending?, nil): "WITH \(ending) \(insertion)"
@@ -99,13 +101,13 @@ extension LinkStore {
     }
 
     /// The ticket, if it can still be spent. It is only read: a proof is checked before the transaction that spends it.
-    package func open(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LinkTicket? {
+    package func open(_ hash: [UInt8], by call: Call) async throws(PostgresError) -> LinkTicket? {
         let rows = try await database.query(
             """
             SELECT \(LinkStore.columns)
             FROM link_tickets t
             LEFT JOIN mailbox_tickets m ON m.ticket_hash = t.ticket_hash
-            WHERE t.ticket_hash = \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(now)
+            WHERE t.ticket_hash = \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in try LinkStore.ticket(row) }
         return rows.first ?? nil
@@ -113,19 +115,19 @@ extension LinkStore {
 
     /// Keeps that the ticket's person has typed a code that was mailed to the account's address, and has been shown the
     /// account. The mailbox ticket under the same hash says so, for as long as this one is open.
-    package func show(_ account: Account, toReaderWith hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
+    package func show(_ account: Account, toReaderWith hash: [UInt8], by call: Call) async throws(PostgresError) {
         let shown = ShownAccount(account)
         _ = try await database.execute(
             """
             WITH shown AS (
                 UPDATE link_tickets
                 SET shown_account_id = \(shown.id), shown_identity_ids = \(shown.identities)
-                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(call.now)
                 RETURNING ticket_hash, expires_at
             )
             INSERT INTO mailbox_tickets (ticket_hash, email, shown_account_id, shown_identity_ids, auth_time, created_at,
                 expires_at)
-            SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(now), \(now), expires_at
+            SELECT ticket_hash, \(account.email?.text), \(shown.id), \(shown.identities), \(call.now), \(call.now), expires_at
             FROM shown
             ON CONFLICT (ticket_hash) DO UPDATE
             SET email = EXCLUDED.email, shown_account_id = EXCLUDED.shown_account_id,
@@ -134,12 +136,12 @@ extension LinkStore {
     }
 
     /// Keeps which account the ticket's person has been shown, and with which identities.
-    package func show(_ account: ShownAccount, to hash: [UInt8], at now: Timestamp) async throws(PostgresError) {
+    package func show(_ account: ShownAccount, to hash: [UInt8], by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE link_tickets
             SET shown_account_id = \(account.id), shown_identity_ids = \(account.identities)
-            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+            WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(call.now)
             """)
     }
 
@@ -147,32 +149,23 @@ extension LinkStore {
     ///
     /// - Parameter event: recorded with the cancellation.
     /// - Returns: whether there was a ticket to cancel.
-    package func cancel(_ hash: [UInt8], at now: Timestamp, recording event: AuditEvent?) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard try await cancel(hash, at: now, in: transaction) != nil else { return false }
-            if let event { try await AuditTrail.record(event, at: now, in: transaction) }
+    package func cancel(_ hash: [UInt8], by call: Call, recording event: AuditEvent?) async throws -> Bool {
+        try await database.change(by: call) { change in
+            guard try await change.links.cancel(hash) != nil else { return false }
+            if let event { try await change.record(event) }
             return true
         }
-    }
-
-    /// The same in a transaction.
-    ///
-    /// - Returns: the provider of the ticket's person; `nil` when there was no ticket to cancel.
-    func cancel(_ hash: [UInt8], at now: Timestamp, in transaction: Transaction) async throws -> Provider? {
-        guard let ticket = try await consume(hash, at: now, in: transaction) else { return nil }
-        try await release(hash, of: ticket.identity.key, at: now, in: transaction)
-        return ticket.identity.key.provider
     }
 
     /// Releases the grants of tickets that ended unspent, and deletes the tickets that ended before `ended`.
     ///
     /// - Returns: the number of tickets processed, at most twice `limit`.
-    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+    package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         var released = 0
         var unreadable: [[UInt8]] = []
         var failure: PostgresError?
         releasing: while released < limit {
-            switch try await releaseExpired(at: now, except: unreadable) {
+            switch try await releaseExpired(by: call, except: unreadable) {
             case .none: break releasing
             case .released: released += 1
             case .unreadable(let hash, let error):
@@ -206,14 +199,14 @@ extension LinkStore {
     /// tickets and must not wait for another person's meanwhile.
     ///
     /// - Parameter hashes: of tickets that can't be read.
-    private func releaseExpired(at now: Timestamp, except hashes: [[UInt8]]) async throws -> Release {
-        try await database.transaction(retries: 2) { transaction in
-            let tickets = try await transaction.query(
+    private func releaseExpired(by call: Call, except hashes: [[UInt8]]) async throws -> Release {
+        try await database.change(by: call) { change in
+            let tickets = try await change.query(
                 """
                 SELECT t.ticket_hash, t.provider, t.realm, t.subject
                 FROM provider_grants g
                 JOIN link_tickets t ON t.ticket_hash = g.ticket_hash
-                WHERE t.expires_at <= \(now) AND t.ticket_hash <> ALL (\(hashes))
+                WHERE t.expires_at <= \(call.now) AND t.ticket_hash <> ALL (\(hashes))
                 LIMIT 1
                 """
             ) { row throws(PostgresError) in
@@ -232,121 +225,17 @@ extension LinkStore {
             case .failure(let error): return .unreadable(hash, error)
             }
             // If another process has released it meanwhile, there is nothing to do.
-            try await LinkStore.lock(key, in: transaction)
-            try await release(hash, of: key, at: now, in: transaction)
+            try await change.links.lock(key)
+            try await change.links.release(hash, of: key)
             return .released
         }
     }
 
-    /// Disposes of the grant of an unspent ticket. A revocation at the provider ends the person's whole authorization,
-    /// so the grant is revoked only if the person has no identity and no other live ticket here. If there is one and it
-    /// has no grant of the client, the grant moves to it; otherwise the grant is deleted.
-    ///
-    /// - Parameter key: the person, whose tickets are locked.
-    func release(
-        _ hash: [UInt8], of key: IdentityKey, at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
-        _ = try await transaction.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
-        let toIdentity = try await transaction.execute(
-            """
-            UPDATE provider_grants g
-            SET identity_id = i.identity_id, ticket_hash = NULL
-            FROM identities i
-            WHERE g.ticket_hash = \(hash) AND i.subject = \(key.subject.text) AND i.provider = \(key.provider.rawValue)
-                AND i.realm = \(key.realm.text)
-                AND NOT EXISTS (
-                    SELECT FROM provider_grants o
-                    WHERE o.identity_id = i.identity_id AND o.client_id = g.client_id)
-            """)
-        guard toIdentity == 0 else {
-            _ = try await transaction.execute(
-                "UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
-            return
-        }
-        let toTicket = try await transaction.execute(
-            """
-            UPDATE provider_grants
-            SET ticket_hash = (
-                SELECT t.ticket_hash
-                FROM link_tickets t
-                WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))
-                    AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash)
-                ORDER BY t.expires_at DESC
-                LIMIT 1)
-            WHERE ticket_hash = \(hash)
-                AND NOT EXISTS (SELECT FROM identities WHERE \(key.condition))
-                AND EXISTS (
-                    SELECT FROM link_tickets t
-                    WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))
-                        AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash))
-            """)
-        guard toTicket == 0 else { return }
-        let erased = try await transaction.execute(
-            """
-            DELETE FROM provider_grants
-            WHERE ticket_hash = \(hash) AND (
-                EXISTS (SELECT FROM identities WHERE \(key.condition))
-                OR EXISTS (
-                    SELECT FROM link_tickets t WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, at: now))))
-            """)
-        guard erased == 0 else { return }
-        let held = try await transaction.query(
-            "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        if held == [true] { try await RevocationStore.begin(key, at: now, in: transaction) }
-    }
-
-    private static func isOtherLiveTicket(than hash: [UInt8], of key: IdentityKey, at now: Timestamp) -> SQL {
+    fileprivate static func isOtherLiveTicket(than hash: [UInt8], of key: IdentityKey, by call: Call) -> SQL {
         """
         t.subject = \(key.subject.text) AND t.provider = \(key.provider.rawValue) AND t.realm = \(key.realm.text)
-            AND t.ticket_hash <> \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(now)
+            AND t.ticket_hash <> \(hash) AND t.consumed_at IS NULL AND t.expires_at > \(call.now)
         """
-    }
-
-    /// Locks a person's tickets and their grants until the transaction ends: two transactions that each see the other's
-    /// ticket alive would both delete their own grant.
-    static func lock(_ key: IdentityKey, in transaction: Transaction) async throws(PostgresError) {
-        try await lockTickets(
-            of:
-                "(VALUES (\(key.provider.rawValue), \(key.realm.text), \(key.subject.text))) p (provider, realm, subject)",
-            in: transaction)
-    }
-
-    /// - Parameter person: a `FROM` item with the columns provider, realm and subject.
-    private static func lockTickets(of person: SQL, in transaction: Transaction) async throws(PostgresError) {
-        _ = try await transaction.query(
-            """
-            SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'tickets', provider, realm, subject), 0))::text
-            FROM \(person)
-            """
-        ) { row throws(PostgresError) in try row.decode(String?.self) }
-    }
-
-    /// Locks the tickets of the person that this one is for, and consumes it if it can still be spent.
-    func consume(
-        _ hash: [UInt8], at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> LinkTicket? {
-        try await LinkStore.lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)", in: transaction)
-        let rows = try await transaction.query(
-            """
-            WITH t AS (
-                UPDATE link_tickets
-                SET consumed_at = \(now)
-                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
-                RETURNING *
-            ), m AS (
-                DELETE FROM mailbox_tickets m
-                USING t
-                WHERE m.ticket_hash = t.ticket_hash
-                RETURNING m.*
-            )
-            SELECT \(LinkStore.columns)
-            FROM t
-            LEFT JOIN m ON m.ticket_hash = t.ticket_hash
-            """
-        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
-        return rows.first
     }
 
     /// Of `link_tickets t`, and of `mailbox_tickets m` under the same hash.
@@ -381,5 +270,120 @@ extension LinkStore {
             shownHolder: shownAccount.map { ShownAccount(id: $0, identities: shownIdentities ?? []) },
             readMailbox: readEmail.flatMap { email in readAt.map { ReadMailbox(address: email, provenAt: $0) } },
             createdAt: createdAt, expiresAt: expiresAt)
+    }
+}
+
+extension Change.Links {
+    /// The same in a transaction.
+    ///
+    /// - Returns: the provider of the ticket's person; `nil` when there was no ticket to cancel.
+    func cancel(_ hash: [UInt8]) async throws -> Provider? {
+        guard let ticket = try await consumeIfOpen(hash) else { return nil }
+        try await release(hash, of: ticket.identity.key)
+        return ticket.identity.key.provider
+    }
+
+    /// Disposes of the grant of an unspent ticket. A revocation at the provider ends the person's whole authorization,
+    /// so the grant is revoked only if the person has no identity and no other live ticket here. If there is one and it
+    /// has no grant of the client, the grant moves to it; otherwise the grant is deleted.
+    ///
+    /// - Parameter key: the person, whose tickets are locked.
+    func release(_ hash: [UInt8], of key: IdentityKey) async throws {
+        // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
+        _ = try await change.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
+        let toIdentity = try await change.execute(
+            """
+            UPDATE provider_grants g
+            SET identity_id = i.identity_id, ticket_hash = NULL
+            FROM identities i
+            WHERE g.ticket_hash = \(hash) AND i.subject = \(key.subject.text) AND i.provider = \(key.provider.rawValue)
+                AND i.realm = \(key.realm.text)
+                AND NOT EXISTS (
+                    SELECT FROM provider_grants o
+                    WHERE o.identity_id = i.identity_id AND o.client_id = g.client_id)
+            """)
+        guard toIdentity == 0 else {
+            _ = try await change.execute("UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
+            return
+        }
+        let toTicket = try await change.execute(
+            """
+            UPDATE provider_grants
+            SET ticket_hash = (
+                SELECT t.ticket_hash
+                FROM link_tickets t
+                WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, by: call))
+                    AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash)
+                ORDER BY t.expires_at DESC
+                LIMIT 1)
+            WHERE ticket_hash = \(hash)
+                AND NOT EXISTS (SELECT FROM identities WHERE \(key.condition))
+                AND EXISTS (
+                    SELECT FROM link_tickets t
+                    WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, by: call))
+                        AND NOT EXISTS (SELECT FROM provider_grants o WHERE o.ticket_hash = t.ticket_hash))
+            """)
+        guard toTicket == 0 else { return }
+        let erased = try await change.execute(
+            """
+            DELETE FROM provider_grants
+            WHERE ticket_hash = \(hash) AND (
+                EXISTS (SELECT FROM identities WHERE \(key.condition))
+                OR EXISTS (
+                    SELECT FROM link_tickets t WHERE \(LinkStore.isOtherLiveTicket(than: hash, of: key, by: call))))
+            """)
+        guard erased == 0 else { return }
+        let held = try await change.query(
+            "SELECT EXISTS (SELECT FROM provider_grants WHERE ticket_hash = \(hash))"
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        if held == [true] { try await change.revocations.begin(key) }
+    }
+
+    /// Locks a person's tickets and their grants until the transaction ends: two transactions that each see the other's
+    /// ticket alive would both delete their own grant.
+    func lock(_ key: IdentityKey) async throws(PostgresError) {
+        try await lockTickets(
+            of:
+                "(VALUES (\(key.provider.rawValue), \(key.realm.text), \(key.subject.text))) p (provider, realm, subject)"
+        )
+    }
+
+    /// - Parameter person: a `FROM` item with the columns provider, realm and subject.
+    fileprivate func lockTickets(of person: SQL) async throws(PostgresError) {
+        _ = try await change.query(
+            """
+            SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'tickets', provider, realm, subject), 0))::text
+            FROM \(person)
+            """
+        ) { row throws(PostgresError) in try row.decode(String?.self) }
+    }
+
+    /// Locks the tickets of the person that this one is for, and consumes it.
+    func consume(_ hash: [UInt8]) async throws -> LinkTicket {
+        guard let ticket = try await consumeIfOpen(hash) else { throw Refusal.ticketExpired }
+        return ticket
+    }
+
+    private func consumeIfOpen(_ hash: [UInt8]) async throws(PostgresError) -> LinkTicket? {
+        try await lockTickets(of: "link_tickets WHERE ticket_hash = \(hash)")
+        let rows = try await change.query(
+            """
+            WITH t AS (
+                UPDATE link_tickets
+                SET consumed_at = \(now)
+                WHERE ticket_hash = \(hash) AND consumed_at IS NULL AND expires_at > \(now)
+                RETURNING *
+            ), m AS (
+                DELETE FROM mailbox_tickets m
+                USING t
+                WHERE m.ticket_hash = t.ticket_hash
+                RETURNING m.*
+            )
+            SELECT \(LinkStore.columns)
+            FROM t
+            LEFT JOIN m ON m.ticket_hash = t.ticket_hash
+            """
+        ) { row throws(PostgresError) in try LinkStore.ticket(row) }
+        return rows.first
     }
 }

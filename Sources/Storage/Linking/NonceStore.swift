@@ -11,13 +11,11 @@ package struct NonceStore: Sendable {
 
     /// - Parameter hash: the nonce's SHA-256.
     /// - Returns: whether it was unspent. A concurrent call with the same nonce waits for the outcome of this one.
-    package func spend(
-        _ hash: [UInt8], expiresAt: Timestamp, at now: Timestamp
-    ) async throws(PostgresError) -> Bool {
+    package func spend(_ hash: [UInt8], expiresAt: Timestamp, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             INSERT INTO nonces (nonce_hash, expires_at, created_at)
-            VALUES (\(hash), \(expiresAt), \(now))
+            VALUES (\(hash), \(expiresAt), \(call.now))
             ON CONFLICT (nonce_hash) DO NOTHING
             """) == 1
     }

@@ -19,11 +19,9 @@ package struct OAuthClientStore: Sendable {
         self.database = database
     }
 
-    package func create(
-        _ client: OAuthClient, secretHash: [UInt8], from origin: ChangeOrigin
-    ) async throws {
-        try await database.transaction { transaction in
-            _ = try await transaction.execute(
+    package func create(_ client: OAuthClient, secretHash: [UInt8], by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.execute(
                 """
                 INSERT INTO oauth_clients (client_id, name, redirect_uris, scopes, assertion_audiences, require_pkce,
                     rotate_refresh, streamlined_create, introspect, status, secret_hash, created_at)
@@ -32,9 +30,7 @@ package struct OAuthClientStore: Sendable {
                     \(client.createsAccounts), \(client.introspects), \(client.status.rawValue), \(secretHash),
                     \(client.createdAt))
                 """)
-            try await AuditTrail.record(
-                AuditEvent(.oauthClientCreated, from: origin, reason: client.id.text), at: client.createdAt,
-                in: transaction)
+            try await change.record(.oauthClientCreated, reason: client.id.text)
         }
     }
 
@@ -73,15 +69,14 @@ package struct OAuthClientStore: Sendable {
 
     /// Changes a client, except for its secrets and its status, while nobody else does.
     ///
-    /// - Parameter change: what becomes of the client as it is stored.
+    /// - Parameter edit: what becomes of the client as it is stored.
     /// - Returns: the client as it is now; `nil` when there is none.
     package func change(
-        _ id: OAuthClientID, at now: Timestamp, from origin: ChangeOrigin,
-        _ change: @Sendable (inout OAuthClient) -> Void
+        _ id: OAuthClientID, by call: Call, _ edit: @Sendable (inout OAuthClient) -> Void
     ) async throws -> OAuthClient? {
-        try await database.transaction { transaction in
+        try await database.change(by: call) { change in
             // What refers to a client need not wait.
-            let locked = try await transaction.query(
+            let locked = try await change.query(
                 """
                 SELECT \(OAuthClientStore.columns)
                 FROM oauth_clients
@@ -89,15 +84,15 @@ package struct OAuthClientStore: Sendable {
                 FOR NO KEY UPDATE
                 """, as: OAuthClientStore.client)
             guard var client = locked.first?.client else { return nil }
-            change(&client)
-            _ = try await OAuthClientStore.update(
+            edit(&client)
+            _ = try await change.oauthClients.update(
                 id,
                 """
                 name = \(client.name), redirect_uris = \(client.redirectURIs.map(\.text)),
                 scopes = \(client.scopes?.texts), assertion_audiences = \(client.assertionAudiences),
                 require_pkce = \(client.requiresPKCE), rotate_refresh = \(client.rotatesRefresh),
                 streamlined_create = \(client.createsAccounts), introspect = \(client.introspects)
-                """, "changed", at: now, from: origin, in: transaction)
+                """, "changed")
             return client
         }
     }
@@ -105,40 +100,24 @@ package struct OAuthClientStore: Sendable {
     /// - Parameter keptUntil: until when the secret before counts beside the new one; nil for not at all.
     /// - Returns: whether there is such a client.
     package func rotateSecret(
-        of id: OAuthClientID, to hash: [UInt8], keepingOldUntil keptUntil: Timestamp?, at now: Timestamp,
-        from origin: ChangeOrigin
+        of id: OAuthClientID, to hash: [UInt8], keepingOldUntil keptUntil: Timestamp?, by call: Call
     ) async throws -> Bool {
-        try await database.transaction { transaction in
-            try await OAuthClientStore.update(
+        try await database.change(by: call) { change in
+            try await change.oauthClients.update(
                 id,
                 """
                 previous_secret_hash = CASE WHEN \(keptUntil)::timestamptz IS NULL THEN NULL ELSE secret_hash END,
                 previous_secret_expires_at = \(keptUntil), secret_hash = \(hash)
-                """, "secret_rotated", at: now, from: origin, in: transaction)
+                """, "secret_rotated")
         }
     }
 
     /// - Returns: whether there is such a client.
-    package func setStatus(
-        of id: OAuthClientID, to status: OAuthClient.Status, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction { transaction in
-            try await OAuthClientStore.update(
-                id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled", at: now, from: origin,
-                in: transaction)
+    package func setStatus(of id: OAuthClientID, to status: OAuthClient.Status, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            try await change.oauthClients.update(
+                id, "status = \(status.rawValue)", status == .active ? "enabled" : "disabled")
         }
-    }
-
-    private static func update(
-        _ id: OAuthClientID, _ assignments: SQL, _ what: String, at now: Timestamp, from origin: ChangeOrigin,
-        in transaction: Transaction
-    ) async throws(PostgresError) -> Bool {
-        let updated = try await transaction.execute(
-            "UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
-        guard updated == 1 else { return false }
-        try await AuditTrail.record(
-            AuditEvent(.oauthClientChanged, from: origin, reason: "\(id.text) \(what)"), at: now, in: transaction)
-        return true
     }
 
     private static let googlesPatterns =
@@ -187,5 +166,21 @@ extension OAuthScopes {
         let scopes = texts.compactMap(OAuthScope.init)
         guard scopes.count == texts.count else { throw PostgresValue.mismatch("a text that is no scope") }
         self.init(scopes)
+    }
+}
+
+extension Change {
+    var oauthClients: OAuthClients { OAuthClients(change: self) }
+    struct OAuthClients: ChangeView { let change: Change }
+}
+
+extension Change.OAuthClients {
+    fileprivate func update(
+        _ id: OAuthClientID, _ assignments: SQL, _ what: String
+    ) async throws(PostgresError) -> Bool {
+        let updated = try await change.execute("UPDATE oauth_clients SET \(assignments) WHERE client_id = \(id.text)")
+        guard updated == 1 else { return false }
+        try await change.record(.oauthClientChanged, reason: "\(id.text) \(what)")
+        return true
     }
 }

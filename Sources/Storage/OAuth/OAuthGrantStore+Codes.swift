@@ -57,109 +57,36 @@ extension OAuthGrantStore {
     /// Spends a code and issues tokens for it, in one transaction. Of several tries at once one gets them; the others end
     /// them.
     package func redeem(
-        _ hash: [UInt8], by proof: OAuthCodeProof, for tokens: NewOAuthTokens, at now: Timestamp,
-        from origin: ChangeOrigin
+        _ hash: [UInt8], by proof: OAuthCodeProof, for tokens: NewOAuthTokens, by call: Call
     ) async throws -> OAuthRedemption {
-        try await database.transaction(retries: 2) { transaction in
-            guard let code = try await OAuthGrantStore.lockCode(hash, in: transaction) else {
+        try await database.change(by: call) { change in
+            guard let code = try await change.oauthGrants.lockCode(hash) else {
                 return .rejected("unknown")
             }
             guard code.clientID == proof.client.id else { return .rejected("foreign_client") }
             guard code.usedAt == nil else {
-                try await OAuthGrantStore.end(
-                    code.chainID, because: .codeReused, at: now, from: origin, in: transaction)
+                try await change.oauthGrants.end(code.chainID, because: .codeReused)
                 return .reused
             }
-            _ = try await transaction.execute("UPDATE oauth_codes SET used_at = \(now) WHERE code_hash = \(hash)")
-            if let reason = code.reasonToReject(proof, at: now) { return .rejected(reason) }
+            _ = try await change.execute("UPDATE oauth_codes SET used_at = \(call.now) WHERE code_hash = \(hash)")
+            if let reason = code.reasonToReject(proof, by: call) { return .rejected(reason) }
             let scopes = code.scopes.intersection(proof.allowedScopes)
             guard !scopes.isEmpty else { return .rejected("scope") }
-            try await OAuthGrantStore.insert(
-                tokens, scopes: scopes, into: code.chainID, at: now, in: transaction)
-            _ = try await transaction.execute(
-                "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(code.grantID)")
+            try await change.oauthGrants.insert(tokens, scopes: scopes, into: code.chainID)
+            _ = try await change.execute(
+                "UPDATE oauth_grants SET last_used_at = \(call.now) WHERE grant_id = \(code.grantID)")
             return .issued(scopes, code.origin, redirectURI: code.redirectURI)
         }
     }
 
-    /// The code with its grant locked, before which nothing that hangs on it is: whatever ends a grant takes them in this
-    /// order too.
-    private static func lockCode(
-        _ hash: [UInt8], in transaction: Transaction
-    ) async throws(PostgresError) -> StoredOAuthCode? {
-        _ = try await transaction.execute(
-            """
-            SELECT FROM oauth_grants g
-            WHERE g.grant_id = (
-                SELECT h.grant_id
-                FROM oauth_codes k
-                JOIN oauth_chains h ON h.chain_id = k.chain_id
-                WHERE k.code_hash = \(hash))
-            FOR UPDATE
-            """)
-        return try await transaction.query(
-            """
-            SELECT h.grant_id, h.chain_id, g.client_id, h.origin, h.scopes, k.redirect_uri, k.challenge, k.expires_at,
-                k.used_at, a.status
-            FROM oauth_codes k
-            JOIN oauth_chains h ON h.chain_id = k.chain_id
-            JOIN oauth_grants g ON g.grant_id = h.grant_id
-            JOIN accounts a ON a.account_id = g.account_id
-            WHERE k.code_hash = \(hash)
-            """
-        ) { row throws(PostgresError) in try StoredOAuthCode(row) }.first
-    }
-
-    static func insert(
-        _ tokens: NewOAuthTokens, scopes: OAuthScopes, into chain: OAuthChainID, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            WITH refresh AS (
-                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
-                VALUES (\(tokens.refresh.hash), \(chain), \(tokens.refresh.fingerprint), \(now))
-            )
-            \(insertion(ofAccess: tokens.accessHash, expiringAt: tokens.accessExpiresAt, scopes, into: chain, at: now))
-            """)
-    }
-
     static func insertion(
         ofAccess hash: [UInt8], expiringAt expiresAt: Timestamp, _ scopes: OAuthScopes, into chain: OAuthChainID,
-        at now: Timestamp
+        by call: Call
     ) -> SQL {
         """
         INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
-        VALUES (\(hash), \(chain), \(scopes.texts), \(now), \(expiresAt))
+        VALUES (\(hash), \(chain), \(scopes.texts), \(call.now), \(expiresAt))
         """
-    }
-
-    /// Ends a chain, and the grant with it when that was its last.
-    static func end(
-        _ chain: OAuthChainID, because reason: ChainEndReason, at now: Timestamp, from origin: ChangeOrigin,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        let ended = try await transaction.query(
-            """
-            DELETE FROM oauth_chains h
-            USING oauth_grants g
-            WHERE h.chain_id = \(chain) AND g.grant_id = h.grant_id
-            RETURNING g.grant_id, g.account_id, g.client_id
-            """
-        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, String.self) }
-        guard let (grant, account, client) = ended.first else { return }
-        if let kind = reason.event {
-            try await AuditTrail.record(
-                AuditEvent(kind, from: origin, accountID: account, reason: client), at: now, in: transaction)
-        }
-        let isLast =
-            try await transaction.execute(
-                """
-                DELETE FROM oauth_grants g
-                WHERE g.grant_id = \(grant) AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
-                """) == 1
-        guard isLast else { return }
-        try await noteUnlinking(of: client, from: account, because: reason, at: now, by: origin, in: transaction)
     }
 
     /// Why a chain ends by itself.
@@ -176,22 +103,6 @@ extension OAuthGrantStore {
             case .tokenRevoked: nil
             }
         }
-    }
-
-    /// Records that a client is linked no more because its last token is gone, and notifies the owner.
-    private static func noteUnlinking(
-        of client: String, from id: AccountID, because reason: ChainEndReason, at now: Timestamp,
-        by origin: ChangeOrigin, in transaction: Transaction
-    ) async throws(PostgresError) {
-        try await AuditTrail.record(
-            AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)"), at: now,
-            in: transaction)
-        guard let account = try await AccountStore.account(id, in: transaction) else { return }
-        let names = try await transaction.query("SELECT name FROM oauth_clients WHERE client_id = \(client)") {
-            row throws(PostgresError) in try row.decode(String.self)
-        }
-        try await MailStore.notify(
-            [account.mailbox], of: .clientUnlinked, clientName: names.first, from: origin, at: now, in: transaction)
     }
 }
 
@@ -218,8 +129,8 @@ private struct StoredOAuthCode: Sendable {
 
     /// Nil for a code that is good. Of a code without a challenge a verifier is refused too: the request that it belongs
     /// to was made without one, by somebody else (RFC 9700 §4.8.2).
-    func reasonToReject(_ proof: OAuthCodeProof, at now: Timestamp) -> String? {
-        if expiresAt <= now { return "expired" }
+    func reasonToReject(_ proof: OAuthCodeProof, by call: Call) -> String? {
+        if expiresAt <= call.now { return "expired" }
         if accountStatus != .active { return "account_disabled" }
         switch (challenge, proof.challenge) {
         case (nil, nil):
@@ -234,5 +145,80 @@ private struct StoredOAuthCode: Sendable {
         case .flip: return isSame || proof.client.registers(presented) ? nil : "redirect_uri"
         case .web, .assertion: return isSame ? nil : "redirect_uri"
         }
+    }
+}
+
+extension Change.OAuthGrants {
+    /// The code with its grant locked, before which nothing that hangs on it is: whatever ends a grant takes them in this
+    /// order too.
+    fileprivate func lockCode(_ hash: [UInt8]) async throws(PostgresError) -> StoredOAuthCode? {
+        _ = try await change.execute(
+            """
+            SELECT FROM oauth_grants g
+            WHERE g.grant_id = (
+                SELECT h.grant_id
+                FROM oauth_codes k
+                JOIN oauth_chains h ON h.chain_id = k.chain_id
+                WHERE k.code_hash = \(hash))
+            FOR UPDATE
+            """)
+        return try await change.query(
+            """
+            SELECT h.grant_id, h.chain_id, g.client_id, h.origin, h.scopes, k.redirect_uri, k.challenge, k.expires_at,
+                k.used_at, a.status
+            FROM oauth_codes k
+            JOIN oauth_chains h ON h.chain_id = k.chain_id
+            JOIN oauth_grants g ON g.grant_id = h.grant_id
+            JOIN accounts a ON a.account_id = g.account_id
+            WHERE k.code_hash = \(hash)
+            """
+        ) { row throws(PostgresError) in try StoredOAuthCode(row) }.first
+    }
+
+    func insert(_ tokens: NewOAuthTokens, scopes: OAuthScopes, into chain: OAuthChainID) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            WITH refresh AS (
+                INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, created_at)
+                VALUES (\(tokens.refresh.hash), \(chain), \(tokens.refresh.fingerprint), \(now))
+            )
+            \(OAuthGrantStore.insertion(ofAccess: tokens.accessHash, expiringAt: tokens.accessExpiresAt, scopes, into: chain, by: call))
+            """)
+    }
+
+    /// Ends a chain, and the grant with it when that was its last.
+    func end(_ chain: OAuthChainID, because reason: OAuthGrantStore.ChainEndReason) async throws(PostgresError) {
+        let ended = try await change.query(
+            """
+            DELETE FROM oauth_chains h
+            USING oauth_grants g
+            WHERE h.chain_id = \(chain) AND g.grant_id = h.grant_id
+            RETURNING g.grant_id, g.account_id, g.client_id
+            """
+        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, AccountID.self, String.self) }
+        guard let (grant, account, client) = ended.first else { return }
+        if let kind = reason.event {
+            try await change.record(kind, accountID: account, reason: client)
+        }
+        let isLast =
+            try await change.execute(
+                """
+                DELETE FROM oauth_grants g
+                WHERE g.grant_id = \(grant) AND NOT EXISTS (SELECT FROM oauth_chains h WHERE h.grant_id = g.grant_id)
+                """) == 1
+        guard isLast else { return }
+        try await noteUnlinking(of: client, from: account, because: reason)
+    }
+
+    /// Records that a client is linked no more because its last token is gone, and notifies the owner.
+    fileprivate func noteUnlinking(
+        of client: String, from id: AccountID, because reason: OAuthGrantStore.ChainEndReason
+    ) async throws(PostgresError) {
+        try await change.record(.clientUnlinked, accountID: id, reason: "\(client) \(reason.rawValue)")
+        guard let account = try await AccountStore.account(id, in: change) else { return }
+        let names = try await change.query("SELECT name FROM oauth_clients WHERE client_id = \(client)") {
+            row throws(PostgresError) in try row.decode(String.self)
+        }
+        try await change.mail.notify([account.mailbox], of: .clientUnlinked, clientName: names.first)
     }
 }

@@ -47,9 +47,9 @@ extension OAuthGrantStore {
     ///   - allowed: what may be granted to the client now.
     package func refresh(
         _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        accessHash: [UInt8], accessExpiresAt: Timestamp, at now: Timestamp
+        accessHash: [UInt8], accessExpiresAt: Timestamp, by call: Call
     ) async throws(PostgresError) -> OAuthRefresh {
-        let noted = now.advanced(bySeconds: -OAuthGrantStore.noteInterval)
+        let noted = call.now.advanced(bySeconds: -OAuthGrantStore.noteInterval)
         let rows: [(granted: [String], isAllowed: Bool)]
         do {
             rows = try await database.query(
@@ -70,12 +70,12 @@ extension OAuthGrantStore {
                         AND a.status = 'active'
                 ), issued AS (
                     INSERT INTO oauth_access_tokens (token_hash, chain_id, scopes, created_at, expires_at)
-                    SELECT \(accessHash), f.chain_id, f.requested, \(now), \(accessExpiresAt)
+                    SELECT \(accessHash), f.chain_id, f.requested, \(call.now), \(accessExpiresAt)
                     FROM found f
                     WHERE f.requested <@ f.scopes AND cardinality(f.requested) > 0
                 ), noted AS (
                     UPDATE oauth_grants g
-                    SET last_used_at = \(now)
+                    SET last_used_at = \(call.now)
                     FROM found f
                     WHERE g.grant_id = f.grant_id AND (f.last_used_at IS NULL OR f.last_used_at <= \(noted))
                 )
@@ -100,89 +100,40 @@ extension OAuthGrantStore {
     ///   first of the line that writes.
     package func rotate(
         _ hash: [UInt8], of clientID: OAuthClientID, scopes: OAuthScopes?, within allowed: OAuthScopes,
-        accessHash: [UInt8], accessExpiresAt: Timestamp, at now: Timestamp, from origin: ChangeOrigin,
+        accessHash: [UInt8], accessExpiresAt: Timestamp, by call: Call,
         successors: @Sendable (_ time: Timestamp) throws -> [OAuthSuccessor]
     ) async throws -> OAuthRefresh {
-        try await database.transaction(retries: 2) { transaction in
-            guard let token = try await OAuthGrantStore.lockToken(hash, of: clientID, in: transaction) else {
+        try await database.change(by: call) { change in
+            guard let token = try await change.oauthGrants.lockToken(hash, of: clientID) else {
                 return .rejected
             }
             guard !token.isSuperseded else {
-                try await OAuthGrantStore.end(
-                    token.chainID, because: .tokenReused, at: now, from: origin, in: transaction)
+                try await change.oauthGrants.end(token.chainID, because: .tokenReused)
                 return .reused
             }
             let granted = token.scopes.intersection(allowed)
             let requested = scopes ?? granted
             guard !requested.isEmpty, requested.isSubset(of: granted) else { return .scopeExceeded }
             let successor: OAuthSuccessor
-            if let same = try token.successor(at: now, among: successors) {
+            if let same = try token.successor(by: call, among: successors) {
                 successor = same
-            } else if let next = try successors(now).first {
+            } else if let next = try successors(call.now).first {
                 successor = next
-                try await OAuthGrantStore.replace(token, hash, by: next, at: now, in: transaction)
+                try await change.oauthGrants.replace(token, hash, by: next)
             } else {
                 return .rejected
             }
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 OAuthGrantStore.insertion(
-                    ofAccess: accessHash, expiringAt: accessExpiresAt, requested, into: token.chainID, at: now))
-            _ = try await transaction.execute(
-                "UPDATE oauth_grants SET last_used_at = \(now) WHERE grant_id = \(token.grantID)")
+                    ofAccess: accessHash, expiringAt: accessExpiresAt, requested, into: token.chainID, by: call))
+            _ = try await change.execute(
+                "UPDATE oauth_grants SET last_used_at = \(call.now) WHERE grant_id = \(token.grantID)")
             return .issued(requested, successor: successor)
         }
     }
 
-    /// The refresh token of a client, with its grant locked.
-    private static func lockToken(
-        _ hash: [UInt8], of clientID: OAuthClientID, in transaction: Transaction
-    ) async throws(PostgresError) -> RotatingToken? {
-        _ = try await transaction.execute(
-            """
-            SELECT FROM oauth_grants g
-            WHERE g.grant_id = (
-                SELECT h.grant_id
-                FROM oauth_refresh_tokens r
-                JOIN oauth_chains h ON h.chain_id = r.chain_id
-                WHERE r.token_hash = \(hash))
-            FOR UPDATE
-            """)
-        return try await transaction.query(
-            """
-            SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at IS NOT NULL, s.token_hash,
-                s.created_at
-            FROM oauth_refresh_tokens r
-            JOIN oauth_chains h ON h.chain_id = r.chain_id
-            JOIN oauth_grants g ON g.grant_id = h.grant_id
-            JOIN accounts a ON a.account_id = g.account_id
-            LEFT JOIN oauth_refresh_tokens s
-                ON s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash AND s.superseded_at IS NULL
-            WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
-            """
-        ) { row throws(PostgresError) in try RotatingToken(row) }.first
-    }
-
-    /// Supersedes what the token has replaced, whose holder has the token then, and an unused successor of it.
-    private static func replace(
-        _ token: RotatingToken, _ hash: [UInt8], by successor: OAuthSuccessor, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            UPDATE oauth_refresh_tokens
-            SET superseded_at = \(now)
-            WHERE chain_id = \(token.chainID) AND superseded_at IS NULL
-                AND (token_hash = \(token.predecessor) OR predecessor_hash = \(hash))
-            """)
-        _ = try await transaction.execute(
-            """
-            INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, predecessor_hash, created_at)
-            VALUES (\(successor.stored.hash), \(token.chainID), \(successor.stored.fingerprint), \(hash), \(now))
-            """)
-    }
-
     /// An access token of any client, if it opens something now: the account and the client are active.
-    package func accessToken(_ hash: [UInt8], at now: Timestamp) async throws(PostgresError) -> LiveOAuthToken? {
+    package func accessToken(_ hash: [UInt8], by call: Call) async throws(PostgresError) -> LiveOAuthToken? {
         try await token(
             """
             SELECT g.client_id, g.account_id, t.scopes, t.created_at, t.expires_at
@@ -191,7 +142,7 @@ extension OAuthGrantStore {
             JOIN oauth_grants g ON g.grant_id = h.grant_id
             JOIN oauth_clients c ON c.client_id = g.client_id AND c.status = 'active'
             JOIN accounts a ON a.account_id = g.account_id AND a.status = 'active'
-            WHERE t.token_hash = \(hash) AND t.expires_at > \(now)
+            WHERE t.token_hash = \(hash) AND t.expires_at > \(call.now)
             """)
     }
 
@@ -222,11 +173,9 @@ extension OAuthGrantStore {
 
     /// Revokes a token of a client (RFC 7009): a refresh token with all that belongs to it, an access token by itself.
     /// When nothing of the grant is left, it ends. The token of another client stays, which is recorded.
-    package func revoke(
-        _ hash: [UInt8], by clientID: OAuthClientID, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws {
-        try await database.transaction(retries: 2) { transaction in
-            let rows = try await transaction.query(
+    package func revoke(_ hash: [UInt8], of clientID: OAuthClientID, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            let rows = try await change.query(
                 """
                 SELECT h.chain_id, g.client_id, g.account_id, t.is_refresh
                 FROM (
@@ -242,24 +191,20 @@ extension OAuthGrantStore {
             }
             guard let (chain, owner, account, isRefresh) = rows.first else { return }
             guard owner == clientID else {
-                try await AuditTrail.record(
-                    AuditEvent(
-                        .foreignTokenPresented, from: origin, accountID: account,
-                        reason: "\(clientID.text) revoke"), at: now, in: transaction)
+                try await change.record(.foreignTokenPresented, accountID: account, reason: "\(clientID.text) revoke")
                 return
             }
             if isRefresh {
                 // Whatever ends a grant locks that first.
-                _ = try await transaction.execute(
+                _ = try await change.execute(
                     """
                     SELECT FROM oauth_grants
                     WHERE grant_id = (SELECT grant_id FROM oauth_chains WHERE chain_id = \(chain))
                     FOR UPDATE
                     """)
-                try await OAuthGrantStore.end(
-                    chain, because: .tokenRevoked, at: now, from: origin, in: transaction)
+                try await change.oauthGrants.end(chain, because: .tokenRevoked)
             } else {
-                _ = try await transaction.execute("DELETE FROM oauth_access_tokens WHERE token_hash = \(hash)")
+                _ = try await change.execute("DELETE FROM oauth_access_tokens WHERE token_hash = \(hash)")
             }
         }
     }
@@ -270,16 +215,16 @@ extension OAuthGrantStore {
     /// that have nothing left.
     ///
     /// - Returns: the number of deleted rows of the kind with the most.
-    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
-        let superseded = now.advanced(bySeconds: -Lifetimes.supersededTokenSeconds)
+    package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+        let superseded = call.now.advanced(bySeconds: -Lifetimes.supersededTokenSeconds)
         let access = try await database.execute(
             """
             DELETE FROM oauth_access_tokens
             WHERE token_hash = ANY (ARRAY(
-                SELECT token_hash FROM oauth_access_tokens WHERE expires_at < \(now) LIMIT \(limit)
+                SELECT token_hash FROM oauth_access_tokens WHERE expires_at < \(call.now) LIMIT \(limit)
                 FOR UPDATE SKIP LOCKED))
             """)
-        let codes = try await sweepCodes(endedBefore: ended, limit: limit)
+        let codes = try await sweepCodes(endedBefore: ended, limit: limit, by: call)
         let old = try await database.execute(
             """
             DELETE FROM oauth_refresh_tokens
@@ -293,11 +238,11 @@ extension OAuthGrantStore {
     /// A code that nobody has redeemed takes its chain with it, and the grant that has no other.
     ///
     /// - Returns: the number of deleted codes.
-    private func sweepCodes(endedBefore ended: Timestamp, limit: Int) async throws -> Int {
-        try await database.transaction(retries: 2) { transaction in
+    private func sweepCodes(endedBefore ended: Timestamp, limit: Int, by call: Call) async throws -> Int {
+        try await database.change(by: call) { change in
             // Whatever ends a grant locks that first. Each statement after this one sees what was linked until the locks
             // were there.
-            let grants = try await transaction.query(
+            let grants = try await change.query(
                 """
                 SELECT g.grant_id
                 FROM oauth_grants g
@@ -310,7 +255,7 @@ extension OAuthGrantStore {
                 FOR UPDATE SKIP LOCKED
                 """
             ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self) }
-            let codes = try await transaction.execute(
+            let codes = try await change.execute(
                 """
                 WITH over AS (
                     DELETE FROM oauth_codes k
@@ -325,7 +270,7 @@ extension OAuthGrantStore {
                 )
                 SELECT FROM over
                 """)
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 DELETE FROM oauth_grants g
                 WHERE g.grant_id = ANY (\(grants))
@@ -363,12 +308,59 @@ private struct RotatingToken: Sendable {
     }
 
     /// The successor that is to be given again. `nil` also when the line of the key ring has gone that it was derived from.
-    func successor(
-        at now: Timestamp, among successors: (Timestamp) throws -> [OAuthSuccessor]
-    ) throws -> OAuthSuccessor? {
-        guard let successor, now <= successor.issuedAt.advanced(bySeconds: RotatingToken.retrySeconds) else {
+    func successor(by call: Call, among successors: (Timestamp) throws -> [OAuthSuccessor]) throws -> OAuthSuccessor? {
+        guard let successor, call.now <= successor.issuedAt.advanced(bySeconds: RotatingToken.retrySeconds) else {
             return nil
         }
         return try successors(successor.issuedAt).first { constantTimeEquals($0.stored.hash, successor.hash) }
+    }
+}
+
+extension Change.OAuthGrants {
+    /// The refresh token of a client, with its grant locked.
+    fileprivate func lockToken(
+        _ hash: [UInt8], of clientID: OAuthClientID
+    ) async throws(PostgresError) -> RotatingToken? {
+        _ = try await change.execute(
+            """
+            SELECT FROM oauth_grants g
+            WHERE g.grant_id = (
+                SELECT h.grant_id
+                FROM oauth_refresh_tokens r
+                JOIN oauth_chains h ON h.chain_id = r.chain_id
+                WHERE r.token_hash = \(hash))
+            FOR UPDATE
+            """)
+        return try await change.query(
+            """
+            SELECT h.chain_id, h.scopes, g.grant_id, r.predecessor_hash, r.superseded_at IS NOT NULL, s.token_hash,
+                s.created_at
+            FROM oauth_refresh_tokens r
+            JOIN oauth_chains h ON h.chain_id = r.chain_id
+            JOIN oauth_grants g ON g.grant_id = h.grant_id
+            JOIN accounts a ON a.account_id = g.account_id
+            LEFT JOIN oauth_refresh_tokens s
+                ON s.chain_id = r.chain_id AND s.predecessor_hash = r.token_hash AND s.superseded_at IS NULL
+            WHERE r.token_hash = \(hash) AND g.client_id = \(clientID.text) AND a.status = 'active'
+            """
+        ) { row throws(PostgresError) in try RotatingToken(row) }.first
+    }
+
+    /// Supersedes what the token has replaced, whose holder has the token then, and an unused successor of it.
+    fileprivate func replace(
+        _ token: RotatingToken, _ hash: [UInt8], by successor: OAuthSuccessor
+    ) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            UPDATE oauth_refresh_tokens
+            SET superseded_at = \(now)
+            WHERE chain_id = \(token.chainID) AND superseded_at IS NULL
+                AND (token_hash = \(token.predecessor) OR predecessor_hash = \(hash))
+            """)
+        _ = try await change.execute(
+            """
+            INSERT INTO oauth_refresh_tokens (token_hash, chain_id, fingerprint, predecessor_hash, created_at)
+            VALUES (\(successor.stored.hash), \(token.chainID), \(successor.stored.fingerprint), \(hash), \(now))
+            """)
     }
 }

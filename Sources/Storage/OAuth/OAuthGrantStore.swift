@@ -32,6 +32,7 @@ package struct NewOAuthLink: Sendable {
     package let client: OAuthClient
     package let scopes: OAuthScopes
     package let tokens: NewOAuthTokens
+    /// The client itself, also where its request makes the person's account.
     package let origin: ChangeOrigin
 
     package init(client: OAuthClient, scopes: OAuthScopes, tokens: NewOAuthTokens, origin: ChangeOrigin) {
@@ -61,107 +62,31 @@ package struct OAuthGrantStore: Sendable {
 
     /// Links a client to the account of a session and issues its code, in place of one of the same origin that was not
     /// redeemed. The owner is mailed when the client was not linked.
-    ///
-    /// - Returns: `false` when the session has ended.
-    package func issue(
-        _ code: NewOAuthCode, in session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return false }
-            let chain = try await OAuthGrantStore.link(
-                account, to: code.clientID, named: code.clientName, scopes: code.scopes, from: code.origin, at: now,
-                by: origin, in: transaction)
-            _ = try await transaction.execute(
+    package func issue(_ code: NewOAuthCode, in session: Session, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            let account = try await change.accounts.lock(of: session)
+            let chain = try await change.oauthGrants.link(
+                account, to: code.clientID, named: code.clientName, scopes: code.scopes, from: code.origin)
+            _ = try await change.execute(
                 """
                 INSERT INTO oauth_codes (code_hash, chain_id, redirect_uri, challenge, expires_at)
                 VALUES (\(code.hash), \(chain), \(code.redirectURI), \(code.challenge), \(code.expiresAt))
                 """)
-            return true
         }
     }
 
     /// Links a client to an account by an assertion, and issues its tokens.
-    ///
-    /// - Returns: `false` when the account is not active.
-    package func issue(_ link: NewOAuthLink, for id: AccountID, at now: Timestamp) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(id, in: transaction), account.status == .active else {
-                return false
+    package func issue(_ link: NewOAuthLink, for id: AccountID, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            guard let account = try await change.accounts.lock(id), account.status == .active else {
+                throw Refusal.accountNotFound
             }
-            try await OAuthGrantStore.issue(link, for: account, at: now, in: transaction)
-            return true
+            try await change.oauthGrants.issue(link, for: account)
         }
-    }
-
-    /// - Parameter account: locked, or made in this transaction.
-    static func issue(
-        _ link: NewOAuthLink, for account: Account, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) {
-        let chain = try await OAuthGrantStore.link(
-            account, to: link.client.id, named: link.client.name, scopes: link.scopes, from: .assertion, at: now,
-            by: link.origin, in: transaction)
-        try await insert(link.tokens, scopes: link.scopes, into: chain, at: now, in: transaction)
     }
 
     /// How many chains a grant has: a client that is linked once more than that loses the oldest.
-    private static let chainsPerGrant = 10
-
-    /// Begins a chain. It is recorded unless it takes the place of a live code, of which the trail knows.
-    ///
-    /// - Parameter account: locked.
-    /// - Returns: the chain.
-    private static func link(
-        _ account: Account, to clientID: OAuthClientID, named name: String, scopes: OAuthScopes,
-        from source: OAuthOrigin, at now: Timestamp, by origin: ChangeOrigin, in transaction: Transaction
-    ) async throws(PostgresError) -> OAuthChainID {
-        let grants = try await transaction.query(
-            """
-            INSERT INTO oauth_grants AS g (grant_id, account_id, client_id, scopes, linked_at)
-            VALUES (\(OAuthGrantID(now: now)), \(account.id), \(clientID.text), \(scopes.texts), \(now))
-            ON CONFLICT (account_id, client_id) DO UPDATE
-            SET scopes = g.scopes || ARRAY(
-                SELECT s FROM unnest(EXCLUDED.scopes) AS s WHERE s <> ALL (g.scopes))
-            RETURNING g.grant_id, g.xmax = 0
-            """
-        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, Bool.self) }
-        guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
-        let replaced = try await transaction.query(
-            """
-            DELETE FROM oauth_chains h
-            USING oauth_codes k
-            WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.chain_id = h.chain_id
-                AND k.used_at IS NULL
-            RETURNING k.expires_at > \(now)
-            """
-        ) { row throws(PostgresError) in try row.decode(Bool.self) }
-        let chain = OAuthChainID(now: now)
-        _ = try await transaction.execute(
-            """
-            INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
-            VALUES (\(chain), \(grant), \(source.rawValue), \(scopes.texts), \(now))
-            """)
-        _ = try await transaction.execute(
-            """
-            DELETE FROM oauth_chains
-            WHERE chain_id IN (
-                SELECT chain_id
-                FROM oauth_chains
-                WHERE grant_id = \(grant)
-                ORDER BY created_at DESC, chain_id DESC
-                OFFSET \(chainsPerGrant))
-            """)
-        if !replaced.contains(true) {
-            try await AuditTrail.record(
-                AuditEvent(
-                    .clientLinked, from: origin, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)"),
-                at: now, in: transaction)
-        }
-        if isNew {
-            try await MailStore.notify(
-                [account.mailbox], of: .clientLinked, clientName: name, from: origin, at: now, in: transaction)
-        }
-        return chain
-    }
+    fileprivate static let chainsPerGrant = 10
 
     // MARK: Looking
 
@@ -188,35 +113,95 @@ package struct OAuthGrantStore: Sendable {
 
     /// Unlinks a client from the account of a session. Browser sessions of the account end, but for this one.
     ///
-    /// - Returns: `nil` when the session has ended; else whether the client was linked.
-    package func end(
-        _ clientID: OAuthClientID, in session: Session, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool? {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(of: session, at: now, in: transaction) else { return nil }
-            return try await OAuthGrantStore.end(
-                clientID, of: account, except: session.id, at: now, from: origin, in: transaction)
+    /// - Returns: whether the client was linked.
+    package func end(_ clientID: OAuthClientID, in session: Session, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            let account = try await change.accounts.lock(of: session)
+            return try await change.oauthGrants.end(clientID, of: account, except: session.id)
         }
     }
 
     /// Unlinks a client from an account, for an administrator.
     ///
     /// - Returns: whether it was linked.
-    package func end(
-        _ clientID: OAuthClientID, of id: AccountID, reason: String?, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            guard let account = try await AccountStore.lock(id, in: transaction) else { return false }
-            return try await OAuthGrantStore.end(
-                clientID, of: account, except: nil, reason: reason, at: now, from: origin, in: transaction)
+    package func end(_ clientID: OAuthClientID, of id: AccountID, reason: String?, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            guard let account = try await change.accounts.lock(id) else { return false }
+            return try await change.oauthGrants.end(clientID, of: account, except: nil, reason: reason)
         }
     }
+}
 
-    private static func end(
-        _ clientID: OAuthClientID, of account: Account, except session: SessionID?, reason: String? = nil,
-        at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
+extension Change {
+    var oauthGrants: OAuthGrants { OAuthGrants(change: self) }
+    struct OAuthGrants: ChangeView { let change: Change }
+}
+
+extension Change.OAuthGrants {
+    /// - Parameter account: locked, or made in this transaction.
+    func issue(_ link: NewOAuthLink, for account: Account) async throws(PostgresError) {
+        let chain = try await change.onBehalf(of: link.origin).oauthGrants.link(
+            account, to: link.client.id, named: link.client.name, scopes: link.scopes, from: .assertion)
+        try await insert(link.tokens, scopes: link.scopes, into: chain)
+    }
+
+    /// Begins a chain. It is recorded unless it takes the place of a live code, of which the trail knows.
+    ///
+    /// - Parameter account: locked.
+    /// - Returns: the chain.
+    fileprivate func link(
+        _ account: Account, to clientID: OAuthClientID, named name: String, scopes: OAuthScopes,
+        from source: OAuthOrigin
+    ) async throws(PostgresError) -> OAuthChainID {
+        let grants = try await change.query(
+            """
+            INSERT INTO oauth_grants AS g (grant_id, account_id, client_id, scopes, linked_at)
+            VALUES (\(OAuthGrantID(now: now)), \(account.id), \(clientID.text), \(scopes.texts), \(now))
+            ON CONFLICT (account_id, client_id) DO UPDATE
+            SET scopes = g.scopes || ARRAY(
+                SELECT s FROM unnest(EXCLUDED.scopes) AS s WHERE s <> ALL (g.scopes))
+            RETURNING g.grant_id, g.xmax = 0
+            """
+        ) { row throws(PostgresError) in try row.decode(OAuthGrantID.self, Bool.self) }
+        guard let (grant, isNew) = grants.first else { throw PostgresValue.mismatch("no grant") }
+        let replaced = try await change.query(
+            """
+            DELETE FROM oauth_chains h
+            USING oauth_codes k
+            WHERE h.grant_id = \(grant) AND h.origin = \(source.rawValue) AND k.chain_id = h.chain_id
+                AND k.used_at IS NULL
+            RETURNING k.expires_at > \(now)
+            """
+        ) { row throws(PostgresError) in try row.decode(Bool.self) }
+        let chain = OAuthChainID(now: now)
+        _ = try await change.execute(
+            """
+            INSERT INTO oauth_chains (chain_id, grant_id, origin, scopes, created_at)
+            VALUES (\(chain), \(grant), \(source.rawValue), \(scopes.texts), \(now))
+            """)
+        _ = try await change.execute(
+            """
+            DELETE FROM oauth_chains
+            WHERE chain_id IN (
+                SELECT chain_id
+                FROM oauth_chains
+                WHERE grant_id = \(grant)
+                ORDER BY created_at DESC, chain_id DESC
+                OFFSET \(OAuthGrantStore.chainsPerGrant))
+            """)
+        if !replaced.contains(true) {
+            try await change.record(.clientLinked, accountID: account.id, reason: "\(clientID.text) \(source.rawValue)")
+        }
+        if isNew {
+            try await change.mail.notify([account.mailbox], of: .clientLinked, clientName: name)
+        }
+        return chain
+    }
+
+    fileprivate func end(
+        _ clientID: OAuthClientID, of account: Account, except session: SessionID?, reason: String? = nil
     ) async throws(PostgresError) -> Bool {
-        let names = try await transaction.query(
+        let names = try await change.query(
             """
             DELETE FROM oauth_grants g
             USING oauth_clients c
@@ -225,17 +210,10 @@ package struct OAuthGrantStore: Sendable {
             """
         ) { row throws(PostgresError) in try row.decode(String.self) }
         guard let name = names.first else { return false }
-        try await SessionStore.end(
-            """
-            s.account_id = \(account.id) AND s.session_id IS DISTINCT FROM \(session)
-                AND s.session_id IN (SELECT w.session_id FROM web_sessions w)
-            """, reason: .clientUnlinked, at: now, in: transaction)
+        try await change.sessions.end(.inBrowsers(of: account.id, except: session), because: .clientUnlinked)
         let words = [clientID.text, reason].compactMap(\.self).joined(separator: " ")
-        try await AuditTrail.record(
-            AuditEvent(.clientUnlinked, from: origin, accountID: account.id, reason: String(words.prefix(256))),
-            at: now, in: transaction)
-        try await MailStore.notify(
-            [account.mailbox], of: .clientUnlinked, clientName: name, from: origin, at: now, in: transaction)
+        try await change.record(.clientUnlinked, accountID: account.id, reason: String(words.prefix(256)))
+        try await change.mail.notify([account.mailbox], of: .clientUnlinked, clientName: name)
         return true
     }
 
@@ -244,16 +222,13 @@ package struct OAuthGrantStore: Sendable {
     /// - Parameters:
     ///   - id: of an account that is locked.
     ///   - reason: a code, which the audit trail keeps.
-    static func end(
-        allOf id: AccountID, because reason: SessionEndReason, at now: Timestamp, from origin: ChangeOrigin,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        let clients = try await transaction.query(
+    func end(allOf id: AccountID, because reason: SessionEndReason) async throws(PostgresError) {
+        let clients = try await change.query(
             "DELETE FROM oauth_grants WHERE account_id = \(id) RETURNING client_id"
         ) { row throws(PostgresError) in try row.decode(String.self) }
-        try await AuditTrail.record(
-            clients.map { client in
-                (AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)"), now)
-            }, in: transaction)
+        let events = clients.map { client in
+            AuditEvent(.clientUnlinked, from: origin, accountID: id, reason: "\(client) \(reason.rawValue)")
+        }
+        try await AuditTrail.record(events.map { ($0, now) }, in: change)
     }
 }

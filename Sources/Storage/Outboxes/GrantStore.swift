@@ -30,11 +30,11 @@ package struct GrantStore: Sendable {
     /// and the update, after a wait, of a later version: transactions that wait in between would wait for each other.
     ///
     /// - Returns: whether the identity is linked; if not, nothing is stored.
-    package func keep(_ grant: NewGrant, for key: IdentityKey) async throws -> Bool {
+    package func keep(_ grant: NewGrant, for key: IdentityKey, by call: Call) async throws -> Bool {
         let sealed = try SealedGrant(grant, keyRing: keyRing)
         // Retried after a deadlock: a code can't be exchanged twice.
-        let kept = try await database.transaction(retries: 2) { transaction in
-            try await transaction.execute(
+        let kept = try await database.change(by: call) { change in
+            try await change.execute(
                 """
                 WITH holder AS (
                     UPDATE identities
@@ -80,7 +80,7 @@ package struct GrantStore: Sendable {
     /// Takes grants whose check is due. Their next check is scheduled at once, so that no other process takes them and
     /// no grant is checked more often, however this check ends.
     package func takeChecks(
-        at now: Timestamp, next: Timestamp, limit: Int
+        by call: Call, next: Timestamp, limit: Int
     ) async throws(PostgresError) -> ClaimedRows<GrantCheck> {
         let keyRing = keyRing
         let rows = try await database.query(
@@ -88,7 +88,7 @@ package struct GrantStore: Sendable {
             WITH due AS (
                 SELECT grant_id
                 FROM provider_grants
-                WHERE identity_id IS NOT NULL AND check_at <= \(now)
+                WHERE identity_id IS NOT NULL AND check_at <= \(call.now)
                 ORDER BY check_at
                 LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED
@@ -132,48 +132,46 @@ package struct GrantStore: Sendable {
     }
 
     /// Notes an answer that may mean that the token is dead. The next check decides.
-    package func noteDoubt(_ check: GrantCheck, at now: Timestamp) async throws(PostgresError) {
+    package func noteDoubt(_ check: GrantCheck, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
-            "UPDATE provider_grants SET doubted_at = \(now) WHERE grant_id = \(check.grantID)")
+            "UPDATE provider_grants SET doubted_at = \(call.now) WHERE grant_id = \(check.grantID)")
     }
 
     /// Deletes a grant whose token the provider no longer honours. The authorization ends with the last grant of an
     /// identity, and with it the sessions that the identity opened.
     ///
     /// - Returns: whether the authorization is over.
-    package func noteDead(_ check: GrantCheck, reason: String, at now: Timestamp) async throws -> Bool {
-        try await database.transaction(retries: 2) { transaction in
-            _ = try await transaction.execute(
+    package func noteDead(_ check: GrantCheck, reason: String, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            _ = try await change.execute(
                 "SELECT FROM identities WHERE identity_id = \(check.identityID) FOR NO KEY UPDATE")
             // Another grant may have replaced it since: then nothing has ended.
-            let gone = try await transaction.execute(
+            let gone = try await change.execute(
                 """
                 DELETE FROM provider_grants
                 WHERE grant_id = \(check.grantID) AND identity_id = \(check.identityID)
                 """)
             guard gone == 1 else { return false }
-            let others = try await transaction.execute(
+            let others = try await change.execute(
                 """
                 UPDATE provider_grants
-                SET check_at = LEAST(check_at, \(now))
+                SET check_at = LEAST(check_at, \(call.now))
                 WHERE identity_id = \(check.identityID)
                 """)
             guard others == 0 else { return false }
-            let accounts = try await transaction.query(
+            let accounts = try await change.query(
                 """
                 UPDATE identities
-                SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(now))
+                SET authorization_status = 'revoked', not_before = GREATEST(not_before, \(call.now))
                 WHERE identity_id = \(check.identityID)
                 RETURNING account_id
                 """
             ) { row throws(PostgresError) in try row.decode(AccountID.self) }
-            try await SessionStore.end(
-                "s.identity_id = \(check.identityID)", reason: .authorizationRevoked, at: now, in: transaction)
-            try await AuditTrail.record(
+            try await change.sessions.end(.openedBy(check.identityID), because: .authorizationRevoked)
+            try await change.record(
                 AuditEvent(
                     .authorizationRevoked, by: .provider, accountID: accounts.first, identityID: check.identityID,
-                    provider: check.provider, reason: reason),
-                at: now, in: transaction)
+                    provider: check.provider, reason: reason))
             return true
         }
     }

@@ -43,12 +43,10 @@ extension MailStore {
     ///
     /// The code and the accounts are looked up with it: by now the code may be spent or replaced, and the address may
     /// belong to no account. Whether a mail is enqueued never depends on that.
-    package func claim(
-        at now: Timestamp, claimedUntil: Timestamp
-    ) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
+    package func claim(by call: Call, claimedUntil: Timestamp) async throws(PostgresError) -> ClaimedRows<ClaimedMail> {
         let rows = try await database.query(
             """
-            \(outbox.claiming("next_attempt_at <= \(now)", at: now, until: claimedUntil, limit: 1))
+            \(outbox.claiming("next_attempt_at <= \(call.now)", by: call, until: claimedUntil, limit: 1))
             SELECT c.message_id, c.attempts, c.failures, c.template, c.recipient, c.language, c.provider, c.client_name,
                 c.expires_at,
                 COALESCE(m.code_id, e.code_id), COALESCE(m.key_id, e.key_id), COALESCE(m.purpose, e.purpose),
@@ -57,21 +55,21 @@ extension MailStore {
                 COALESCE(h.proof <> \(EmailProof.proven.rawValue), false)
                     OR (c.known_network IS NULL AND EXISTS (
                         SELECT FROM accounts a
-                        WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(now)))
+                        WHERE a.pending_email = c.recipient AND a.pending_email_expires_at > \(call.now)))
             FROM claimed c
-            LEFT JOIN mailed_codes m ON m.code_id = c.code_id AND m.email = c.recipient AND m.expires_at > \(now)
-            LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(now)
+            LEFT JOIN mailed_codes m ON m.code_id = c.code_id AND m.email = c.recipient AND m.expires_at > \(call.now)
+            LEFT JOIN email_codes e ON e.email = c.recipient AND e.code_id = c.code_id AND e.expires_at > \(call.now)
             LEFT JOIN LATERAL (
                 SELECT \(AccountRow.proof) AS proof
                 FROM accounts a
                 WHERE a.email = c.recipient AND (c.known_network IS NULL
                     OR (\(AccountRow.proof)) = \(EmailProof.proven.rawValue)
-                        AND \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", at: now)))
+                        AND \(KnownNetworks.condition(account: "a.account_id", network: "c.known_network", by: call)))
             ) h ON true
             """
         ) { row throws(PostgresError) in try row.claimed(MailStore.mail) }
         let claimed = await ClaimedRows(rows, in: database)
-        _ = try await outbox.giveUp(claimed.unreadable, claimedUntil: claimedUntil, at: now, in: database)
+        _ = try await outbox.giveUp(claimed.unreadable, claimedUntil: claimedUntil, by: call, in: database)
         return claimed
     }
 
@@ -97,9 +95,9 @@ extension MailStore {
     }
 
     /// Deletes a mail that has been sent. If it carried a code, this is recorded with the account that awaits the code.
-    package func finish(_ mail: ClaimedMail, at now: Timestamp) async throws(PostgresError) {
+    package func finish(_ mail: ClaimedMail, by call: Call) async throws(PostgresError) {
         guard let code = mail.code, !mail.isResetRefused else { return try await delete(mail) }
-        let id = Identifier<AuditEvent>(now: now)
+        let id = Identifier<AuditEvent>(now: call.now)
         _ = try await database.execute(
             """
             WITH sent AS (
@@ -112,7 +110,7 @@ extension MailStore {
                 COALESCE(
                     (SELECT a.account_id FROM accounts a WHERE a.email = sent.recipient),
                     (SELECT a.account_id FROM accounts a WHERE a.pending_email = sent.recipient LIMIT 1)),
-                \(code.purpose.rawValue), \(now)
+                \(code.purpose.rawValue), \(call.now)
             FROM sent
             """)
     }
@@ -134,12 +132,12 @@ extension MailStore {
     }
 
     /// Gives the mail up, and erases its recipient.
-    package func giveUp(_ mail: ClaimedMail, error: String, at now: Timestamp) async throws(PostgresError) {
+    package func giveUp(_ mail: ClaimedMail, error: String, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE outbox
             SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL, last_error = \(error),
-                finished_at = \(now)
+                finished_at = \(call.now)
             WHERE message_id = \(mail.id) AND attempts = \(mail.attempt) AND status = 'pending'
             """)
     }

@@ -12,10 +12,10 @@ package struct MailStore: Sendable {
 
     /// Enqueues a mail in the transaction that decides it.
     static func enqueue(
-        _ mail: Mail, expiresAt: Timestamp, at now: Timestamp, in session: some PostgresSession
+        _ mail: Mail, expiresAt: Timestamp, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) {
         _ = try await session.execute(
-            insertion(mail, codeID: nil, knownNetwork: nil, expiresAt: expiresAt, from: "(VALUES (1)) one", at: now))
+            insertion(mail, codeID: nil, knownNetwork: nil, expiresAt: expiresAt, from: "(VALUES (1)) one", by: call))
     }
 
     /// `INSERT INTO outbox … SELECT … FROM …`.
@@ -25,28 +25,33 @@ package struct MailStore: Sendable {
     ///   - knownNetwork: the network that the account has to be used from for the mail to be sent.
     ///   - source: one row, or none for no mail.
     static func insertion(
-        _ mail: Mail, codeID: EmailCodeID?, knownNetwork: String?, expiresAt: Timestamp, from source: SQL,
-        at now: Timestamp
+        _ mail: Mail, codeID: EmailCodeID?, knownNetwork: String?, expiresAt: Timestamp, from source: SQL, by call: Call
     ) -> SQL {
         """
         INSERT INTO outbox (message_id, kind, template, recipient, language, provider, client_name, code_id,
             known_network, expires_at, next_attempt_at, created_at)
-        SELECT \(MailID(now: now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
-            \(mail.provider?.rawValue), \(mail.clientName), \(codeID), \(knownNetwork), \(expiresAt), \(now), \(now)
+        SELECT \(MailID(now: call.now)), 'mail', \(mail.kind.rawValue), \(mail.recipient.text), \(mail.language),
+            \(mail.provider?.rawValue), \(mail.clientName), \(codeID), \(knownNetwork), \(expiresAt), \(call.now), \(call.now)
         FROM \(source)
         """
     }
+}
 
+extension Change {
+    var mail: Mail { Mail(change: self) }
+    struct Mail: ChangeView { let change: Change }
+}
+
+extension Change.Mail {
     /// Enqueues a notice to each of the addresses once, or none when mail is switched off.
-    static func notify(
-        _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, clientName: String? = nil,
-        from origin: ChangeOrigin, at now: Timestamp, in transaction: Transaction
+    func notify(
+        _ addresses: [EmailAddress?], of kind: Mail.Kind, provider: Provider? = nil, clientName: String? = nil
     ) async throws(PostgresError) {
         guard let language = origin.mailLanguage else { return }
         for address in Set(addresses.compactMap(\.self)) {
-            try await enqueue(
-                Mail(kind, to: address, in: language, provider: provider, clientName: clientName),
-                expiresAt: now.advanced(bySeconds: Lifetimes.noticeSeconds), at: now, in: transaction)
+            try await MailStore.enqueue(
+                Accounts.Mail(kind, to: address, in: language, provider: provider, clientName: clientName),
+                expiresAt: now.advanced(bySeconds: Lifetimes.noticeSeconds), by: call, in: change)
         }
     }
 }

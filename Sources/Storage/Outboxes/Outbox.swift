@@ -14,13 +14,13 @@ struct Outbox: Sendable {
     /// `WITH due AS (…), claimed AS (…)`, before a statement that reads `claimed`: claims pending rows of this kind
     /// that no other process holds, until `claimedUntil`. Each claim has an attempt number of its own, and only the
     /// newest may write.
-    func claiming(_ condition: SQL, at now: Timestamp, until claimedUntil: Timestamp, limit: Int) -> SQL {
+    func claiming(_ condition: SQL, by call: Call, until claimedUntil: Timestamp, limit: Int) -> SQL {
         """
         WITH due AS (
             SELECT message_id
             FROM outbox
             WHERE status = 'pending' AND kind = \(kind.rawValue) AND \(condition)
-                AND (claimed_until IS NULL OR claimed_until <= \(now))
+                AND (claimed_until IS NULL OR claimed_until <= \(call.now))
             ORDER BY next_attempt_at
             LIMIT \(limit)
             FOR NO KEY UPDATE SKIP LOCKED
@@ -53,14 +53,14 @@ struct Outbox: Sendable {
     ///
     /// - Returns: those that are given up; another process may have claimed one since.
     func giveUp(
-        _ rows: [UnreadableRow], claimedUntil: Timestamp, at now: Timestamp, in session: some PostgresSession
+        _ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> [RowID] {
         guard !rows.isEmpty else { return [] }
         return try await session.query(
             """
             UPDATE outbox
             SET status = 'failed', recipient = NULL, known_network = NULL, claimed_until = NULL,
-                last_error = \(UnreadableRow.reason), finished_at = \(now)
+                last_error = \(UnreadableRow.reason), finished_at = \(call.now)
             WHERE message_id = ANY (\(rows.map(\.id))) AND status = 'pending' AND claimed_until = \(claimedUntil)
             RETURNING message_id
             """

@@ -15,30 +15,30 @@ extension RevocationStore {
     /// - Returns: the revocation; `nil` when the grant was erased or attached.
     @discardableResult
     package func end(
-        _ stray: NewGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent, at now: Timestamp
+        _ stray: NewGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent, by call: Call
     ) async throws -> RevocationID? {
-        try await database.transaction(retries: 2) { transaction in
-            try await end(stray, of: key, isAttachable: isAttachable, recording: event, at: now, in: transaction)
+        let grant = try SealedGrant(stray, keyRing: keyRing)
+        return try await database.change(by: call) { change in
+            try await change.revocations.end(grant, of: key, isAttachable: isAttachable, recording: event)
         }
     }
+}
 
+extension Change.Revocations {
     /// The same in a transaction, which has locked no person, account or session yet.
     @discardableResult
     func end(
-        _ stray: NewGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent, at now: Timestamp,
-        in transaction: Transaction
+        _ grant: SealedGrant, of key: IdentityKey, isAttachable: Bool, recording event: AuditEvent
     ) async throws -> RevocationID? {
-        let grant = try SealedGrant(stray, keyRing: keyRing)
         // As for the grant of a ticket: meanwhile no ticket of the person is spent, and no identity of theirs unlinked.
-        try await LinkStore.lock(key, in: transaction)
+        try await change.links.lock(key)
         // `GrantStore.keep` locks the same row, so that the identity gets no second grant of the client.
-        let identities = try await transaction.execute(
-            "SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
+        let identities = try await change.execute("SELECT FROM identities WHERE \(key.condition) FOR NO KEY UPDATE")
         guard identities == 0 else {
-            if isAttachable { try await attach(grant, to: key, at: now, in: transaction) }
+            if isAttachable { try await attach(grant, to: key) }
             return nil
         }
-        let tickets = try await transaction.execute(
+        let tickets = try await change.execute(
             """
             SELECT FROM link_tickets
             WHERE \(key.condition) AND consumed_at IS NULL AND expires_at > \(now)
@@ -46,8 +46,8 @@ extension RevocationStore {
             """)
         guard tickets == 0 else { return nil }
         let id = RevocationID(now: now)
-        try await RevocationStore.enqueue(id, of: key, at: now, in: transaction)
-        _ = try await transaction.execute(
+        try await enqueue(id, of: key)
+        _ = try await change.execute(
             """
             INSERT INTO provider_grants (grant_id, provider, realm, subject, client_id, sealed_refresh_token,
                 prefix_fingerprint, digest_fingerprint, revocation_id, created_at)
@@ -58,15 +58,13 @@ extension RevocationStore {
         var event = event
         event.provider = key.provider
         event.revocationID = id
-        try await AuditTrail.record(event, at: now, in: transaction)
+        try await change.record(event)
         return id
     }
 
     /// Gives the grant to the person's identity unless it has one of the client: either ends the authorization.
-    private func attach(
-        _ grant: SealedGrant, to key: IdentityKey, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) {
-        let attached = try await transaction.execute(
+    fileprivate func attach(_ grant: SealedGrant, to key: IdentityKey) async throws(PostgresError) {
+        let attached = try await change.execute(
             """
             INSERT INTO provider_grants (\(GrantStore.columns), identity_id)
             SELECT \(grant.id), \(key.provider.rawValue), \(key.realm.text), \(key.subject.text), \(grant.clientID),
@@ -77,7 +75,6 @@ extension RevocationStore {
             ON CONFLICT ON CONSTRAINT provider_grants_identity_client_key DO NOTHING
             """)
         guard attached == 1 else { return }
-        _ = try await transaction.execute(
-            "UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
+        _ = try await change.execute("UPDATE identities SET authorization_status = 'active' WHERE \(key.condition)")
     }
 }

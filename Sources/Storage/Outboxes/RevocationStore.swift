@@ -55,97 +55,31 @@ package struct RevocationStore: Sendable {
         self.keyRing = keyRing
     }
 
-    /// Enqueues the end of the person's authorization, in the transaction that decides it. With it ends every grant of
-    /// the subject, whether an identity or a link ticket holds it.
-    @discardableResult
-    static func begin(
-        _ key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp, in transaction: Transaction
-    ) async throws -> Revocation {
-        let id = RevocationID(now: now)
-        try await enqueue(id, of: key, identityID: identityID, at: now, in: transaction)
-        let moved = try await transaction.execute(
-            """
-            UPDATE provider_grants
-            SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
-            WHERE \(key.condition) AND (
-                revocation_id IS NULL
-                OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
-            """)
-        if moved == 0, let pending = try await pending(of: key, besides: id, in: transaction) {
-            // Requested before and still pending: this is the same revocation.
-            _ = try await transaction.execute("DELETE FROM outbox WHERE message_id = \(id)")
-            return pending
-        }
-        guard moved == 0 else {
-            return Revocation(
-                id: id, provider: key.provider, identityID: identityID, status: .pending, attempts: 0, lastError: nil,
-                createdAt: now, finishedAt: nil)
-        }
-        _ = try await transaction.execute(
-            """
-            UPDATE outbox
-            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
-            WHERE message_id = \(id)
-            """)
-        return Revocation(
-            id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
-            lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
-    }
-
-    /// Writes the row of a revocation. The caller moves the grants to it.
-    static func enqueue(
-        _ id: RevocationID, of key: IdentityKey, identityID: IdentityID? = nil, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            """
-            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
-            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
-                \(identityID), \(now), \(now))
-            """)
-    }
-
-    private static func pending(
-        of key: IdentityKey, besides id: RevocationID, in transaction: Transaction
-    ) async throws(PostgresError) -> Revocation? {
-        let ids = try await transaction.query(
-            """
-            SELECT message_id
-            FROM outbox
-            WHERE status = 'pending' AND message_id <> \(id) AND \(key.condition)
-            ORDER BY created_at
-            LIMIT 1
-            """
-        ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
-        guard let id = ids.first else { return nil }
-        return try await revocation(id, in: transaction)
-    }
-
     // MARK: - Work
 
     /// Claims revocations at a provider that are due, until `claimedUntil`.
     package func claim(
-        at provider: Provider, now: Timestamp, claimedUntil: Timestamp, limit: Int
+        at provider: Provider, by call: Call, claimedUntil: Timestamp, limit: Int
     ) async throws -> ClaimedRows<ClaimedRevocation> {
         try await claim(
-            "provider = \(provider.rawValue) AND next_attempt_at <= \(now)", at: now, claimedUntil: claimedUntil,
+            "provider = \(provider.rawValue) AND next_attempt_at <= \(call.now)", by: call, claimedUntil: claimedUntil,
             limit: limit)
     }
 
     /// Claims the revocations of one person, due or not: the person is signing in and authorizes again.
     package func claim(
-        of key: IdentityKey, at now: Timestamp, claimedUntil: Timestamp
+        of key: IdentityKey, by call: Call, claimedUntil: Timestamp
     ) async throws -> ClaimedRows<ClaimedRevocation> {
-        try await claim(key.condition, at: now, claimedUntil: claimedUntil, limit: 8)
+        try await claim(key.condition, by: call, claimedUntil: claimedUntil, limit: 8)
     }
 
     private func claim(
-        _ condition: SQL, at now: Timestamp, claimedUntil: Timestamp, limit: Int
+        _ condition: SQL, by call: Call, claimedUntil: Timestamp, limit: Int
     ) async throws -> ClaimedRows<ClaimedRevocation> {
         let keyRing = keyRing
         let rows = try await database.query(
             """
-            \(outbox.claiming(condition, at: now, until: claimedUntil, limit: limit))
+            \(outbox.claiming(condition, by: call, until: claimedUntil, limit: limit))
             SELECT c.message_id, c.provider, c.realm, c.subject, c.identity_id, c.attempts, c.failures,
                 array_remove(array_agg(g.grant_id), NULL), array_remove(array_agg(g.client_id), NULL),
                 array_remove(array_agg(g.sealed_refresh_token), NULL)
@@ -158,19 +92,19 @@ package struct RevocationStore: Sendable {
         }
         let claimed = await ClaimedRows(rows, in: database)
         // If that fails, the claim lapses and a later one gives them up; the readable ones don't wait for it.
-        try? await giveUp(claimed.unreadable, claimedUntil: claimedUntil, at: now)
+        try? await giveUp(claimed.unreadable, claimedUntil: claimedUntil, by: call)
         return claimed
     }
 
-    private func giveUp(_ rows: [UnreadableRow], claimedUntil: Timestamp, at now: Timestamp) async throws {
+    private func giveUp(_ rows: [UnreadableRow], claimedUntil: Timestamp, by call: Call) async throws {
         guard !rows.isEmpty else { return }
-        try await database.transaction { transaction in
-            let ids = try await outbox.giveUp(rows, claimedUntil: claimedUntil, at: now, in: transaction)
+        try await database.change(by: call) { change in
+            let ids = try await outbox.giveUp(rows, claimedUntil: claimedUntil, by: call, in: change)
             for id in ids {
                 let event = AuditEvent(
                     .revocationFailed, by: .service, revocationID: RevocationID(uuid: id.uuid),
                     reason: UnreadableRow.reason)
-                try await AuditTrail.record(event, at: now, in: transaction)
+                try await change.record(event)
             }
         }
     }
@@ -184,16 +118,16 @@ package struct RevocationStore: Sendable {
 
     /// Ends a revocation whose tokens are all dead. Grants that the person has given since may have died with them, and
     /// are checked.
-    package func finish(_ revocation: ClaimedRevocation, at now: Timestamp) async throws {
-        try await database.transaction(retries: 2) { transaction in
-            guard try await end(revocation, .done, error: nil, at: now, in: transaction) else { return }
+    package func finish(_ revocation: ClaimedRevocation, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            guard try await change.revocations.end(revocation, .done, error: nil) else { return }
             let key = revocation.key
             // The identity is locked first, as when a grant is kept. This is a statement of its own: when two
             // revocations of one person end at the same time, the later one has to see that the earlier one has ended.
             let identities: SQL = "identity_id = \(revocation.identityID) OR \(key.condition)"
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 "SELECT FROM identities WHERE \(identities) ORDER BY identity_id FOR NO KEY UPDATE")
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 UPDATE identities
                 SET authorization_status = 'revoked'
@@ -201,10 +135,10 @@ package struct RevocationStore: Sendable {
                     AND NOT EXISTS (
                         SELECT FROM outbox WHERE status = 'pending' AND \(key.condition))
                 """)
-            _ = try await transaction.execute(
+            _ = try await change.execute(
                 """
                 UPDATE provider_grants
-                SET check_at = \(now)
+                SET check_at = \(call.now)
                 WHERE revocation_id IS NULL AND \(key.condition)
                 """)
         }
@@ -228,30 +162,10 @@ package struct RevocationStore: Sendable {
     }
 
     /// Gives the revocation up. The tokens are kept for the next attempt.
-    package func giveUp(_ revocation: ClaimedRevocation, error: String, at now: Timestamp) async throws {
-        try await database.transaction { transaction in
-            _ = try await end(revocation, .failed, error: error, at: now, in: transaction)
+    package func giveUp(_ revocation: ClaimedRevocation, error: String, by call: Call) async throws {
+        try await database.change(by: call) { change in
+            _ = try await change.revocations.end(revocation, .failed, error: error)
         }
-    }
-
-    /// - Returns: whether it was ended here. If another process has claimed it meanwhile, that one ends it.
-    private func end(
-        _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?, at now: Timestamp,
-        in transaction: Transaction
-    ) async throws -> Bool {
-        let ended = try await transaction.execute(
-            """
-            UPDATE outbox
-            SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
-            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
-            """)
-        guard ended == 1 else { return false }
-        try await AuditTrail.record(
-            AuditEvent(
-                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,
-                revocationID: revocation.id, provider: revocation.key.provider, reason: error),
-            at: now, in: transaction)
-        return true
     }
 
     // MARK: - Queries
@@ -323,5 +237,89 @@ package struct RevocationStore: Sendable {
                 LIMIT \(limit)
                 FOR NO KEY UPDATE SKIP LOCKED)
             """)
+    }
+}
+
+extension Change {
+    var revocations: Revocations { Revocations(change: self) }
+    struct Revocations: ChangeView { let change: Change }
+}
+
+extension Change.Revocations {
+    /// Enqueues the end of the person's authorization, in the transaction that decides it. With it ends every grant of
+    /// the subject, whether an identity or a link ticket holds it.
+    @discardableResult
+    func begin(_ key: IdentityKey, identityID: IdentityID? = nil) async throws -> Revocation {
+        let id = RevocationID(now: now)
+        try await enqueue(id, of: key, identityID: identityID)
+        let moved = try await change.execute(
+            """
+            UPDATE provider_grants
+            SET revocation_id = \(id), identity_id = NULL, ticket_hash = NULL, check_at = NULL
+            WHERE \(key.condition) AND (
+                revocation_id IS NULL
+                OR revocation_id IN (SELECT message_id FROM outbox WHERE status = 'failed' AND \(key.condition)))
+            """)
+        if moved == 0, let pending = try await pending(of: key, besides: id) {
+            // Requested before and still pending: this is the same revocation.
+            _ = try await change.execute("DELETE FROM outbox WHERE message_id = \(id)")
+            return pending
+        }
+        guard moved == 0 else {
+            return Revocation(
+                id: id, provider: key.provider, identityID: identityID, status: .pending, attempts: 0, lastError: nil,
+                createdAt: now, finishedAt: nil)
+        }
+        _ = try await change.execute(
+            """
+            UPDATE outbox
+            SET status = 'done', last_error = \(Revocation.noGrant), subject = NULL, finished_at = \(now)
+            WHERE message_id = \(id)
+            """)
+        return Revocation(
+            id: id, provider: key.provider, identityID: identityID, status: .done, attempts: 0,
+            lastError: Revocation.noGrant, createdAt: now, finishedAt: now)
+    }
+
+    /// Writes the row of a revocation. The caller moves the grants to it.
+    func enqueue(_ id: RevocationID, of key: IdentityKey, identityID: IdentityID? = nil) async throws(PostgresError) {
+        _ = try await change.execute(
+            """
+            INSERT INTO outbox (message_id, kind, provider, realm, subject, identity_id, next_attempt_at, created_at)
+            VALUES (\(id), 'revocation', \(key.provider.rawValue), \(key.realm.text), \(key.subject.text),
+                \(identityID), \(now), \(now))
+            """)
+    }
+
+    fileprivate func pending(of key: IdentityKey, besides id: RevocationID) async throws(PostgresError) -> Revocation? {
+        let ids = try await change.query(
+            """
+            SELECT message_id
+            FROM outbox
+            WHERE status = 'pending' AND message_id <> \(id) AND \(key.condition)
+            ORDER BY created_at
+            LIMIT 1
+            """
+        ) { row throws(PostgresError) in try row.decode(RevocationID.self) }
+        guard let id = ids.first else { return nil }
+        return try await RevocationStore.revocation(id, in: change)
+    }
+
+    /// - Returns: whether it was ended here. If another process has claimed it meanwhile, that one ends it.
+    fileprivate func end(
+        _ revocation: ClaimedRevocation, _ status: Revocation.Status, error: String?
+    ) async throws -> Bool {
+        let ended = try await change.execute(
+            """
+            UPDATE outbox
+            SET status = \(status.rawValue), claimed_until = NULL, last_error = \(error), finished_at = \(now)
+            WHERE message_id = \(revocation.id) AND attempts = \(revocation.attempt) AND status = 'pending'
+            """)
+        guard ended == 1 else { return false }
+        try await change.record(
+            AuditEvent(
+                status == .done ? .revocationDone : .revocationFailed, by: .service, identityID: revocation.identityID,
+                revocationID: revocation.id, provider: revocation.key.provider, reason: error))
+        return true
     }
 }

@@ -72,14 +72,14 @@ package struct ExportedTable: Sendable {
     }
 
     /// The rows after a cursor, each with its place in the order before the values of the columns.
-    func statement(of account: AccountID, after cursor: ExportCursor?, limit: Int, at now: Timestamp) -> SQL {
+    func statement(of account: AccountID, after cursor: ExportCursor?, limit: Int, by call: Call) -> SQL {
         let values: SQL = columns.reduce("\(time) AS place, (\(id))::text AS place_id") { "\($0), \($1.value)" }
         let isAfter: SQL =
             if let cursor { "(\(time), \(id)) < (\(cursor.time), \(cursor.id)::\(idType))" } else { "true" }
         return """
             SELECT \(values)
             FROM \(source)
-            WHERE (\(condition(account, now))) AND \(isAfter)
+            WHERE (\(condition(account, call.now))) AND \(isAfter)
             ORDER BY \(time) DESC, \(id) DESC
             LIMIT \(limit)
             """

@@ -34,24 +34,21 @@ package struct PersonalData: Sendable {
     /// Records that the data of the account is exported.
     ///
     /// - Returns: whether there is such an account.
-    package func recordExport(
-        of id: AccountID, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws -> Bool {
-        try await database.transaction { transaction in
-            guard try await transaction.execute("SELECT FROM accounts WHERE account_id = \(id)") == 1 else {
+    package func recordExport(of id: AccountID, by call: Call) async throws -> Bool {
+        try await database.change(by: call) { change in
+            guard try await change.execute("SELECT FROM accounts WHERE account_id = \(id)") == 1 else {
                 return false
             }
-            try await AuditTrail.record(
-                AuditEvent(.accountExported, from: origin, accountID: id), at: now, in: transaction)
+            try await change.record(.accountExported, accountID: id)
             return true
         }
     }
 
     package func page(
-        _ table: ExportedTable, of id: AccountID, after cursor: ExportCursor?, limit: Int, at now: Timestamp
+        _ table: ExportedTable, of id: AccountID, after cursor: ExportCursor?, limit: Int, by call: Call
     ) async throws(PostgresError) -> Page<ExportedRow, ExportCursor> {
         let rows = try await Database.planningEachTime { () async throws(PostgresError) in
-            try await database.query(table.statement(of: id, after: cursor, limit: limit + 1, at: now)) {
+            try await database.query(table.statement(of: id, after: cursor, limit: limit + 1, by: call)) {
                 row throws(PostgresError) in
                 var values: [ExportedValue?] = []
                 for index in table.columns.indices { values.append(try ExportedValue?(from: row[index + 2])) }

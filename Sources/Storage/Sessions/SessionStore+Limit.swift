@@ -12,7 +12,7 @@ extension SessionStore {
     /// - Returns: their accounts that have more than `limit` live sessions, and where the page ended; `nil` when it was the
     ///   last one.
     package func accounts(
-        withMoreThan limit: Int, openedAfter start: SessionID, page: Int, at now: Timestamp
+        withMoreThan limit: Int, openedAfter start: SessionID, page: Int, by call: Call
     ) async throws(PostgresError) -> (accounts: [AccountID], last: SessionID?) {
         let ends = try await database.query(
             """
@@ -31,7 +31,7 @@ extension SessionStore {
             FROM (SELECT DISTINCT account_id FROM sessions WHERE session_id > \(start) AND \(end)) o
             WHERE EXISTS (
                 SELECT FROM sessions s
-                WHERE s.account_id = o.account_id AND s.ended_at IS NULL AND s.expires_at > \(now)
+                WHERE s.account_id = o.account_id AND s.ended_at IS NULL AND s.expires_at > \(call.now)
                 OFFSET \(limit))
             """
         ) { row throws(PostgresError) in try row.decode(AccountID.self) }
@@ -46,10 +46,10 @@ extension SessionStore {
     /// - Parameter batch: how many end at most.
     /// - Returns: how many ended.
     package func endLongestUnused(
-        of accountID: AccountID, keeping limit: Int, batch: Int, at now: Timestamp
+        of accountID: AccountID, keeping limit: Int, batch: Int, by call: Call
     ) async throws -> Int {
-        try await database.transaction(retries: 2) { transaction in
-            let ended = try await transaction.execute(
+        try await database.change(by: call) { change in
+            let ended = try await change.execute(
                 SessionStore.ending(
                     """
                     s.session_id = ANY (ARRAY(
@@ -57,7 +57,7 @@ extension SessionStore {
                         FROM (
                             SELECT session_id, last_used_at
                             FROM sessions
-                            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+                            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(call.now)
                             ORDER BY last_used_at DESC, session_id DESC
                             OFFSET \(limit)
                             LIMIT \(batch)
@@ -66,13 +66,13 @@ extension SessionStore {
                         -- Looked at again when it is locked.
                         WHERE l.ended_at IS NULL AND l.last_used_at = u.last_used_at
                         FOR NO KEY UPDATE OF l SKIP LOCKED))
-                    """, reason: .sessionLimit, at: now))
+                    """, because: .sessionLimit, by: call))
             guard ended > 0 else { return 0 }
             var event = AuditEvent(
                 .sessionsEnded, by: .service, accountID: accountID, reason: SessionEndReason.sessionLimit.rawValue)
             event.occurrences = Int32(clamping: ended)
-            try await AuditTrail.record(event, at: now, in: transaction)
-            _ = try await transaction.execute(
+            try await change.record(event)
+            _ = try await change.execute(
                 """
                 DELETE FROM sessions
                 WHERE session_id = ANY (ARRAY(

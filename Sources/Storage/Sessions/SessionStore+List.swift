@@ -8,13 +8,13 @@ extension SessionStore {
 
     /// The live ones: first the given one, however many were opened since, then the newest.
     package func live(
-        of accountID: AccountID, first: SessionID?, at now: Timestamp
+        of accountID: AccountID, first: SessionID?, by call: Call
     ) async throws(PostgresError) -> [SessionSummary] {
         try await database.query(
             """
             SELECT \(SessionStore.summaryColumns)
             FROM sessions
-            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(call.now)
             ORDER BY session_id = \(first) DESC, session_id DESC
             LIMIT \(SessionStore.listed)
             """, as: SessionStore.summary)
@@ -22,10 +22,10 @@ extension SessionStore {
 
     /// A page of the live ones, the newest first, as their ids begin with the time.
     package func live(
-        of accountID: AccountID, before cursor: SessionID?, limit: Int, at now: Timestamp
+        of accountID: AccountID, before cursor: SessionID?, limit: Int, by call: Call
     ) async throws(PostgresError) -> Page<SessionSummary, SessionID> {
         let sessions = try await database.query(
-            SessionStore.statement(of: accountID, before: cursor, limit: limit, at: now), as: SessionStore.summary)
+            SessionStore.statement(of: accountID, before: cursor, limit: limit, by: call), as: SessionStore.summary)
         return Page(sessions, limit: limit, cursor: \.id)
     }
 
@@ -48,13 +48,13 @@ extension SessionStore {
     }
 
     package static func statement(
-        of accountID: AccountID, before cursor: SessionID?, limit: Int, at now: Timestamp
+        of accountID: AccountID, before cursor: SessionID?, limit: Int, by call: Call
     ) -> SQL {
         let isBefore: SQL = if let cursor { "session_id < \(cursor)" } else { "true" }
         return """
             SELECT \(SessionStore.summaryColumns)
             FROM sessions
-            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now) AND \(isBefore)
+            WHERE account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(call.now) AND \(isBefore)
             ORDER BY session_id DESC
             LIMIT \(limit + 1)
             """
@@ -76,10 +76,9 @@ extension SessionStore {
     ///
     /// - Returns: whether there was such a session.
     package func end(
-        _ id: SessionID, of accountID: AccountID, recording event: AuditEvent?, at now: Timestamp
+        _ id: SessionID, of accountID: AccountID, recording event: AuditEvent?, by call: Call
     ) async throws(PostgresError) -> Bool {
         try await SessionStore.end(
-            "s.session_id = \(id) AND s.account_id = \(accountID) AND s.expires_at > \(now)", reason: .signedOut,
-            recording: event, at: now, in: database)
+            .live(id, of: accountID), because: .signedOut, recording: event, by: call, in: database)
     }
 }

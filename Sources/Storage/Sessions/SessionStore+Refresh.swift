@@ -18,22 +18,21 @@ extension SessionStore {
     ///
     /// - Parameter address: the client's network address as text.
     package func refresh(
-        _ id: SessionID, generation presented: Int32, at now: Timestamp, lifetimes: SessionLifetimes,
-        address: String?, from origin: ChangeOrigin
+        _ id: SessionID, generation presented: Int32, by call: Call, lifetimes: SessionLifetimes, address: String?
     ) async throws(PostgresError) -> RefreshOutcome {
         // Each lost race ages the presented token by one generation, so this ends after a few rounds.
-        while let row = try await refreshable(id, at: now), row.live.accountStatus == .active {
+        while let row = try await refreshable(id, by: call), row.live.accountStatus == .active {
             let session = row.live.session
-            let expiresAt = lifetimes.end(ofSessionOpenedAt: session.createdAt, refreshedAt: now)
+            let expiresAt = lifetimes.end(ofSessionOpenedAt: session.createdAt, refreshedAt: call.now)
             // It was last refreshed when sessions lived longer.
-            guard expiresAt > now else { return .unknown }
-            switch row.lineage.presented(presented, from: origin.network, at: now) {
+            guard expiresAt > call.now else { return .unknown }
+            switch row.lineage.presented(presented, from: call.origin.network, at: call.now) {
             case .unknown:
                 return .unknown
             case .reused:
-                let event = AuditEvent(.refreshReused, from: origin, accountID: session.accountID, sessionID: id)
+                let event = AuditEvent(.refreshReused, from: call.origin, accountID: session.accountID, sessionID: id)
                 try await SessionStore.end(
-                    "s.session_id = \(id)", reason: .refreshReused, recording: event, at: now, in: database)
+                    .session(id), because: .refreshReused, recording: event, by: call, in: database)
                 return .reused(session.accountID)
             case .renewed(row.lineage):
                 // A client's retries come in numbers and from one place, which is noted with the first.
@@ -41,7 +40,7 @@ extension SessionStore {
                     _ = try await database.execute(
                         """
                         UPDATE sessions
-                        SET last_used_at = GREATEST(last_used_at, \(now)), last_used_ip = \(address)
+                        SET last_used_at = GREATEST(last_used_at, \(call.now)), last_used_ip = \(address)
                         WHERE \(row.isUnchanged)
                         """)
                 }
@@ -56,7 +55,7 @@ extension SessionStore {
                         rotation_network = \(renewed.network),
                         same_network_replacements = \(renewed.replacements.sameNetwork),
                         other_network_replacements = \(renewed.replacements.otherNetwork),
-                        last_used_at = \(now), last_used_ip = \(address), expires_at = \(expiresAt)
+                        last_used_at = \(call.now), last_used_ip = \(address), expires_at = \(expiresAt)
                     WHERE \(row.isUnchanged)
                     """)
                 if swapped == 1 {
@@ -67,14 +66,14 @@ extension SessionStore {
         return .unknown
     }
 
-    private func refreshable(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> RefreshableSession? {
+    private func refreshable(_ id: SessionID, by call: Call) async throws(PostgresError) -> RefreshableSession? {
         let rows = try await database.query(
             """
             SELECT s.parent_generation, s.rotated_at, s.rotation_parent, s.rotation_network, s.same_network_replacements,
                 s.other_network_replacements, s.last_used_ip, \(SessionStore.liveColumns)
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
-            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(now)
+            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in try RefreshableSession(id, row) }
         return rows.first

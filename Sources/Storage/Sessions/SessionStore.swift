@@ -16,13 +16,13 @@ package struct SessionStore: Sendable {
     }
 
     /// The session, if it is live.
-    package func live(_ id: SessionID, at now: Timestamp) async throws(PostgresError) -> LiveSession? {
+    package func live(_ id: SessionID, by call: Call) async throws(PostgresError) -> LiveSession? {
         let rows = try await database.query(
             """
             SELECT \(SessionStore.liveColumns)
             FROM sessions s
             JOIN accounts a ON a.account_id = s.account_id
-            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(now)
+            WHERE s.session_id = \(id) AND s.ended_at IS NULL AND s.expires_at > \(call.now)
             """
         ) { row throws(PostgresError) in try LiveSession(id, row) }
         return rows.first
@@ -58,34 +58,26 @@ package struct SessionStore: Sendable {
     /// - Parameter event: recorded if any session was live.
     /// - Returns: whether any was.
     package func end(
-        _ scope: RevocationScope, of session: Session, recording event: AuditEvent?, at now: Timestamp,
-        from origin: ChangeOrigin
+        _ scope: RevocationScope, of session: Session, recording event: AuditEvent?, by call: Call
     ) async throws -> Bool {
-        let condition: SQL
-        switch scope {
-        case .current:
+        if scope == .current {
             return try await SessionStore.end(
-                "s.session_id = \(session.id)", reason: .signedOut, recording: event, at: now, in: database)
-        case .others: condition = "s.account_id = \(session.accountID) AND s.session_id <> \(session.id)"
-        case .all: condition = "s.account_id = \(session.accountID)"
+                .session(session.id), because: .signedOut, recording: event, by: call, in: database)
         }
-        return try await database.transaction(retries: 2) { transaction in
+        return try await database.change(by: call) { change in
             if scope == .all {
                 // Waits for the sign-ins that are under way, and ends what they open; later ones wait for this.
-                try await AccountStore.lock("a.account_id = \(session.accountID)", in: transaction)
-                try await IdentityStore.refuseTokens(issuedBefore: now, of: session.accountID, in: transaction)
+                try await change.accounts.lock("a.account_id = \(session.accountID)")
             } else {
                 // A transaction that changes the account holds a lock on one of its sessions and goes on to end others,
                 // so this waits for it here. Sign-ins don't wait for this lock.
-                _ = try await transaction.execute(
+                _ = try await change.execute(
                     "SELECT FROM accounts WHERE account_id = \(session.accountID) FOR NO KEY UPDATE")
             }
-            let isEnded = try await SessionStore.end(
-                condition, reason: .signedOut, recording: event, at: now, in: transaction)
-            if scope == .all {
-                try await OAuthGrantStore.end(
-                    allOf: session.accountID, because: .signedOut, at: now, from: origin, in: transaction)
-            }
+            let isEnded = try await change.sessions.end(
+                .ofAccount(session.accountID, except: scope == .others ? session.id : nil), because: .signedOut,
+                recording: event)
+            if scope == .all { try await change.accounts.endAccess(to: session.accountID, because: .signedOut) }
             return isEnded
         }
     }
@@ -95,39 +87,28 @@ package struct SessionStore: Sendable {
     /// - Returns: whether any was live.
     @discardableResult
     static func end(
-        _ condition: SQL, reason: SessionEndReason, recording event: AuditEvent? = nil, at now: Timestamp,
-        in session: some PostgresSession
+        _ sessions: SessionSelection, because reason: SessionEndReason, recording event: AuditEvent? = nil,
+        by call: Call, in session: some PostgresSession
     ) async throws(PostgresError) -> Bool {
-        guard let event else { return try await session.execute(ending(condition, reason: reason, at: now)) > 0 }
+        let ending = ending(sessions.condition(at: call.now), because: reason, by: call)
+        guard let event else { return try await session.execute(ending) > 0 }
         return try await session.execute(
             """
             WITH ended AS (
-                \(SessionStore.ending(condition, reason: reason, at: now))
+                \(ending)
                 RETURNING s.session_id
             )
-            \(AuditTrail.insertion(event, at: now))
+            \(AuditTrail.insertion(event, by: call))
             WHERE EXISTS (SELECT FROM ended)
             """) == 1
     }
 
-    static func ending(_ condition: SQL, reason: SessionEndReason, at now: Timestamp) -> SQL {
+    static func ending(_ condition: SQL, because reason: SessionEndReason, by call: Call) -> SQL {
         """
         UPDATE sessions s
-        SET ended_at = \(now), end_reason = \(reason.rawValue)
+        SET ended_at = \(call.now), end_reason = \(reason.rawValue)
         WHERE \(condition) AND s.ended_at IS NULL
         """
-    }
-
-    /// Whether a session is still live; if so, it stays live until the transaction ends.
-    static func isLive(
-        _ id: SessionID, of accountID: AccountID, at now: Timestamp, in transaction: Transaction
-    ) async throws(PostgresError) -> Bool {
-        try await transaction.execute(
-            """
-            SELECT FROM sessions
-            WHERE session_id = \(id) AND account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
-            FOR SHARE
-            """) == 1
     }
 }
 
@@ -146,17 +127,6 @@ extension LiveSession {
 }
 
 extension NewSession {
-    /// Opens the session for an account that the same transaction holds, without an identity.
-    func open(for accountID: AccountID, in transaction: Transaction) async throws(PostgresError) {
-        _ = try await transaction.execute(
-            insertion(
-                accountID: "a.account_id", identityID: "NULL",
-                from: """
-                    accounts a
-                    WHERE a.account_id = \(accountID)
-                    """))
-    }
-
     /// The statement that opens the session and records it, so no session exists without its audit record. It affects
     /// one row if it opened a session. The record has the session's own id, as there is one of each.
     ///
@@ -178,5 +148,43 @@ extension NewSession {
             \(network), \(now)
         FROM opened
         """
+    }
+}
+
+extension Change {
+    var sessions: Sessions { Sessions(change: self) }
+    struct Sessions: ChangeView { let change: Change }
+}
+
+extension Change.Sessions {
+    /// Ends sessions, and records it in the same statement.
+    ///
+    /// - Returns: whether any was live.
+    @discardableResult
+    func end(
+        _ sessions: SessionSelection, because reason: SessionEndReason, recording event: AuditEvent? = nil
+    ) async throws(PostgresError) -> Bool {
+        try await SessionStore.end(sessions, because: reason, recording: event, by: call, in: change)
+    }
+
+    /// Opens a session of an account that this change has locked, without an identity.
+    func open(_ newSession: NewSession, for accountID: AccountID) async throws(PostgresError) {
+        _ = try await change.execute(
+            newSession.insertion(
+                accountID: "a.account_id", identityID: "NULL",
+                from: """
+                    accounts a
+                    WHERE a.account_id = \(accountID)
+                    """))
+    }
+
+    /// Whether a session is still live; if so, it stays live until the transaction ends.
+    func isLive(_ id: SessionID, of accountID: AccountID) async throws(PostgresError) -> Bool {
+        try await change.execute(
+            """
+            SELECT FROM sessions
+            WHERE session_id = \(id) AND account_id = \(accountID) AND ended_at IS NULL AND expires_at > \(now)
+            FOR SHARE
+            """) == 1
     }
 }

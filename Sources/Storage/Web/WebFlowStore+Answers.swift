@@ -35,11 +35,11 @@ extension WebFlowStore {
     ///
     /// - Returns: `false` when no flow that was sent to Apple has this state, or its answer has come before.
     package func hold(
-        _ answer: HeldAnswer, ofState stateHash: [UInt8], handleHash: [UInt8], at now: Timestamp
+        _ answer: HeldAnswer, ofState stateHash: [UInt8], handleHash: [UInt8], by call: Call
     ) async throws -> Bool {
         let waiting: SQL = """
             f.state_hash = \(stateHash) AND f.status = 'sent' AND f.provider = \(Provider.apple.rawValue)
-                AND f.expires_at > \(now)
+                AND f.expires_at > \(call.now)
             """
         let ids = try await database.query("SELECT f.flow_id FROM web_flows f WHERE \(waiting)") {
             row throws(PostgresError) in try row.decode(WebFlowID.self)
@@ -50,7 +50,7 @@ extension WebFlowStore {
             """
             UPDATE web_flows f
             SET status = 'returned', state_hash = NULL, handle_hash = \(handleHash), sealed_answer = \(sealed),
-                answer_expires_at = \(now.advanced(bySeconds: Lifetimes.webAnswerSeconds))
+                answer_expires_at = \(call.now.advanced(bySeconds: Lifetimes.webAnswerSeconds))
             WHERE f.flow_id = \(id) AND \(waiting)
             """) == 1
     }
@@ -60,15 +60,15 @@ extension WebFlowStore {
     /// - Parameter browser: the SHA-256 of the browser's cookie; `nil` if it has none.
     /// - Returns: `nil` when there is none at this provider that waits for it.
     package func take(
-        _ claim: Claim, from provider: Provider, by browser: [UInt8]?, at now: Timestamp
+        _ claim: Claim, from provider: Provider, by browser: [UInt8]?, by call: Call
     ) async throws -> WebAnswer? {
         let rows = try await database.query(
             """
             WITH waiting AS (
                 SELECT f.flow_id, f.sealed_secrets, f.sealed_answer, COALESCE(f.browser_hash = \(browser), false) AS is_own
                 FROM web_flows f
-                WHERE \(claim.condition) AND f.provider = \(provider.rawValue) AND f.expires_at > \(now)
-                    AND (f.answer_expires_at IS NULL OR f.answer_expires_at > \(now))
+                WHERE \(claim.condition) AND f.provider = \(provider.rawValue) AND f.expires_at > \(call.now)
+                    AND (f.answer_expires_at IS NULL OR f.answer_expires_at > \(call.now))
                 FOR UPDATE
             )
             UPDATE web_flows f

@@ -28,57 +28,33 @@ extension WebFlowStore {
     ///     request.
     ///   - origin: of the request, for the record.
     package func spend(
-        _ codeHash: [UInt8], at now: Timestamp, from origin: ChangeOrigin,
+        _ codeHash: [UInt8], by call: Call,
         if isRight: @escaping @Sendable (_ challenge: String, _ redirectURI: String) -> Bool
     ) async throws -> WebCodeOutcome {
-        try await database.transaction(retries: 2) { transaction in
-            let rows = try await transaction.query(
+        try await database.change(by: call) { change in
+            let rows = try await change.query(
                 """
                 UPDATE web_flows f
                 SET status = 'spent'
-                WHERE f.code_hash = \(codeHash) AND f.status = 'coded' AND f.code_expires_at > \(now)
+                WHERE f.code_hash = \(codeHash) AND f.status = 'coded' AND f.code_expires_at > \(call.now)
                 RETURNING f.flow_id, f.app_challenge, f.app_redirect_uri, f.sealed_person
                 """
             ) { row throws(PostgresError) in
                 try row.decode(WebFlowID.self, String?.self, String?.self, [UInt8]?.self)
             }
             guard let (id, challenge, redirectURI, sealed) = rows.first else {
-                return try await endMade(by: codeHash, at: now, from: origin, in: transaction)
+                return try await change.webFlows.endMade(by: codeHash)
             }
             guard let challenge, let redirectURI, let sealed, isRight(challenge, redirectURI) else {
-                try await forget(id, sealed, because: "web_code_refused", at: now, in: transaction)
+                try await forget(id, sealed, because: "web_code_refused", in: change)
                 return .notTheirs
             }
             return .spent(id, try seal.open(sealed, .person, of: id))
         }
     }
 
-    /// Ends what a spent code has opened, as somebody else has had it too.
-    private func endMade(
-        by codeHash: [UInt8], at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
-    ) async throws -> WebCodeOutcome {
-        let rows = try await transaction.query(
-            """
-            UPDATE web_flows f
-            SET status = 'failed'
-            WHERE f.code_hash = \(codeHash) AND f.status = 'spent'
-            RETURNING f.made_session_id, f.made_account_id, f.made_ticket_hash
-            """
-        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, [UInt8]?.self) }
-        guard let (session, account, ticket) = rows.first else { return .unknown }
-        if let session, let account {
-            try await end(.session(session, of: account), at: now, from: origin, in: transaction)
-        } else if let ticket {
-            try await end(.ticket(ticket), at: now, from: origin, in: transaction)
-        }
-        // Nothing is noted yet of an exchange that is still under way: its note finds the flow failed.
-        return .reused
-    }
-
     /// Keeps what a spent code has opened, so that its second use ends it; at once if that has come already.
-    package func note(
-        _ made: MadeByWebCode, by id: WebFlowID, at now: Timestamp, from origin: ChangeOrigin
-    ) async throws {
+    package func note(_ made: MadeByWebCode, of id: WebFlowID, by call: Call) async throws {
         var session: SessionID?
         var account: AccountID?
         var ticket: [UInt8]?
@@ -87,8 +63,8 @@ extension WebFlowStore {
         case .ticket(let hash): ticket = hash
         }
         let (madeSession, madeAccount, madeTicket) = (session, account, ticket)
-        try await database.transaction(retries: 2) { transaction in
-            let statuses = try await transaction.query(
+        try await database.change(by: call) { change in
+            let statuses = try await change.query(
                 """
                 UPDATE web_flows f
                 SET made_session_id = \(madeSession), made_account_id = \(madeAccount), made_ticket_hash = \(madeTicket),
@@ -98,39 +74,8 @@ extension WebFlowStore {
                 """
             ) { row throws(PostgresError) in try row.decode(WebFlowStatus.self) }
             guard statuses.first == .failed else { return }
-            try await end(made, at: now, from: origin, in: transaction)
+            try await change.webFlows.end(made)
         }
-    }
-
-    private func end(
-        _ made: MadeByWebCode, at now: Timestamp, from origin: ChangeOrigin, in transaction: Transaction
-    ) async throws {
-        var event = AuditEvent(.webCodeReused, from: origin)
-        switch made {
-        case .session(let id, let accountID):
-            event.accountID = accountID
-            event.sessionID = id
-            try await SessionStore.end(
-                "s.session_id = \(id)", reason: .webCodeReused, at: now, in: transaction)
-        case .ticket(let hash):
-            event.provider = try await links.cancel(hash, at: now, in: transaction)
-            _ = try await transaction.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)")
-        }
-        try await AuditTrail.record(event, at: now, in: transaction)
-    }
-
-    /// Forgets a person whom no app has asked for. What the provider's code brought is ended like the grant of a ticket
-    /// that ended unspent.
-    private func forget(
-        _ id: WebFlowID, _ sealed: [UInt8]?, because reason: String, at now: Timestamp, in transaction: Transaction
-    ) async throws {
-        let person: ProvenPerson? = try sealed.map { try seal.open($0, .person, of: id) }
-        _ = try await transaction.execute(
-            "UPDATE web_flows f SET status = 'failed', sealed_person = NULL WHERE f.flow_id = \(id)")
-        guard case .identity(let identity, let grant?, _) = person else { return }
-        try await revocations.end(
-            grant, of: identity.key, isAttachable: false,
-            recording: AuditEvent(.revocationRequested, by: .service, reason: reason), at: now, in: transaction)
     }
 
     // MARK: - Sweeping
@@ -138,11 +83,11 @@ extension WebFlowStore {
     /// Forgets the persons of codes that nobody exchanged, and deletes the flows that were over before `ended`.
     ///
     /// - Returns: the number of rows dealt with, at most twice `limit`.
-    package func sweep(at now: Timestamp, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
+    package func sweep(by call: Call, endedBefore ended: Timestamp, limit: Int) async throws -> Int {
         var forgotten = 0
         var unreadable: [WebFlowID] = []
         var failure: (any Error)?
-        while forgotten < limit, let next = try await forgetNext(at: now, except: unreadable) {
+        while forgotten < limit, let next = try await forgetNext(by: call, except: unreadable) {
             switch next {
             case .forgotten: forgotten += 1
             case .unreadable(let id, let error):
@@ -173,15 +118,15 @@ extension WebFlowStore {
     /// One transaction for each: it holds a lock on a person's tickets and must not wait for another person's meanwhile.
     ///
     /// A spent code whose person is still kept is one whose exchange has failed, or is under way.
-    private func forgetNext(at now: Timestamp, except ids: [WebFlowID]) async throws -> Forgetting? {
-        let abandoned = now.advanced(bySeconds: -Lifetimes.linkTicketSeconds)
-        return try await database.transaction(retries: 2) { transaction in
-            let rows = try await transaction.query(
+    private func forgetNext(by call: Call, except ids: [WebFlowID]) async throws -> Forgetting? {
+        let abandoned = call.now.advanced(bySeconds: -Lifetimes.linkTicketSeconds)
+        return try await database.change(by: call) { change in
+            let rows = try await change.query(
                 """
                 SELECT f.flow_id, f.sealed_person
                 FROM web_flows f
                 WHERE f.sealed_person IS NOT NULL AND f.flow_id <> ALL (\(ids))
-                    AND (f.status = 'coded' AND f.code_expires_at <= \(now) OR f.code_expires_at <= \(abandoned))
+                    AND (f.status = 'coded' AND f.code_expires_at <= \(call.now) OR f.code_expires_at <= \(abandoned))
                 LIMIT 1
                 FOR UPDATE SKIP LOCKED
                 """
@@ -192,8 +137,56 @@ extension WebFlowStore {
             } catch {
                 return .unreadable(id, error)
             }
-            try await forget(id, sealed, because: "web_code_expired", at: now, in: transaction)
+            try await forget(id, sealed, because: "web_code_expired", in: change)
             return .forgotten
         }
+    }
+
+    /// Forgets a person whom no app has asked for. What the provider's code brought is ended like the grant of a ticket
+    /// that ended unspent.
+    private func forget(_ id: WebFlowID, _ sealed: [UInt8]?, because reason: String, in change: Change) async throws {
+        let person: ProvenPerson? = try sealed.map { try seal.open($0, .person, of: id) }
+        _ = try await change.execute(
+            "UPDATE web_flows f SET status = 'failed', sealed_person = NULL WHERE f.flow_id = \(id)")
+        guard case .identity(let identity, let grant?, _) = person else { return }
+        try await change.revocations.end(
+            try SealedGrant(grant, keyRing: keyRing), of: identity.key, isAttachable: false,
+            recording: AuditEvent(.revocationRequested, by: .service, reason: reason))
+    }
+}
+
+extension Change.WebFlows {
+    /// Ends what a spent code has opened, as somebody else has had it too.
+    fileprivate func endMade(by codeHash: [UInt8]) async throws -> WebCodeOutcome {
+        let rows = try await change.query(
+            """
+            UPDATE web_flows f
+            SET status = 'failed'
+            WHERE f.code_hash = \(codeHash) AND f.status = 'spent'
+            RETURNING f.made_session_id, f.made_account_id, f.made_ticket_hash
+            """
+        ) { row throws(PostgresError) in try row.decode(SessionID?.self, AccountID?.self, [UInt8]?.self) }
+        guard let (session, account, ticket) = rows.first else { return .unknown }
+        if let session, let account {
+            try await end(.session(session, of: account))
+        } else if let ticket {
+            try await end(.ticket(ticket))
+        }
+        // Nothing is noted yet of an exchange that is still under way: its note finds the flow failed.
+        return .reused
+    }
+
+    fileprivate func end(_ made: MadeByWebCode) async throws {
+        var event = AuditEvent(.webCodeReused, from: origin)
+        switch made {
+        case .session(let id, let accountID):
+            event.accountID = accountID
+            event.sessionID = id
+            try await change.sessions.end(.session(id), because: .webCodeReused)
+        case .ticket(let hash):
+            event.provider = try await change.links.cancel(hash)
+            _ = try await change.execute("DELETE FROM mailbox_tickets WHERE ticket_hash = \(hash)")
+        }
+        try await change.record(event)
     }
 }

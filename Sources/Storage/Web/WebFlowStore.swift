@@ -81,18 +81,15 @@ package struct WebFlowStore: Sendable {
     package static let openPerNetwork = 1_000
 
     let database: Database
-    let seal: WebFlowSeal
-    let links: LinkStore
-    let revocations: RevocationStore
+    let keyRing: KeyRing
+    var seal: WebFlowSeal { WebFlowSeal(keyRing: keyRing) }
 
     package init(database: Database, keyRing: KeyRing) {
         self.database = database
-        seal = WebFlowSeal(keyRing: keyRing)
-        links = LinkStore(database: database, keyRing: keyRing)
-        revocations = RevocationStore(database: database, keyRing: keyRing)
+        self.keyRing = keyRing
     }
 
-    package func open(_ flow: NewWebFlow, at now: Timestamp) async throws(PostgresError) {
+    package func open(_ flow: NewWebFlow, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             WITH exceeding AS (
@@ -109,18 +106,18 @@ package struct WebFlowStore: Sendable {
                 oauth_request, only_provider, languages, login_hint, network, created_at, expires_at)
             VALUES (\(flow.id), \(flow.kind.rawValue), 'new', \(flow.browserHash), \(flow.app?.app.id),
                 \(flow.app?.redirectURI), \(flow.app?.state), \(flow.app?.challenge), \(flow.oauthRequest),
-                \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(flow.network), \(now),
+                \(flow.app?.provider?.rawValue), \(flow.languages), \(flow.loginHint), \(flow.network), \(call.now),
                 \(flow.expiresAt))
             """)
     }
 
     /// A flow in which its browser can still do something.
-    package func read(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+    package func read(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             SELECT \(WebFlowStore.columns)
             FROM web_flows f
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
                 AND f.status IN ('new', 'sent', 'returned', 'linking')
             """
         ) { row throws(PostgresError) in try WebFlowRow(row) }
@@ -129,7 +126,7 @@ package struct WebFlowStore: Sendable {
 
     /// Sends the browser to a provider. What it was sent with before counts no more.
     package func send(
-        _ id: WebFlowID, of browser: [UInt8], to request: WebProviderRequest, at now: Timestamp
+        _ id: WebFlowID, of browser: [UInt8], to request: WebProviderRequest, by call: Call
     ) async throws -> Bool {
         let secrets = try seal.seal(request.secrets, .secrets, of: id)
         return try await database.execute(
@@ -139,17 +136,17 @@ package struct WebFlowStore: Sendable {
                 client_id = \(request.clientID), provider_redirect_uri = \(request.redirectURI),
                 state_hash = \(request.stateHash), sealed_secrets = \(secrets), handle_hash = NULL, sealed_answer = NULL,
                 answer_expires_at = NULL
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
             """) == 1
     }
 
     /// Takes a flow whose person was proven on our own page.
-    package func take(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+    package func take(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             UPDATE web_flows f
             SET status = 'verifying', \(WebFlowStore.erasingProviderStep)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND \(WebFlowStore.isOpen) AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
             """
         ) { row throws(PostgresError) in try WebFlowRow(row) }
@@ -158,7 +155,7 @@ package struct WebFlowStore: Sendable {
 
     /// Keeps the person who was proven, for the code's exchange.
     package func keep(
-        _ person: ProvenPerson, of id: WebFlowID, codeHash: [UInt8], until codeExpiresAt: Timestamp, at now: Timestamp
+        _ person: ProvenPerson, of id: WebFlowID, codeHash: [UInt8], until codeExpiresAt: Timestamp, by call: Call
     ) async throws -> Bool {
         let sealed = try seal.seal(person, .person, of: id)
         return try await database.execute(
@@ -167,14 +164,12 @@ package struct WebFlowStore: Sendable {
             SET status = 'coded', sealed_person = \(sealed), code_hash = \(codeHash),
                 code_expires_at = \(codeExpiresAt), expires_at = GREATEST(f.expires_at, \(codeExpiresAt)),
                 login_hint = NULL
-            WHERE f.flow_id = \(id) AND f.status = 'verifying' AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.status = 'verifying' AND f.expires_at > \(call.now)
             """) == 1
     }
 
     /// Keeps the ticket of a person who has to choose on our own page.
-    package func keep(
-        linkTicket: String, of id: WebFlowID, until expiresAt: Timestamp
-    ) async throws -> Bool {
+    package func keep(linkTicket: String, of id: WebFlowID, until expiresAt: Timestamp) async throws -> Bool {
         let sealed = try seal.seal(linkTicket, .ticket, of: id)
         return try await database.execute(
             """
@@ -185,13 +180,13 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Lets the person of a flow that ends here choose once more how to sign in.
-    package func reopen(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws -> StoredWebFlow? {
+    package func reopen(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws -> StoredWebFlow? {
         let rows = try await database.query(
             """
             UPDATE web_flows f
             SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL
             WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.status IN ('verifying', 'linking')
-                AND f.expires_at > \(now)
+                AND f.expires_at > \(call.now)
             RETURNING \(WebFlowStore.columns)
             """
         ) { row throws(PostgresError) in try WebFlowRow(row) }
@@ -199,23 +194,23 @@ package struct WebFlowStore: Sendable {
     }
 
     /// Lets the person of a flow that goes on here after the sign-in choose once more how to sign in.
-    package func reopen(_ id: WebFlowID, at now: Timestamp) async throws(PostgresError) {
+    package func reopen(_ id: WebFlowID, by call: Call) async throws(PostgresError) {
         _ = try await database.execute(
             """
             UPDATE web_flows f
             SET status = 'new', \(WebFlowStore.erasingProviderStep), sealed_ticket = NULL,
-                expires_at = GREATEST(f.expires_at, \(now.advanced(bySeconds: Lifetimes.webFlowSeconds)))
+                expires_at = GREATEST(f.expires_at, \(call.now.advanced(bySeconds: Lifetimes.webFlowSeconds)))
             WHERE f.flow_id = \(id) AND f.status IN ('verifying', 'linking')
             """)
     }
 
     /// Ends a flow whose person has decided on its request. Of several decisions one counts.
-    package func decide(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws(PostgresError) -> Bool {
+    package func decide(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             UPDATE web_flows f
             SET status = 'spent', \(WebFlowStore.erasingAll)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.kind = 'oauth' AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.kind = 'oauth' AND f.expires_at > \(call.now)
                 AND f.status IN ('new', 'sent', 'returned', 'linking')
             """) == 1
     }
@@ -223,12 +218,12 @@ package struct WebFlowStore: Sendable {
     /// Ends a flow that its person gives up.
     ///
     /// - Returns: whether it was under way.
-    package func cancel(_ id: WebFlowID, of browser: [UInt8], at now: Timestamp) async throws(PostgresError) -> Bool {
+    package func cancel(_ id: WebFlowID, of browser: [UInt8], by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             UPDATE web_flows f
             SET status = 'failed', \(WebFlowStore.erasingAll)
-            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(now)
+            WHERE f.flow_id = \(id) AND f.browser_hash = \(browser) AND f.expires_at > \(call.now)
                 AND f.status IN ('new', 'sent', 'returned', 'linking')
             """) == 1
     }
@@ -302,4 +297,9 @@ struct WebFlowRow: Sendable {
             oauthRequest: oauthRequest, onlyProvider: onlyProvider, languages: languages, loginHint: loginHint,
             linkTicket: try sealedTicket.map { try seal.open($0, .ticket, of: id) }, expiresAt: expiresAt)
     }
+}
+
+extension Change {
+    var webFlows: WebFlows { WebFlows(change: self) }
+    struct WebFlows: ChangeView { let change: Change }
 }

@@ -14,26 +14,26 @@ package struct WebSessionStore: Sendable {
     ///
     /// - Parameter hash: the SHA-256 of the cookie.
     /// - Returns: `false` when it has ended meanwhile.
-    package func open(_ hash: [UInt8], for id: SessionID, at now: Timestamp) async throws(PostgresError) -> Bool {
+    package func open(_ hash: [UInt8], for id: SessionID, by call: Call) async throws(PostgresError) -> Bool {
         try await database.execute(
             """
             WITH idle AS (
                 UPDATE sessions s
-                SET expires_at = LEAST(s.expires_at, \(now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)))
+                SET expires_at = LEAST(s.expires_at, \(call.now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)))
                 WHERE s.session_id = \(id) AND s.ended_at IS NULL
                 RETURNING s.session_id
             )
             INSERT INTO web_sessions (session_hash, session_id, created_at)
-            SELECT \(hash), session_id, \(now)
+            SELECT \(hash), session_id, \(call.now)
             FROM idle
             """) == 1
     }
 
     /// The live session of a cookie, which is used by this.
     package func use(
-        _ hash: [UInt8], at now: Timestamp, lifetimes: SessionLifetimes
+        _ hash: [UInt8], by call: Call, lifetimes: SessionLifetimes
     ) async throws(PostgresError) -> LiveSession? {
-        let idleEnd = now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)
+        let idleEnd = call.now.advanced(bySeconds: Lifetimes.webSessionIdleSeconds)
         let end: SQL =
             if let absolute = lifetimes.absolute {
                 "LEAST(\(idleEnd), t.created_at + \(absolute) * interval '1 second')"
@@ -44,10 +44,10 @@ package struct WebSessionStore: Sendable {
             """
             WITH s AS (
                 UPDATE sessions t
-                SET last_used_at = GREATEST(t.last_used_at, \(now)), expires_at = GREATEST(t.expires_at, \(end))
+                SET last_used_at = GREATEST(t.last_used_at, \(call.now)), expires_at = GREATEST(t.expires_at, \(end))
                 FROM web_sessions w
                 WHERE w.session_hash = \(hash) AND t.session_id = w.session_id AND t.ended_at IS NULL
-                    AND t.expires_at > \(now)
+                    AND t.expires_at > \(call.now)
                 RETURNING t.session_id, t.account_id, t.identity_id, t.auth_time, t.amr, t.created_at, t.expires_at,
                     t.generation
             )

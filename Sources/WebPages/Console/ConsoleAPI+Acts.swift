@@ -241,7 +241,7 @@ extension ConsoleAPI {
         case .disableClient, .enableClient:
             guard let oauth, let clientID = OAuthClientID(id) else { throw .notFound }
             try await oauth.setStatus(
-                of: clientID, to: kind == .disableClient ? .disabled : .active, from: administrator.origin)
+                of: clientID, to: kind == .disableClient ? .disabled : .active, by: administrator.call)
         case .revokeKey:
             try await administration.revokeKey(try Self.identifier(id), by: administrator)
         }

@@ -29,7 +29,7 @@ extension ConsoleAPI {
             (fields.optionalString("key") ?? "", fields.optionalString("to") ?? "")
         }
         do throws(AdministrationFailure) {
-            let secret = try await sessions.open(presenting: key, client: request.caller(device: nil))
+            let secret = try await sessions.open(presenting: key, by: administration.calls.begin(by: request.caller()))
             var response = redirect(to: Self.isOwnPage(destination) ? destination : Self.root)
             response.setCookie(cookie(secret, for: request))
             return response

@@ -132,7 +132,7 @@ package struct ConsoleAPI: Sendable {
     func visitor(of request: Request, isActivity: Bool) async throws -> ConsoleVisitor? {
         guard let secret = secret(of: request),
             let administrator = try await sessions.administrator(
-                of: secret, isActivity: isActivity, client: request.caller(device: nil))
+                of: secret, isActivity: isActivity, by: administration.calls.begin(by: request.caller()))
         else { return nil }
         return ConsoleVisitor(
             administrator: administrator, secret: secret, path: String(request.target.prefix { $0 != "?" }))
@@ -231,8 +231,7 @@ struct ConsoleVisitor: Sendable {
 
     /// Where a form of this session goes.
     func target(_ action: String) throws -> FormTarget {
-        FormTarget(
-            action: action, csrf: try FormToken.text(secret: secret.text, flow: "console", action: action))
+        FormTarget(action: action, csrf: try FormToken.text(secret: secret.text, flow: "console", action: action))
     }
 }
 
@@ -243,9 +242,7 @@ extension Request {
     }
 
     /// One of some words.
-    func choice<Choice: RawRepresentable<String>>(
-        _ name: String, of choice: Choice.Type
-    ) throws(Problem) -> Choice? {
+    func choice<Choice: RawRepresentable<String>>(_ name: String, of choice: Choice.Type) throws(Problem) -> Choice? {
         guard let text = try parameterValue(name) else { return nil }
         guard let value = Choice(rawValue: text) else { throw Problem(.invalidRequest) }
         return value

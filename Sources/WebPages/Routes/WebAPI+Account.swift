@@ -17,16 +17,16 @@ extension WebAPI {
                 guard !request.isSpeculative else { return untouched }
                 // Somebody else at this browser is not to see or change what is here.
                 guard let secret = cookies.session(of: request),
-                    let session = try await signIn.sessions.session(of: secret), session.isFresh(at: clock.now())
+                    let session = try await signIn.sessions.session(of: secret, by: call(of: request)),
+                    session.isFresh(at: call(of: request).now)
                 else { return try await signInToAccount(request) }
-                return response(
-                    .account(try await accountPage(session, secret)), to: request, isIsolated: true)
+                return response(.account(try await accountPage(session, secret)), to: request, isIsolated: true)
             },
             Route(.post, Self.unlinkPath, priority: .revoking) { request in try await takeUnlinking(request) },
             Route(.post, Self.signOutPath, priority: .revoking) { request in
                 let secret = cookies.session(of: request)
                 try ownForm(of: request, action: Self.signOutPath, secret: secret?.text, flow: "") { _ in }
-                try await signIn.sessions.end(secret, client: request.caller(device: nil))
+                try await signIn.sessions.end(secret, by: call(of: request))
                 var response = response(
                     .signedOut(SignedOutPage(signInLink: Self.accountPath)), to: request, isIsolated: true)
                 response.setCookie(cookies.endedSession)
@@ -37,7 +37,7 @@ extension WebAPI {
 
     private func signInToAccount(_ request: Request) async throws -> Response {
         let browser = try cookies.browser(of: request) ?? .fresh()
-        let flow = try await signIn.openAccountFlow(browser: browser, client: request.caller(device: nil))
+        let flow = try await signIn.openAccountFlow(browser: browser, by: call(of: request))
         var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
         response.setCookie(cookies.cookie(browser))
         return response
@@ -94,9 +94,9 @@ extension WebAPI {
     /// The session in which something may be unlinked; `nil` where nobody is signed in.
     private func unlinkingSession(of request: Request) async throws -> (secret: WebSessionSecret, session: Session)? {
         guard let secret = cookies.session(of: request),
-            let session = try await signIn.sessions.session(of: secret)
+            let session = try await signIn.sessions.session(of: secret, by: call(of: request))
         else { return nil }
-        guard session.isFresh(at: clock.now()) else { throw SignInFailure.reauthenticationRequired }
+        guard session.isFresh(at: call(of: request).now) else { throw SignInFailure.reauthenticationRequired }
         return (secret, session)
     }
 
@@ -137,13 +137,13 @@ extension WebAPI {
             let identities = try await accounts.account(of: session).identities
             let provider = identities.first { $0.id == id }?.key.provider
             do throws(SignInFailure) {
-                try await accounts.unlink(id, of: session, client: request.caller(device: nil))
+                try await accounts.unlink(id, of: session, by: call(of: request))
             } catch {
                 guard case .lastSignInMethod = error else { throw error }
                 return try await refusedLastMethod(session, secret, request)
             }
             // It may have ended with the identity that opened it.
-            guard try await signIn.sessions.session(of: secret) != nil else {
+            guard try await signIn.sessions.session(of: secret, by: call(of: request)) != nil else {
                 let page = SignedOutPage(signInLink: Self.accountPath, unlinked: provider)
                 var response = response(.signedOut(page), to: request, isIsolated: true)
                 response.setCookie(cookies.endedSession)
@@ -152,7 +152,7 @@ extension WebAPI {
             notice = provider.map { .unlinkedProvider($0) }
         case .client(let id):
             let name = try await linkedClient(id, of: session)?.name
-            _ = try await oauth?.unlink(id, of: session, client: request.caller(device: nil))
+            _ = try await oauth?.unlink(id, of: session, by: call(of: request))
             notice = name.map { .unlinkedClient($0) }
         }
         let page = try await accountPage(session, secret, notice: notice)

@@ -22,8 +22,7 @@ extension WebAPI {
             Route(.post, "/web/cancel") { request in
                 let (flow, _) = try flowForm(of: request, "/web/cancel") { _ in }
                 if let response = try await refuseConsent(in: flow, request) { return response }
-                let step = try await signIn.cancel(
-                    flow.id, browser: flow.browser, client: request.caller(device: nil))
+                let step = try await signIn.cancel(flow.id, browser: flow.browser, by: call(of: request))
                 return response(to: request, step)
             },
         ]
@@ -40,7 +39,7 @@ extension WebAPI {
             uiLocales: values.all("ui_locales").map { $0.replacing("+", with: " ") },
             loginHint: values.all("login_hint"))
         let browser = try cookies.browser(of: request) ?? .fresh()
-        switch try await signIn.authorize(query, browser: browser, client: request.caller(device: nil)) {
+        switch try await signIn.authorize(query, browser: browser, by: call(of: request)) {
         case .unknownApp:
             throw PageRefusal(.unknownApp, Problem(.invalidRequest, reason: "unknown_app"))
         case .refused(let answer):
@@ -48,8 +47,7 @@ extension WebAPI {
         case .opened(let flow):
             var response = redirect(to: FlowReference(id: flow.id, browser: browser).link(), flow: flow)
             if let provider = flow.only, !flow.needsClick {
-                let url = try await signIn.start(
-                    provider, flow: flow.id, browser: browser, client: request.caller(device: nil))
+                let url = try await signIn.start(provider, flow: flow.id, browser: browser, by: call(of: request))
                 response = redirect(to: url, flow: flow)
             }
             response.setCookie(cookies.cookie(browser))
@@ -60,7 +58,7 @@ extension WebAPI {
     private func show(_ request: Request) async throws -> Response {
         guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
         let screen = try request.queryValues().only("with").flatMap(Screen.init)
-        let flow = try await signIn.flow(try flowID(of: request), browser: browser)
+        let flow = try await signIn.flow(try flowID(of: request), browser: browser, by: call(of: request))
         let reference = FlowReference(id: flow.id, browser: browser)
         let page: WebPage
         if let link = flow.link {

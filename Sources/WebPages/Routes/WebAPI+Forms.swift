@@ -29,7 +29,7 @@ extension WebAPI {
         do throws(SignInFailure) {
             let step = try await signIn.password(
                 email: email, password: password, flow: flow.id, browser: flow.browser,
-                client: request.caller(device: nil))
+                by: call(of: request))
             return response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongPassword, request) { page, fault in
@@ -42,21 +42,20 @@ extension WebAPI {
     private func show(
         _ screen: Screen, typed email: String, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference.id, browser: reference.browser)
+        let flow = try await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
         guard flow.status.isOpen, flow.link == nil else { throw SignInFailure.webFlowExpired }
         return response(try chooserScreen(screen, flow, reference, email: email), to: request, flow: flow)
     }
 
     private func mailCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
         do throws(SignInFailure) {
-            try await signIn.mailCode(
-                to: email, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+            try await signIn.mailCode(to: email, flow: flow.id, browser: flow.browser, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .emailCode(try emailCodePage(page, flow, .address, email: email, error: fault))
             }
         }
-        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
         return response(.emailCode(try emailCodePage(page, flow, .code(email: email))), to: request, flow: page)
     }
 
@@ -65,7 +64,7 @@ extension WebAPI {
     ) async throws -> Response {
         do throws(SignInFailure) {
             let step = try await signIn.emailCode(
-                email: email, code: code, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+                email: email, code: code, flow: flow.id, browser: flow.browser, by: call(of: request))
             return response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
@@ -82,7 +81,7 @@ extension WebAPI {
         _ page: (WebFlow, FormError) throws -> WebPage
     ) async throws -> Response {
         guard let fault = FormError(failure, wrong: wrong),
-            let flow = try? await signIn.flow(reference.id, browser: reference.browser)
+            let flow = try? await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
         else { throw failure }
         return response(try page(flow, fault), after: failure, to: request, flow: flow)
     }

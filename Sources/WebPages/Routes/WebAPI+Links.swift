@@ -54,8 +54,7 @@ extension WebAPI {
             },
             Route(.post, "/web/link/cancel", priority: .revoking) { request in
                 let (flow, _) = try flowForm(of: request, "/web/link/cancel") { _ in }
-                let step = try await signIn.cancelLink(
-                    flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+                let step = try await signIn.cancelLink(flow: flow.id, browser: flow.browser, by: call(of: request))
                 return response(to: request, step)
             },
         ]
@@ -69,7 +68,7 @@ extension WebAPI {
         do throws(SignInFailure) {
             let step = try await signIn.create(
                 flow: flow.id, browser: flow.browser, displayName: text.flatMap(DisplayName.init),
-                password: password.flatMap { $0.isEmpty ? nil : $0 }, client: request.caller(device: nil))
+                password: password.flatMap { $0.isEmpty ? nil : $0 }, by: call(of: request))
             return response(to: request, step)
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
@@ -86,13 +85,13 @@ extension WebAPI {
         do throws(SignInFailure) {
             let step = try await signIn.bind(
                 flow: flow.id, browser: flow.browser, credential: credential, replacing: form.isReplacing,
-                client: request.caller(device: nil))
+                by: call(of: request))
             return response(to: request, step)
         } catch {
             failure = error
         }
         if case .providerAlreadyLinked(let existing) = failure {
-            let page = try await signIn.flow(flow.id, browser: flow.browser)
+            let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
             let conflict = ConflictPage(
                 purpose: page.purpose, provider: existing.key.provider, existing: HeldIdentity(existing),
                 proof: ConflictPage.Proof(credential), replace: try flow.target("/web/link/bind"),
@@ -118,21 +117,20 @@ extension WebAPI {
     private func show(
         _ screen: Screen, typed email: String?, _ reference: FlowReference, _ request: Request
     ) async throws -> Response {
-        let flow = try await signIn.flow(reference.id, browser: reference.browser)
+        let flow = try await signIn.flow(reference.id, browser: reference.browser, by: call(of: request))
         guard let link = flow.link else { throw SignInFailure.webFlowExpired }
         return response(try linkScreen(screen, flow, reference, link, typed: email), to: request, flow: flow)
     }
 
     private func mailBindCode(to email: String, _ flow: FlowReference, _ request: Request) async throws -> Response {
         do throws(SignInFailure) {
-            try await signIn.mailBindCode(
-                to: email, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+            try await signIn.mailBindCode(to: email, flow: flow.id, browser: flow.browser, by: call(of: request))
         } catch {
             return try await shownAgain(flow, after: error, wrong: .wrongCode, request) { page, fault in
                 .emailCode(try bindCodePage(page, flow, .address, email: email, error: fault))
             }
         }
-        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request))
         return response(.emailCode(try bindCodePage(page, flow, .code(email: email))), to: request, flow: page)
     }
 }
@@ -250,8 +248,7 @@ extension AccountHolder {
 
 extension HeldIdentity {
     fileprivate init(_ identity: Identity) {
-        self.init(
-            provider: identity.key.provider, maskedEmail: identity.email?.masked, linkedAt: identity.linkedAt)
+        self.init(provider: identity.key.provider, maskedEmail: identity.email?.masked, linkedAt: identity.linkedAt)
     }
 }
 

@@ -28,7 +28,7 @@ extension WebAPI {
             Route(.post, Self.authorizePath) { request in try await takeConsent(oauth, request) },
             Route(.post, Self.otherAccountPath, priority: .revoking) { request in
                 let (flow, _) = try flowForm(of: request, Self.otherAccountPath) { _ in }
-                try await signIn.sessions.end(cookies.session(of: request), client: request.caller(device: nil))
+                try await signIn.sessions.end(cookies.session(of: request), by: call(of: request))
                 var response = redirect(to: flow.link())
                 response.setCookie(cookies.endedSession)
                 return response
@@ -38,7 +38,7 @@ extension WebAPI {
 
     private func open(_ query: OAuthQuery, _ oauth: OAuthServer, _ request: Request) async throws -> Response {
         let browser = try cookies.browser(of: request) ?? .fresh()
-        switch try await oauth.authorize(query, browser: browser, client: request.caller(device: nil)) {
+        switch try await oauth.authorize(query, browser: browser, by: call(of: request)) {
         case .unknownClient: throw PageRefusal(.unknownApp, Problem(.invalidRequest, reason: "unknown_client"))
         case .refused(let uri): return redirect(to: uri)
         case .opened(let flow):
@@ -52,13 +52,14 @@ extension WebAPI {
     }
 
     private func session(of request: Request) async throws -> Session? {
-        try await signIn.sessions.session(of: cookies.session(of: request))
+        try await signIn.sessions.session(of: cookies.session(of: request), by: call(of: request))
     }
 
     private func showConsent(_ oauth: OAuthServer, _ request: Request) async throws -> Response {
         guard let browser = cookies.browser(of: request) else { throw SignInFailure.webFlowExpired }
         let id = try flowID(of: request)
-        let step = try await oauth.consent(id, browser: browser, session: try await session(of: request))
+        let step = try await oauth.consent(
+            id, browser: browser, session: try await session(of: request), by: call(of: request))
         return try response(to: request, step, FlowReference(id: id, browser: browser), oauth)
     }
 
@@ -122,7 +123,7 @@ extension WebAPI {
     ) async throws -> Response {
         let decided = try await oauth.decide(
             flow.id, decision, browser: flow.browser, session: try await session(of: request),
-            client: request.caller(device: nil))
+            by: call(of: request))
         switch decided {
         case .redirect(let uri): return redirect(to: uri)
         case .step(let step): return try response(to: request, step, flow, oauth)
@@ -133,7 +134,8 @@ extension WebAPI {
     ///
     /// - Returns: `nil` for a flow that ends elsewhere.
     func refuseConsent(in flow: FlowReference, _ request: Request) async throws -> Response? {
-        guard let oauth, case .oauth = try await signIn.flow(flow.id, browser: flow.browser).kind else { return nil }
+        guard let oauth, case .oauth = try await signIn.flow(flow.id, browser: flow.browser, by: call(of: request)).kind
+        else { return nil }
         return try await decide(.deny, flow, oauth, request)
     }
 
@@ -143,18 +145,19 @@ extension WebAPI {
         _ email: String, _ code: String?, _ flow: FlowReference, _ oauth: OAuthServer, _ request: Request
     ) async throws -> Response {
         request.note(email: email)
-        let caller = request.caller(device: nil)
+        let call = call(of: request)
         let session = try await session(of: request)
         // A code is entered by who had it mailed: by then the sign-in may be old.
-        let step = code == nil ? try await oauth.consent(flow.id, browser: flow.browser, session: session) : nil
+        let step =
+            code == nil ? try await oauth.consent(flow.id, browser: flow.browser, session: session, by: call) : nil
         if let step, !step.asksEmail { return try response(to: request, step, flow, oauth) }
         guard let session else { return redirect(to: flow.link()) }
-        let page = try await signIn.flow(flow.id, browser: flow.browser)
+        let page = try await signIn.flow(flow.id, browser: flow.browser, by: call)
         do throws(SignInFailure) {
             if let code {
-                try await emailCodes.verifyEmail(code: code, of: session, client: caller)
+                try await emailCodes.verifyEmail(code: code, of: session, by: call)
             } else {
-                try await accounts.requestEmail(email, of: session, client: caller)
+                try await accounts.requestEmail(email, of: session, by: call)
             }
         } catch {
             guard let fault = FormError(error, wrong: .wrongCode) else { throw error }
@@ -164,8 +167,7 @@ extension WebAPI {
                 flow: page)
         }
         guard code == nil else { return redirect(to: "\(Self.authorizePath)?flow=\(flow.id)", flow: page) }
-        return response(
-            .emailCode(try confirmPage(page, flow, .code(email: email))), to: request, flow: page)
+        return response(.emailCode(try confirmPage(page, flow, .code(email: email))), to: request, flow: page)
     }
 
     private func confirmPage(

@@ -19,21 +19,21 @@ extension WebAPI {
                         user: form.optionalString("user", maximumBytes: 8 * 1024, allowsControls: true),
                         error: form.optionalString("error", maximumBytes: 256))
                 }
-                let handle = try await signIn.hold(answer, client: request.caller(device: nil))
+                let handle = try await signIn.hold(answer, by: call(of: request))
                 return redirect(to: "/web/callback/apple/finish?h=\(handle)")
             },
             Route(.get, "/web/callback/apple/finish") { request in
                 guard let handle = try request.queryValues().only("h") else { throw SignInFailure.webAnswerRefused }
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishApple(
-                    handle: handle, browser: cookies.browser(of: request), client: request.caller(device: nil))
+                    handle: handle, browser: cookies.browser(of: request), by: call(of: request))
                 return response(to: request, step)
             },
             Route(.get, "/web/callback/google") { request in
                 let answer = try googleAnswer(in: try request.queryValues())
                 guard !request.isSpeculative else { return untouched }
                 let step = try await signIn.finishGoogle(
-                    answer, browser: cookies.browser(of: request), client: request.caller(device: nil))
+                    answer, browser: cookies.browser(of: request), by: call(of: request))
                 return response(to: request, step)
             },
         ]
@@ -41,8 +41,7 @@ extension WebAPI {
 
     private func start(_ provider: Provider, _ request: Request) async throws -> Response {
         let (flow, _) = try flowForm(of: request, "/web/start/\(provider.rawValue)") { _ in }
-        let url = try await signIn.start(
-            provider, flow: flow.id, browser: flow.browser, client: request.caller(device: nil))
+        let url = try await signIn.start(provider, flow: flow.id, browser: flow.browser, by: call(of: request))
         return redirect(to: url)
     }
 

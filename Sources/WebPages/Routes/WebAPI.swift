@@ -1,4 +1,4 @@
-package import Accounts
+import Accounts
 import HTTPAPI
 package import HTTPServer
 package import OAuthServer
@@ -24,12 +24,12 @@ package struct WebAPI: Sendable {
     let relayPackages: [String: String]
     let cookies: PageCookies
     let headers: PageHeaders
-    let clock: any WallClock
+    let calls: Calls
 
     package init(
         signIn: WebSignIn, accounts: AccountSettings, emailCodes: EmailCodeSignIn, oauth: OAuthServer?,
         flipPath: String?, theme: PageTheme, publicURL: String,
-        relayPackages: [String: String], clock: any WallClock
+        relayPackages: [String: String], calls: Calls
     ) {
         self.signIn = signIn
         self.accounts = accounts
@@ -42,7 +42,7 @@ package struct WebAPI: Sendable {
         self.relayPackages = relayPackages
         self.cookies = PageCookies(publicURL: publicURL)
         self.headers = PageHeaders(isSecure: cookies.isSecure)
-        self.clock = clock
+        self.calls = calls
     }
 
     package var routes: [Route] {
@@ -81,6 +81,8 @@ package struct WebAPI: Sendable {
 // MARK: - Requests
 
 extension WebAPI {
+    func call(of request: Request) -> Call { calls.begin(by: request.caller()) }
+
     func flowID(of request: Request) throws -> WebFlowID {
         guard let id = try request.queryValues().only("flow").flatMap(WebFlowID.init) else {
             throw SignInFailure.webFlowExpired
@@ -120,8 +122,7 @@ extension WebAPI {
     ) throws -> (flow: FlowReference, value: Value) {
         let id = try flowID(of: request)
         let browser = cookies.browser(of: request)
-        let value = try ownForm(
-            of: request, action: action, secret: browser?.text, flow: id.description, read)
+        let value = try ownForm(of: request, action: action, secret: browser?.text, flow: id.description, read)
         guard let browser else { throw SignInFailure.webFlowExpired }
         return (FlowReference(id: id, browser: browser), value)
     }

@@ -43,7 +43,7 @@ struct AccountCommand: AsyncParsableCommand {
             let id = try subject.id
             try await withDatabase(options) { database in
                 let export = try await PersonalDataExport(
-                    of: id, from: PersonalData(database: database), at: SystemClock().now(), by: .commandLine)
+                    of: id, from: PersonalData(database: database), by: SystemClock().call(by: .commandLine))
                 guard let export else { throw subject.isMissing }
                 try await export.write { part in
                     try FileHandle.standardOutput.write(contentsOf: Data(part))
@@ -83,16 +83,20 @@ struct AccountCommand: AsyncParsableCommand {
                     """)
             }
             let origin = ChangeOrigin(actor: .operator, requestID: nil, mailLanguage: language)
-            let outcome = try await withDatabase(options) { database in
-                try await EmailReplacementStore(database: database).request(
-                    address, for: id, reason: reason.text, at: SystemClock().now(), from: origin)
-            }
-            switch outcome {
-            case .requested(let replacement): print("\(replacement.email.text) \(replacement.dueAt.rfc3339)")
-            case .notFound: throw subject.isMissing
-            case .accountDisabled: throw CommandFailure("The account is disabled: enable it first.")
-            case .emailUnchanged: throw CommandFailure("The account has this address already.")
-            case .emailTaken: throw CommandFailure("The address belongs to another account.")
+            do {
+                let replacement = try await withDatabase(options) { database in
+                    try await EmailReplacementStore(database: database).request(
+                        address, for: id, reason: reason.text, by: SystemClock().call(by: origin))
+                }
+                print("\(replacement.email.text) \(replacement.dueAt.rfc3339)")
+            } catch Refusal.accountNotFound {
+                throw subject.isMissing
+            } catch Refusal.accountDisabled {
+                throw CommandFailure("The account is disabled: enable it first.")
+            } catch Refusal.emailUnchanged {
+                throw CommandFailure("The account has this address already.")
+            } catch Refusal.emailTaken {
+                throw CommandFailure("The address belongs to another account.")
             }
         }
     }
@@ -107,11 +111,14 @@ struct AccountCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try subject.id
-            let isFound = try await withDatabase(options) { database in
-                try await EmailReplacementStore(database: database).cancel(
-                    of: id, reason: reason.text, at: SystemClock().now(), from: .commandLine)
+            do {
+                try await withDatabase(options) { database in
+                    try await EmailReplacementStore(database: database).cancel(
+                        of: id, reason: reason.text, by: SystemClock().call(by: .commandLine))
+                }
+            } catch Refusal.accountNotFound {
+                throw subject.isMissing
             }
-            guard isFound else { throw subject.isMissing }
         }
     }
 }

@@ -42,10 +42,10 @@ struct AdminKeyCommand: AsyncParsableCommand {
         func run() async throws {
             let scopes = try parsedScopes
             let secret = try AdminSecret()
-            let now = SystemClock().now()
-            let key = AdminKey(id: AdminKeyID(now: now), name: name, scopes: scopes, createdAt: now)
+            let call = SystemClock().call(by: .commandLine)
+            let key = AdminKey(id: AdminKeyID(now: call.now), name: name, scopes: scopes, createdAt: call.now)
             try await withDatabase(options, asOwner: true) { database in
-                try await AdminKeyStore(database: database).insert(key, hash: secret.hash)
+                try await AdminKeyStore(database: database).insert(key, hash: secret.hash, by: call)
             }
             print(secret.text)
         }
@@ -75,8 +75,7 @@ struct AdminKeyCommand: AsyncParsableCommand {
         func run() async throws {
             guard let keyID = AdminKeyID(id) else { return }
             let isRevoked = try await withDatabase(options) { database in
-                try await AdminKeyStore(database: database).revoke(
-                    keyID, at: SystemClock().now(), from: .commandLine)
+                try await AdminKeyStore(database: database).revoke(keyID, by: SystemClock().call(by: .commandLine))
             }
             guard isRevoked else { throw CommandFailure("There is no key \(id).") }
         }

@@ -30,7 +30,7 @@ struct AuditCommand: AsyncParsableCommand {
             let keyRing = try options.sources().load(KeyRing.init)
             let report = try await withDatabase(options) { database in
                 let halt = try await AuditSeals(database: database, keyRing: keyRing)
-                    .sealPending(at: SystemClock().now())
+                    .sealPending(by: SystemClock().call(by: .commandLine))
                 var report = try await AuditVerification(database: database, keyRing: keyRing)
                     .run(since: since, noted: head.map { ($0.number, $0.code) })
                 if let halt, report.findings.isEmpty { report.findings = [AuditFinding(fault: .halted(halt))] }

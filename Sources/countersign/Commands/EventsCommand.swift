@@ -56,7 +56,7 @@ struct EventsCommand: AsyncParsableCommand {
             let id = try choice.eventID
             let event = AuditEvent(.eventReplayed, by: .operator)
             let replayed = try await withRecords(options) { records in
-                try await records.replay(id, by: event, at: SystemClock().now())
+                try await records.replay(id, recording: event, by: SystemClock().call(by: .commandLine))
             }
             print(try choice.found(replayed).line)
         }

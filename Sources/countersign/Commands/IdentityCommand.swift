@@ -81,14 +81,14 @@ struct IdentityCommand: AsyncParsableCommand {
         func run() async throws {
             let id = try subject.id
             let event = AuditEvent(.revocationRequested, by: .operator, reason: reason.text)
-            let outcome = try await withDatabase(options) { database in
-                try await AccountStore(database: database).revoke(
-                    id, unlinking: !keep, by: event, at: SystemClock().now())
-            }
-            switch outcome {
-            case .unlinked(let revocation): print("\(revocation.id) \(revocation.status.rawValue) unlinked")
-            case .kept(let revocation): print("\(revocation.id) \(revocation.status.rawValue) kept")
-            case .notFound, .lastSignInMethod, .sessionGone: throw subject.isMissing
+            do {
+                let (revocation, isUnlinked) = try await withDatabase(options) { database in
+                    try await AccountStore(database: database).revoke(
+                        id, unlinking: !keep, recording: event, by: SystemClock().call(by: .commandLine))
+                }
+                print("\(revocation.id) \(revocation.status.rawValue) \(isUnlinked ? "unlinked" : "kept")")
+            } catch Refusal.identityNotFound {
+                throw subject.isMissing
             }
         }
     }
@@ -107,12 +107,14 @@ struct IdentityCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try subject.id
-            let isFound = try await withDatabase(options) { database in
-                try await AccountStore(database: database).unblock(
-                    id, reason: reason.text, at: SystemClock().now(),
-                    from: ChangeOrigin(actor: .operator, requestID: nil))
+            do {
+                try await withDatabase(options) { database in
+                    try await AccountStore(database: database).unblock(
+                        id, reason: reason.text, by: SystemClock().call(by: .commandLine))
+                }
+            } catch Refusal.identityNotFound {
+                throw subject.isMissing
             }
-            guard isFound else { throw subject.isMissing }
         }
     }
 }

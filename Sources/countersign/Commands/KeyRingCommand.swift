@@ -37,7 +37,8 @@ struct KeyRingCommand: AsyncParsableCommand {
                 }
                 return (
                     results,
-                    try await KeyRingLines(database: database, keyRing: keyRing).otherUses(at: SystemClock().now())
+                    try await KeyRingLines(database: database, keyRing: keyRing).otherUses(
+                        by: SystemClock().call(by: .commandLine))
                 )
             }
             for result in results { print(result.line) }

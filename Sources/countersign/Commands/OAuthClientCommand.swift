@@ -80,7 +80,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try settings
             let created = try await withOAuthAdministration(options) { administration in
-                try await administration.create(settings, from: .commandLine)
+                try await administration.create(settings, by: SystemClock().call(by: .commandLine))
             }
             print(created.line)
         }
@@ -129,7 +129,8 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             let rotated = try await withOAuthAdministration(options) { administration in
-                try await administration.rotateSecret(of: id, keepOldSeconds: keepOld, from: .commandLine)
+                try await administration.rotateSecret(
+                    of: id, keepOldSeconds: keepOld, by: SystemClock().call(by: .commandLine))
             }
             print(rotated.line)
         }
@@ -144,7 +145,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withOAuthAdministration(options) { administration in
-                try await administration.setStatus(of: id, to: .disabled, from: .commandLine)
+                try await administration.setStatus(of: id, to: .disabled, by: SystemClock().call(by: .commandLine))
             }
         }
     }
@@ -157,7 +158,7 @@ struct OAuthClientCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await withOAuthAdministration(options) { administration in
-                try await administration.setStatus(of: id, to: .active, from: .commandLine)
+                try await administration.setStatus(of: id, to: .active, by: SystemClock().call(by: .commandLine))
             }
         }
     }
@@ -175,7 +176,7 @@ private func withOAuthAdministration<Value: Sendable>(
     return try await withDatabase(options) { database in
         let administration = OAuthAdministration(
             clients: OAuthClientStore(database: database), grants: OAuthGrantStore(database: database),
-            accounts: AccountStore(database: database), scopes: { scopes }, clock: SystemClock())
+            accounts: AccountStore(database: database), scopes: { scopes })
         do {
             return try await body(administration)
         } catch AdministrationFailure.notFound {
@@ -196,10 +197,6 @@ enum CommandDuration {
         else { throw ValidationError("a time is a number and s, m, h or d, at most 30d") }
         return seconds
     }
-}
-
-extension ChangeOrigin {
-    fileprivate static var commandLine: ChangeOrigin { ChangeOrigin(actor: .operator, requestID: nil) }
 }
 
 extension OAuthAdministration.CreatedClient {

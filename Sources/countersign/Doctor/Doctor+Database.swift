@@ -59,9 +59,7 @@ extension Doctor {
             server = try await inspection.server(now: clock.now)
         } catch {
             return [
-                .failure(
-                    .database, sentence(error),
-                    advice: "see postgres.url, the server, and the way to it")
+                .failure(.database, sentence(error), advice: "see postgres.url, the server, and the way to it")
             ]
         }
         var findings = [version(server)] + transport(server) + durability(server.durability)
@@ -113,8 +111,7 @@ extension Doctor {
         var findings = durability.gaps.map { gap in
             switch gap {
             case .unsafeFiles:
-                return Finding.failure(
-                    .durability, "\(gap)", advice: "switch it on, unless this database is for tests")
+                return Finding.failure(.durability, "\(gap)", advice: "switch it on, unless this database is for tests")
             case .commitNotAwaited:
                 isCommitSound = false
                 return .failure(.durability, "\(gap)", advice: Self.commitAdvice)
@@ -128,8 +125,7 @@ extension Doctor {
                 durability.hasSynchronousStandby
                 ? "with a synchronous standby"
                 : "without a synchronous standby: a failover may lose the last commits"
-            findings.append(
-                .ok(.durability, "synchronous_commit is \(durability.synchronousCommit), \(standby)"))
+            findings.append(.ok(.durability, "synchronous_commit is \(durability.synchronousCommit), \(standby)"))
         }
         return findings
     }
@@ -226,15 +222,14 @@ extension Doctor {
 
     private func auditPartitions(of database: Database) async -> Finding {
         do {
-            let months = try await AuditPartitions(database: database).monthsAhead(at: clock.now())
+            let months = try await AuditPartitions(database: database).monthsAhead(by: clock.call(by: .commandLine))
             let detail = "months after this one that have a partition of the audit trail: \(months)"
             guard months < 2 else { return .ok(.auditPartitions, detail) }
             return .warning(
                 .auditPartitions, detail,
                 advice: "the service makes them once an hour, and logs why it can't: audit partition not made")
         } catch {
-            return .warning(
-                .auditPartitions, sentence(error), advice: "see whether the role may read the catalogs")
+            return .warning(.auditPartitions, sentence(error), advice: "see whether the role may read the catalogs")
         }
     }
 

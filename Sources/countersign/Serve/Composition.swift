@@ -52,18 +52,18 @@ enum Composition {
             let inspection = DatabaseInspection(database: healthDatabase)
             let waitingCommits = WaitingCommits(inspection: inspection)
 
-            let stores = Stores(database: database, keyRing: configuration.keyRing)
+            let storage = ServiceDatabase(database, keyRing: configuration.keyRing)
             let accessTokens = try await AccessTokens(
                 configuration: .init(
                     issuer: configuration.tokens.issuer, audience: configuration.tokens.audience,
                     lifetime: Int64(configuration.tokens.accessLifetime)),
-                store: stores.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger)
+                store: storage.signingKeys, keyRing: configuration.keyRing, clock: clock, logger: logger)
             let keySets = KeySetCache.all(configuration.reloadable, fetcher: fetcher, clock: clock, logger: logger)
             let resources = ServiceResources(
-                configuration: configuration, fetcher: fetcher, stores: stores, accessTokens: accessTokens,
-                passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: stores.audit, clock: clock),
-                strayGrants: StrayGrants(store: stores.revocations, clock: clock, logger: logger),
-                oauthClients: OAuthClients(store: stores.oauthClients), keySets: keySets, clock: clock, logger: logger)
+                configuration: configuration, fetcher: fetcher, database: storage, accessTokens: accessTokens,
+                passwordHasher: try PasswordHasher(), refusals: RefusalAggregator(trail: storage.audit, clock: clock),
+                strayGrants: StrayGrants(store: storage.revocations, clock: clock, logger: logger),
+                oauthClients: OAuthClients(store: storage.oauthClients), keySets: keySets, clock: clock, logger: logger)
             let useCases = Reloadable(UseCases(configuration.reloadable, resources))
             let publicRoutes = Reloadable(useCases.value.publicRoutes(configuration))
             var reload = reload
@@ -93,12 +93,12 @@ enum Composition {
                 return metrics.page()
             }
             let administration = Administration(
-                stores: stores, keyRing: configuration.keyRing, refusals: resources.refusals,
+                database: storage, refusals: resources.refusals,
                 exports: resources.exports, clock: clock,
                 mailLanguages: configuration.mail?.templates.languages ?? [])
             let oauthAdministration = configuration.reloadable.oauth.map { oauth in
                 OAuthAdministration(
-                    stores: stores, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes }, clock: clock
+                    database: storage, scopes: { useCases.value.oauth?.configuration.scopes ?? oauth.scopes }
                 )
             }
             let console = ConsoleAPI(
@@ -107,15 +107,14 @@ enum Composition {
                     version: ProgramVersion.number, commit: ProgramVersion.commit, startedAt: clock.now(),
                     history: resources.metrics.history, health: health,
                     migrator: migrator, keySets: keySets, shown: shown),
-                host: ConsoleHost(
-                    address: configuration.admin.host, publicHost: configuration.admin.publicHost))
+                host: ConsoleHost(address: configuration.admin.host, publicHost: configuration.admin.publicHost))
             let listeners = Listeners(
                 addresses, routes: publicRoutes.routes,
                 administration: AdminAPI(administration: administration, oauth: oauthAdministration).routes
                     + console.routes,
                 health: health, metrics: page, logger: logger)
             let mailWorker = MailWorker(
-                configuration.mail, store: stores.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
+                configuration.mail, store: storage.mails, keyRing: configuration.keyRing, clock: clock, logger: logger)
             // They end in reverse order, each after the one behind it has ended. At the signal shared work stops, since
             // other processes can do it. Upkeep, which answers depend on, goes on until the last request is answered,
             // and so does the private listener, which reports the drain to load balancers.
@@ -124,7 +123,7 @@ enum Composition {
                     ConcurrentServices(
                         "upkeep",
                         RecurringWork.upkeep(
-                            stores, accessTokens: accessTokens, refusals: resources.refusals,
+                            storage, accessTokens: accessTokens, refusals: resources.refusals,
                             strayGrants: resources.strayGrants, waitingCommits: waitingCommits, clock: clock,
                             logger: logger)),
                     ConcurrentServices("private listeners", listeners.privateListeners),
@@ -132,7 +131,7 @@ enum Composition {
                         "public listener and shared work",
                         [listeners.publicListener]
                             + RecurringWork.shared(
-                                useCases, stores: stores,
+                                useCases, database: storage,
                                 lifetimes: SessionLifetimes(configuration.tokens),
                                 mailWorker: mailWorker, clock: clock, logger: logger)),
                     ShutdownLimit(

@@ -56,14 +56,15 @@ extension RecurringWork {
     /// one of them left undone. A round lasts seconds: the longest waits for a mail server,
     /// `SMTPTransport.Configuration.timeout`.
     static func shared(
-        _ useCases: Reloadable<UseCases>, stores: Stores, lifetimes: SessionLifetimes, mailWorker: MailWorker?,
+        _ useCases: Reloadable<UseCases>, database: ServiceDatabase, lifetimes: SessionLifetimes,
+        mailWorker: MailWorker?,
         clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
-        let sealer = AuditSealer(seals: stores.seals, clock: clock, logger: logger)
-        let partitioner = AuditPartitioner(partitions: stores.auditPartitions, clock: clock, logger: logger)
-        let guesses = GuessGauges(store: stores.emailCodes, clock: clock)
-        let limiter = SessionLimiter(store: stores.sessions, clock: clock)
-        let sweeper = RetentionSweeper(stores: stores, lifetimes: lifetimes, clock: clock, logger: logger)
+        let sealer = AuditSealer(seals: database.seals, clock: clock, logger: logger)
+        let partitioner = AuditPartitioner(partitions: database.auditPartitions, clock: clock, logger: logger)
+        let guesses = GuessGauges(store: database.emailCodes, clock: clock)
+        let limiter = SessionLimiter(store: database.sessions, clock: clock)
+        let sweeper = RetentionSweeper(database: database, lifetimes: lifetimes, clock: clock, logger: logger)
         // A revocation is first tried within a second of the commit that put it into the outbox.
         let revoking = Provider.allCases.map { provider in
             RecurringWork(name: "\(provider.rawValue) revocations", pause: .milliseconds(500), logger: logger) {
@@ -124,7 +125,7 @@ extension RecurringWork {
     /// The work that each process has to do for its own answers, as long as it answers: a leaked signing key is refused
     /// during a drain too.
     static func upkeep(
-        _ stores: Stores, accessTokens: AccessTokens, refusals: RefusalAggregator, strayGrants: StrayGrants,
+        _ database: ServiceDatabase, accessTokens: AccessTokens, refusals: RefusalAggregator, strayGrants: StrayGrants,
         waitingCommits: WaitingCommits, clock: any WallClock, logger: Logger
     ) -> [RecurringWork] {
         [
@@ -133,7 +134,7 @@ extension RecurringWork {
                 return false
             },
             RecurringWork(name: "key ring line", pause: .seconds(30), logger: logger) {
-                try await stores.keyRingLines.noteWriting(at: clock.now())
+                try await database.keyRingLines.noteWriting(by: clock.call(by: .service))
                 return false
             },
             RecurringWork(

@@ -13,7 +13,7 @@ import WebPages
 struct ServiceResources: Sendable {
     let configuration: ServiceConfiguration
     let fetcher: any Fetcher
-    let stores: Stores
+    let database: ServiceDatabase
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
     let refusals: RefusalAggregator
@@ -48,7 +48,6 @@ struct UseCases: Sendable {
     let appleEndpoint: AppleTokenEndpoint?
     private let webConfiguration: WebConfiguration?
     private let oauthConfiguration: OAuthConfiguration?
-    private let clock: any WallClock
 
     init(_ configuration: ReloadableConfiguration, _ resources: ServiceResources) {
         let (fetcher, logger, clock) = (resources.fetcher, resources.logger, resources.clock)
@@ -63,8 +62,8 @@ struct UseCases: Sendable {
             google: GoogleTokenEndpoint(configuration.google, provider: google, fetcher: fetcher, logger: logger))
         signIn = SignInService(
             configuration: .init(configuration, fixed: resources.configuration),
-            apple: apple, google: google, endpoints: endpoints, stores: resources.stores,
-            accessTokens: resources.accessTokens, keyRing: resources.configuration.keyRing,
+            apple: apple, google: google, endpoints: endpoints, database: resources.database,
+            accessTokens: resources.accessTokens,
             passwordHasher: resources.passwordHasher, refusals: resources.refusals,
             metrics: resources.metrics, codesUnderWay: resources.codesUnderWay,
             exports: resources.exports, strayGrants: resources.strayGrants, clock: clock, logger: logger
@@ -72,9 +71,10 @@ struct UseCases: Sendable {
         let signIn = signIn
         oauth = configuration.oauth.map { oauth in
             OAuthServer(
-                configuration: .init(oauth, fixed: resources.configuration), signIn: signIn, stores: resources.stores,
-                keyRing: resources.configuration.keyRing, google: google, clients: resources.oauthClients,
-                metrics: resources.oauthMetrics, clock: clock,
+                configuration: .init(oauth, fixed: resources.configuration), signIn: signIn,
+                database: resources.database,
+                google: google, clients: resources.oauthClients,
+                metrics: resources.oauthMetrics,
                 logger: logger)
         }
         oauthConfiguration = configuration.oauth
@@ -83,25 +83,21 @@ struct UseCases: Sendable {
             policy: .init(
                 consentRevoked: configuration.events.consentRevoked,
                 accountDeleted: configuration.events.accountDeleted),
-            store: resources.stores.providerEvents, backoff: resources.eventBackoff, clock: clock, logger: logger)
+            store: resources.database.providerEvents, backoff: resources.eventBackoff, clock: clock, logger: logger)
         revocations = RevocationWorker(
-            store: resources.stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
+            store: resources.database.revocations, endpoints: endpoints, clock: clock, logger: logger)
         grantChecks = GrantCheckWorker(
-            store: resources.stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+            store: resources.database.grants, endpoints: endpoints, clock: clock, logger: logger)
         sessionsPerAccount = configuration.limits.sessionsPerAccount
         appleConfiguration = configuration.apple
         appleEndpoint = endpoints.apple
         webConfiguration = configuration.web
-        self.clock = clock
     }
 
     /// The routes of the public listener.
     func publicRoutes(_ configuration: ServiceConfiguration) -> [Route] {
         let mobile = MobileAPI(
-            providers: signIn.providers, nonces: signIn.nonces, tickets: signIn.tickets, linking: signIn.linking,
-            passwords: signIn.passwords, emailCodes: signIn.emailCodes, sessions: signIn.sessions,
-            accounts: signIn.accounts, web: webConfiguration == nil ? nil : signIn.web, oauth: oauth,
-            accessTokens: signIn.accessTokens,
+            service: signIn, web: webConfiguration == nil ? nil : signIn.web, oauth: oauth,
             publicURL: configuration.server.publicURL)
         return mobile.routes + EventsAPI(events: events).routes + webRoutes(configuration)
             + (oauth.map { OAuthAPI(server: $0).routes } ?? []) + (oauthConfiguration?.associations?.routes ?? [])
@@ -115,7 +111,7 @@ struct UseCases: Sendable {
             flipPath: oauthConfiguration?.associations == nil ? nil : oauthConfiguration?.flipPath,
             theme: configuration.pages,
             publicURL: configuration.server.publicURL, relayPackages: webConfiguration?.relayPackages ?? [:],
-            clock: clock
+            calls: signIn.calls
         ).routes
     }
 }

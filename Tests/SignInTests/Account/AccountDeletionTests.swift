@@ -12,8 +12,7 @@ import Testing
         let account = try await fixture.create(
             try await fixture.ticket(try await fixture.consent(.apple)),
             displayName: DisplayName("Kim Lee"))
-        return try await fixture.bind(
-            try await fixture.ticket(try await fixture.consent(.google)), to: account)
+        return try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: account)
     }
 
     @Test func `a deletion queues a revocation of each identity in its own transaction`() async throws {
@@ -56,8 +55,7 @@ import Testing
 
     @Test func `an identity without a grant leaves nothing to revoke`() async throws {
         try await LifeCycleFixture.run { fixture in
-            let created = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple), .token))
+            let created = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
             try await fixture.deleteAccount(created)
             let rows = try await fixture.revocationRows()
             #expect(rows.map(\.status) == ["done"])
@@ -125,16 +123,16 @@ import Testing
             let account = try await fixture.account(.apple)
             let other = try await fixture.session(try await fixture.consent(.apple), .token)
             let session = try await fixture.opened(account)
-            try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
+            try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
             for signedIn in [account, other] {
                 try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
                 }
             }
             // Also for a request whose session was checked before the deletion.
             try await expectFailure("invalidSession") {
-                try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
             }
             #expect(try await fixture.revocationRows().count == 1)
         }

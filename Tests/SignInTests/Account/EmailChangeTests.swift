@@ -10,13 +10,12 @@ import Testing
     private static let new = "kim@new.example"
 
     private func request(_ fixture: SignInFixture, _ email: String, of signedIn: SignedIn) async throws {
-        try await fixture.service.accounts.requestEmail(
-            email, of: try await fixture.opened(signedIn), client: fixture.client)
+        try await fixture.service.accounts.requestEmail(email, of: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     private func verify(_ fixture: SignInFixture, _ code: String, of signedIn: SignedIn) async throws {
         try await fixture.service.emailCodes.verifyEmail(
-            code: code, of: try await fixture.opened(signedIn), client: fixture.client)
+            code: code, of: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     /// Requests the change, and reads the code.
@@ -32,8 +31,7 @@ import Testing
             try await fixture.forgetMails()
             let code = try await code(fixture, to: "Kim@New.Example", of: member)
             #expect(try await fixture.mails(.verifyEmailCode).map(\.recipient) == [Self.new])
-            #expect(
-                try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
+            #expect(try await fixture.mails() == [QueuedMail(template: "email_change_requested", recipient: Self.old)])
             // Not yet.
             #expect(try await fixture.account(member).email?.text == Self.old)
             _ = try await fixture.signIn(Self.old)
@@ -65,11 +63,11 @@ import Testing
             let code = try await fixture.code(.verifyEmail, for: Self.new)
             fixture.clock.advance(by: 60)
             try await expectFailure("invalidCredentials") {
-                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
             }
             fixture.clock.advance(by: 3_601)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
                 logger: SignInFixture.quiet)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("accounts WHERE pending_email IS NOT NULL") == 0)
@@ -83,7 +81,7 @@ import Testing
             let code = try await code(fixture, of: member)
             try await fixture.service.accounts.changePassword(
                 of: try await fixture.opened(member), current: SignInFixture.password, to: "another long password",
-                client: fixture.client)
+                by: fixture.call)
             try await expectFailure("invalidCredentials") { try await verify(fixture, code, of: member) }
         }
     }
@@ -100,7 +98,7 @@ import Testing
             let fresh = try await fixture.signIn(Self.old)
             let code = try await code(fixture, of: fresh)
             fixture.clock.advance(by: 599)
-            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
             #expect(try await fixture.account(member).email?.text == Self.new)
         }
     }

@@ -17,7 +17,7 @@ import Testing
         of id: AccountID, in fixture: SignInFixture
     ) async throws -> (text: String, json: JSONValue) {
         let export = try await PersonalDataExport(
-            of: id, from: fixture.stores.personalData, at: fixture.clock.now(), by: owner)
+            of: id, from: fixture.storage.personalData, by: .at(fixture.clock.now(), from: owner))
         return try await document(try #require(export))
     }
 
@@ -159,7 +159,7 @@ import Testing
                 FROM generate_series(1, 6000) number
                 """)
             let export = try await fixture.service.accounts.export(
-                of: try await fixture.opened(signedIn), client: fixture.client)
+                of: try await fixture.opened(signedIn), by: fixture.call)
             var parts: [Int] = []
             try await export.write { parts.append($0.count) }
             #expect(parts.reduce(0, +) > 6_000_000)
@@ -180,9 +180,7 @@ import Testing
             let other = try await fixture.register("ada@example.com")
             let session = try await fixture.opened(signedIn)
             @Sendable func export(_ session: Session) async throws -> JSONValue {
-                try await Self.document(
-                    try await fixture.service.accounts.export(of: session, client: fixture.client)
-                ).json
+                try await Self.document(try await fixture.service.accounts.export(of: session, by: fixture.call)).json
             }
             for _ in 0..<5 {
                 #expect(try await export(session)["account"]?["email"]?.string == "kim@example.com")
@@ -212,26 +210,26 @@ import Testing
             let underWay = ConcurrencyLimit(2)
             let accounts = try fixture.service(exports: underWay).accounts
             let administration = Administration(
-                stores: fixture.stores, keyRing: fixture.keyRing, exports: underWay, clock: fixture.clock,
+                database: fixture.storage, exports: underWay, clock: fixture.clock,
                 mailLanguages: [])
             let administrator = try await fixture.administered().administrator
             let signedIn = try await fixture.register("kim@example.com")
             let session = try await fixture.opened(signedIn)
             // A place is taken from the beginning to the end of the document, however slowly it is read.
             var exports = [
-                try await accounts.export(of: session, client: fixture.client),
+                try await accounts.export(of: session, by: fixture.call),
                 try await administration.export(signedIn.account.id, by: administrator),
             ]
             for export in exports { _ = try await Self.document(export) }
             await expectFailure(.overloaded(retryAfter: 1)) {
-                try await accounts.export(of: session, client: fixture.client)
+                try await accounts.export(of: session, by: fixture.call)
             }
             await #expect(throws: AdministrationFailure.overloaded(retryAfter: 1)) {
                 try await administration.export(signedIn.account.id, by: administrator)
             }
             #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 2)
             exports = []
-            _ = try await accounts.export(of: session, client: fixture.client)
+            _ = try await accounts.export(of: session, by: fixture.call)
             _ = try await administration.export(signedIn.account.id, by: administrator)
             #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 4)
         }
@@ -251,8 +249,7 @@ import Testing
             #expect(export?["actorName"]?.string == AdministrationFixture.keyName)
 
             await #expect(throws: AdministrationFailure.notFound) {
-                try await admin.administration.export(
-                    AccountID(now: fixture.clock.now()), by: admin.administrator)
+                try await admin.administration.export(AccountID(now: fixture.clock.now()), by: admin.administrator)
             }
             #expect(try await fixture.count("audit_events WHERE type = 'account_exported'") == 1)
         }

@@ -10,18 +10,14 @@ import Testing
     /// An account that was made with Apple and has Google too: the sessions that the two opened.
     private static func both(in fixture: LifeCycleFixture) async throws -> (apple: SignedIn, google: SignedIn) {
         let apple = try await fixture.account(.apple)
-        let google = try await fixture.bind(
-            try await fixture.ticket(try await fixture.consent(.google)), to: apple)
+        let google = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: apple)
         return (apple, google)
     }
 
     private static func id(_ signedIn: SignedIn) throws -> IdentityID { try #require(signedIn.identity).id }
 
-    private static func unlink(
-        _ id: IdentityID, by signedIn: SignedIn, in fixture: LifeCycleFixture
-    ) async throws {
-        try await fixture.service.accounts.unlink(
-            id, of: try await fixture.opened(signedIn), client: fixture.client)
+    private static func unlink(_ id: IdentityID, by signedIn: SignedIn, in fixture: LifeCycleFixture) async throws {
+        try await fixture.service.accounts.unlink(id, of: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     // MARK: By its owner
@@ -59,7 +55,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let registered = try await fixture.service.passwords.register(
                 email: "kim@local.example", password: "correct horse battery", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let apple = try await fixture.bind(
                 try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
             try await Self.unlink(try Self.id(apple), by: registered, in: fixture)
@@ -100,7 +96,7 @@ import Testing
                 try await transaction.execute("SELECT FROM accounts FOR UPDATE")
                 try await transaction.execute("UPDATE sessions SET ended_at = now(), end_reason = 'signed_out'")
             } with: {
-                try await fixture.service.accounts.unlink(id, of: session, client: fixture.client)
+                try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
             }
             try await expectFailure("invalidSession") { try await unlinking.value }
             #expect(try await fixture.count("identities") == 1)
@@ -141,7 +137,7 @@ import Testing
                 for id in [try Self.id(apple), try Self.id(google)] {
                     group.addTask {
                         do {
-                            try await fixture.service.accounts.unlink(id, of: session, client: fixture.client)
+                            try await fixture.service.accounts.unlink(id, of: session, by: fixture.call)
                             return "unlinked"
                         } catch SignInFailure.lastSignInMethod {
                             return "refused"
@@ -186,9 +182,9 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(.apple)
             let id = try Self.id(account)
-            let outcome = try await fixture.stores.accounts.revoke(
-                id, unlinking: false, by: Self.request, at: fixture.clock.now())
-            guard case .kept(let revocation) = outcome else { throw SignInFixture.Unexpected.succeeded }
+            let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
+                id, unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
+            #expect(!isUnlinked)
             #expect(revocation.status == .pending)
             #expect(try await fixture.authorization(account.identity) == "revoking")
             try await expectFailure("invalidSession") { try await fixture.opened(account) }
@@ -196,7 +192,7 @@ import Testing
 
             try await fixture.revokeDue()
             #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.stores.revocations.revocation(revocation.id)?.status == .done)
+            #expect(try await fixture.storage.revocations.revocation(revocation.id)?.status == .done)
             #expect(try await fixture.grants(.apple).map(\.endedBy) == [.revoke])
 
             let without = try await fixture.session(try await fixture.consent(.apple), .token)
@@ -210,13 +206,14 @@ import Testing
     @Test func `an operator's revocation unlinks, but never the last way in`() async throws {
         try await LifeCycleFixture.run { fixture in
             let (apple, google) = try await Self.both(in: fixture)
-            let accounts = fixture.stores.accounts
+            let accounts = fixture.storage.accounts
             let now = fixture.clock.now()
-            guard
-                case .unlinked = try await accounts.revoke(Self.id(google), unlinking: true, by: Self.request, at: now)
-            else { throw SignInFixture.Unexpected.succeeded }
-            guard case .kept = try await accounts.revoke(Self.id(apple), unlinking: true, by: Self.request, at: now)
-            else { throw SignInFixture.Unexpected.succeeded }
+            for (account, isLast) in [(google, false), (apple, true)] {
+                let isUnlinked = try await accounts.revoke(
+                    Self.id(account), unlinking: true, recording: Self.request, by: .at(now)
+                ).isUnlinked
+                #expect(isUnlinked == !isLast)
+            }
             #expect(try await fixture.texts("SELECT provider FROM identities") == ["apple"])
             for signedIn in [apple, google] {
                 try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
@@ -227,31 +224,32 @@ import Testing
                 #expect(try await fixture.grants(provider).map(\.endedBy) == [.revoke])
             }
             // The owner can still come in.
-            #expect(
-                try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
+            #expect(try await fixture.session(try await fixture.consent(.apple), .token).account.id == apple.account.id)
         }
     }
 
     @Test func `without a grant a revocation is done as soon as it is asked for`() async throws {
         try await LifeCycleFixture.run { fixture in
-            let account = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple), .token))
-            let outcome = try await fixture.stores.accounts.revoke(
-                Self.id(account), unlinking: false, by: Self.request, at: fixture.clock.now())
-            guard case .kept(let revocation) = outcome else { throw SignInFixture.Unexpected.succeeded }
+            let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
+            let (revocation, isUnlinked) = try await fixture.storage.accounts.revoke(
+                Self.id(account), unlinking: false, recording: Self.request, by: .at(fixture.clock.now()))
+            #expect(!isUnlinked)
             #expect(revocation.status == .done)
             #expect(revocation.lastError == Revocation.noGrant)
             #expect(try await fixture.authorization(account.identity) == "revoked")
-            #expect(try await fixture.stores.revocations.revocation(revocation.id) == revocation)
+            #expect(try await fixture.storage.revocations.revocation(revocation.id) == revocation)
         }
     }
 
     @Test func `an identity that nobody has can't be revoked`() async throws {
         try await LifeCycleFixture.run { fixture in
-            let outcome = try await fixture.stores.accounts.revoke(
-                IdentityID(now: fixture.clock.now()), unlinking: true, by: Self.request, at: fixture.clock.now())
-            guard case .notFound = outcome else { throw SignInFixture.Unexpected.succeeded }
-            #expect(try await fixture.count("audit_events") == 0)
+            await #expect(throws: Refusal.identityNotFound) {
+                try await fixture.storage.accounts.revoke(
+                    IdentityID(now: fixture.clock.now()), unlinking: true, recording: Self.request,
+                    by: .at(fixture.clock.now()))
+            }
+            let recorded = try await fixture.count("audit_events")
+            #expect(recorded == 0)
         }
     }
 }

@@ -11,10 +11,11 @@ import Testing
         _ text: String?, for scope: AdminKey.Scope = .read, in fixture: SignInFixture
     ) async throws(AdministrationFailure) -> Administrator {
         try await Administration(
-            stores: fixture.stores, keyRing: fixture.keyRing, refusals: fixture.service.refusals, clock: fixture.clock,
+            database: fixture.storage, refusals: fixture.service.refusals, clock: fixture.clock,
             mailLanguages: []
         ).administrator(
-            presenting: text.map { Array($0.utf8) }, for: scope, client: AdministrationFixture.client)
+            presenting: text.map { Array($0.utf8) }, for: scope,
+            by: fixture.service.calls.begin(by: AdministrationFixture.client))
     }
 
     private static func text(_ query: SQL, in fixture: SignInFixture) async throws -> String? {
@@ -26,7 +27,7 @@ import Testing
     func `a key opens what its scope says and nothing else`(scope: AdminKey.Scope) async throws {
         try await SignInFixture.run { fixture in
             let (key, secret) = try await AdministrationFixture.makeKey(
-                [scope], in: fixture.stores, at: fixture.clock.now())
+                [scope], in: fixture.storage, at: fixture.clock.now())
             for asked in AdminKey.Scope.allCases {
                 if asked == scope {
                     #expect(try await Self.authenticate(secret.text, for: asked, in: fixture).key.id == key.id)
@@ -42,9 +43,10 @@ import Testing
     @Test func `an unknown key, a revoked one, a malformed one and none at all are refused alike`() async throws {
         try await SignInFixture.run { fixture in
             let (key, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.stores, at: fixture.clock.now())
+                [.read], in: fixture.storage, at: fixture.clock.now())
             _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now(), from: .commandLine))
+            #expect(
+                try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine)))
             let body = secret.text.dropFirst("csa_".count)
             let refused: [String?] = [
                 secret.text, try AdminSecret().text, nil, "", "csa_", "csa_x", String(body), "csb_" + body,
@@ -62,8 +64,8 @@ import Testing
     @Test func `refused keys are recorded as sums by their network, a revoked one with its name`() async throws {
         try await SignInFixture.run { fixture in
             let (key, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.stores, at: fixture.clock.now())
-            _ = try await fixture.stores.adminKeys.revoke(key.id, at: fixture.clock.now(), from: .commandLine)
+                [.read], in: fixture.storage, at: fixture.clock.now())
+            _ = try await fixture.storage.adminKeys.revoke(key.id, by: .at(fixture.clock.now(), from: .commandLine))
             let unknown = try AdminSecret().text
             // Who brings no key has no wrong one.
             for text in [secret.text, unknown, "csa_x", secret.text, nil, ""] {
@@ -90,7 +92,7 @@ import Testing
     @Test func `the database has the digest of a key and not the key`() async throws {
         try await SignInFixture.run { fixture in
             let secret = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.stores, at: fixture.clock.now()
+                [.read], in: fixture.storage, at: fixture.clock.now()
             ).secret
             let row = try #require(try await Self.text("SELECT k::text FROM admin_keys k", in: fixture))
             #expect(!row.contains(secret.text.dropFirst("csa_".count)))
@@ -103,7 +105,7 @@ import Testing
     @Test func `that a key is used is noted once a minute`() async throws {
         try await SignInFixture.run { fixture in
             let (_, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.stores, at: fixture.clock.now())
+                [.read], in: fixture.storage, at: fixture.clock.now())
             func writes() async throws -> String? {
                 // The row's version: each UPDATE makes another.
                 try await Self.text(
@@ -113,33 +115,35 @@ import Testing
             _ = try await Self.authenticate(secret.text, in: fixture)
             let first = try await writes()
             #expect(first != unused)
-            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
             fixture.clock.advance(by: 59)
             _ = try await Self.authenticate(secret.text, in: fixture)
             #expect(try await writes() == first)
             fixture.clock.advance(by: 1)
             _ = try await Self.authenticate(secret.text, in: fixture)
-            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
         }
     }
 
     @Test func `a use that lacks the scope is a use too`() async throws {
         try await SignInFixture.run { fixture in
             let (_, secret) = try await AdministrationFixture.makeKey(
-                [.read], in: fixture.stores, at: fixture.clock.now())
+                [.read], in: fixture.storage, at: fixture.clock.now())
             await #expect(throws: AdministrationFailure.forbidden) {
                 try await Self.authenticate(secret.text, for: .manage, in: fixture)
             }
-            #expect(try await fixture.stores.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
+            #expect(try await fixture.storage.adminKeys.list().map(\.lastUsedAt) == [fixture.clock.now()])
         }
     }
 
     @Test func `that a key is made and revoked is recorded by its name, and once`() async throws {
         try await SignInFixture.run { fixture in
             let now = fixture.clock.now()
-            let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.stores, at: now).key
-            for _ in 0..<2 { #expect(try await fixture.stores.adminKeys.revoke(key.id, at: now, from: .commandLine)) }
-            #expect(try await !fixture.stores.adminKeys.revoke(AdminKeyID(now: now), at: now, from: .commandLine))
+            let key = try await AdministrationFixture.makeKey([.read, .manage], in: fixture.storage, at: now).key
+            for _ in 0..<2 {
+                #expect(try await fixture.storage.adminKeys.revoke(key.id, by: .at(now, from: .commandLine)))
+            }
+            #expect(try await !fixture.storage.adminKeys.revoke(AdminKeyID(now: now), by: .at(now, from: .commandLine)))
             let rows = try await fixture.database.query(
                 """
                 SELECT concat_ws(' ', type, actor, actor_name, reason)

@@ -29,12 +29,12 @@ import Testing
             for signedIn in [first, second] {
                 try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
                 }
             }
             try await expectFailure("accountDisabled") {
                 try await fixture.service.passwords.signIn(
-                    email: "kim@example.com", password: Self.password, client: fixture.client)
+                    email: "kim@example.com", password: Self.password, by: fixture.call)
             }
             try await expectFailure("accountDisabled") {
                 try await fixture.signIn(.apple, try fixture.apple("a-1"))
@@ -44,8 +44,7 @@ import Testing
             #expect(record.disabledReason == "administrator")
 
             for _ in 0..<2 {
-                try await admin.administration.enable(
-                    id, email: nil, reason: "a mistake", by: admin.administrator)
+                try await admin.administration.enable(id, email: nil, reason: "a mistake", by: admin.administrator)
             }
             _ = try await fixture.session(.apple, try fixture.apple("a-1"))
             #expect(try await admin.administration.account(id).disabledReason == nil)
@@ -60,8 +59,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let admin = try await fixture.administered()
             let (first, second) = try await Self.member(of: fixture)
-            try await admin.administration.signOut(
-                first.account.id, reason: "a lost phone", by: admin.administrator)
+            try await admin.administration.signOut(first.account.id, reason: "a lost phone", by: admin.administrator)
             for signedIn in [first, second] {
                 try await expectFailure("invalidSession") { try await fixture.opened(signedIn) }
             }
@@ -75,16 +73,13 @@ import Testing
             let admin = try await fixture.administered()
             let (first, second) = try await Self.member(of: fixture)
             #expect(
-                try await Set(admin.sessions(of: first.account.id, by: 1))
-                    == [first.session.id, second.session.id])
-            try await admin.administration.endSession(
-                second.session.id, reason: "not hers", by: admin.administrator)
+                try await Set(admin.sessions(of: first.account.id, by: 1)) == [first.session.id, second.session.id])
+            try await admin.administration.endSession(second.session.id, reason: "not hers", by: admin.administrator)
             try await expectFailure("invalidSession") { try await fixture.opened(second) }
             _ = try await fixture.opened(first)
             #expect(try await admin.sessions(of: first.account.id, by: 1) == [first.session.id])
             await #expect(throws: AdministrationFailure.notFound) {
-                try await admin.administration.endSession(
-                    second.session.id, reason: nil, by: admin.administrator)
+                try await admin.administration.endSession(second.session.id, reason: nil, by: admin.administrator)
             }
             #expect(try await admin.recorded() == ["sessions_ended not hers A S"])
         }
@@ -94,8 +89,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let admin = try await fixture.administered()
             let kim = try await fixture.account(.apple)
-            try await admin.administration.delete(
-                kim.account.id, reason: "her letter", by: admin.administrator)
+            try await admin.administration.delete(kim.account.id, reason: "her letter", by: admin.administrator)
             try await expectFailure("invalidSession") { try await fixture.opened(kim) }
             await #expect(throws: AdministrationFailure.notFound) {
                 try await admin.administration.account(kim.account.id)

@@ -24,7 +24,7 @@ import Testing
         let endpoint = LifeCycleFixture.appleEndpoint(
             fixture.apple, of: fixture.sandbox, team: recipient, keyID: "LAMPKEY002", key: key)
         func transfers(_ endpoint: AppleTokenEndpoint) -> AppleTransfers {
-            AppleTransfers(store: fixture.stores.transfers, endpoint: endpoint, clock: fixture.clock)
+            AppleTransfers(store: fixture.storage.transfers, endpoint: endpoint, clock: fixture.clock)
         }
         return Teams(
             sender: transfers(try #require(fixture.endpoints.apple)), recipient: transfers(endpoint),
@@ -32,9 +32,7 @@ import Testing
     }
 
     /// People with accounts, whose app has just gone to the other team.
-    private static func moved(
-        _ persons: [String], in fixture: LifeCycleFixture
-    ) async throws -> [String: SignedIn] {
+    private static func moved(_ persons: [String], in fixture: LifeCycleFixture) async throws -> [String: SignedIn] {
         var accounts: [String: SignedIn] = [:]
         for person in persons {
             try await fixture.sandbox.addApplePerson(person)
@@ -248,7 +246,7 @@ import Testing
             let credential = ProviderCredential(
                 token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
             let answer = try await fixture.service(with: teams.endpoint)
-                .providers.signIn(with: .apple, credential, client: fixture.client)
+                .providers.signIn(with: .apple, credential, by: fixture.call)
             guard case .signedIn(let after) = answer else { throw SignInFixture.Unexpected.linkRequired }
             #expect(after.account.id == before.account.id)
             #expect(after.identity?.authorization == .active)
@@ -284,7 +282,7 @@ import Testing
                 token: consent.token, code: nil, nonce: nil, clientID: nil, fullName: nil)
             let session = try await fixture.opened(other)
             try await expectFailure("identityAlreadyLinked") {
-                try await fixture.service.linking.link(.apple, credential, to: session, client: fixture.client)
+                try await fixture.service.linking.link(.apple, credential, to: session, by: fixture.call)
             }
             // One person, one identity, where it was.
             #expect(try await fixture.count("identities WHERE provider = 'apple'") == 1)

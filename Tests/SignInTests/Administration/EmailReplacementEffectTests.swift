@@ -56,8 +56,7 @@ import Testing
             try await fixture.request(for: kim)
             try await fixture.sweepInADay()
             try await people.forgetMails()
-            let entered = try await people.signIn(
-                Fixture.new, code: try await people.code(.signIn, for: Fixture.new))
+            let entered = try await people.signIn(Fixture.new, code: try await people.code(.signIn, for: Fixture.new))
             #expect(entered.account.id == kim.account.id)
             for _ in 0..<2 {
                 people.clock.advance(by: 1)
@@ -78,13 +77,13 @@ import Testing
             try await fixture.request(for: kim)
             people.clock.advance(by: Fixture.day - 1)
             let session = try await people.opened(try await people.signIn(Fixture.old))
-            try await people.service.accounts.requestEmail("kim@third.example", of: session, client: people.client)
+            try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
             let code = try await people.digits(.verifyEmail, of: "kim@third.example")
             people.clock.advance(by: 1)
             try await fixture.sweep()
             #expect(try await people.texts("SELECT pending_email FROM accounts") == [nil])
             try await expectFailure("invalidCredentials") {
-                try await people.service.emailCodes.verifyEmail(code: code, of: session, client: people.client)
+                try await people.service.emailCodes.verifyEmail(code: code, of: session, by: people.call)
             }
             #expect(try await fixture.address(kim) == Fixture.new)
         }
@@ -122,20 +121,20 @@ import Testing
         switch proof {
         case .changeOfAddress:
             let session = try await people.opened(kim)
-            try await people.service.accounts.requestEmail("kim@third.example", of: session, client: people.client)
+            try await people.service.accounts.requestEmail("kim@third.example", of: session, by: people.call)
             try await people.service.emailCodes.verifyEmail(
                 code: try await people.digits(.verifyEmail, of: "kim@third.example"), of: session,
-                client: people.client)
+                by: people.call)
         case .verification:
             try await people.service.emailCodes.verifyEmail(
                 code: try await people.code(.verifyEmail, for: Fixture.old), of: try await people.opened(kim),
-                client: people.client)
+                by: people.call)
         case .reset:
             try await people.reset(Fixture.old, code: try await people.code(.resetPassword, for: Fixture.old))
         case .newPassword:
             try await people.service.accounts.changePassword(
                 of: try await people.opened(kim), current: SignInFixture.password, to: "another long password",
-                client: people.client)
+                by: people.call)
         case .firstProof:
             _ = try await people.signIn(Fixture.old, code: try await people.code(.signIn, for: Fixture.old))
         case .takeOver:
@@ -271,7 +270,7 @@ import Testing
                 people.clock.advance(by: Fixture.day)
                 async let swept: Void = fixture.sweep()
                 let outcomes = try await race(1) { _ in
-                    try await people.service.accounts.cancelEmailReplacement(of: session, client: people.client)
+                    try await people.service.accounts.cancelEmailReplacement(of: session, by: people.call)
                 }
                 try await swept
                 #expect(outcomes == ["won": 1] || outcomes == ["invalidSession": 1], "\(outcomes)")
@@ -307,7 +306,7 @@ import Testing
     @Test func `a process whose clock is ahead of the database's leaves the owner their day`() async throws {
         try await Fixture.run { fixture in
             let people = fixture.people
-            let present = try await people.stores.databaseTime()
+            let present = try await people.storage.databaseTime()
             people.clock.set(to: present.seconds)
             let kim = try await fixture.member()
             try await fixture.request(for: kim)
@@ -315,7 +314,7 @@ import Testing
             #expect(try await fixture.sweepers[0].round() == false)
             #expect(try await fixture.address(kim) == Fixture.old)
 
-            people.clock.set(to: try await people.stores.databaseTime().seconds)
+            people.clock.set(to: try await people.storage.databaseTime().seconds)
             try await people.database.execute(
                 "UPDATE email_replacements SET due_at = \(people.clock.now().advanced(bySeconds: -1))")
             #expect(try await fixture.sweepers[0].round() == false)

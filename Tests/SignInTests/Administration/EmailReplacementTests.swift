@@ -10,7 +10,7 @@ import Testing
     private typealias Fixture = EmailReplacementFixture
 
     private func cancel(_ fixture: EmailReplacementFixture, in session: Session) async throws {
-        try await fixture.people.service.accounts.cancelEmailReplacement(of: session, client: fixture.people.client)
+        try await fixture.people.service.accounts.cancelEmailReplacement(of: session, by: fixture.people.call)
     }
 
     @Test func `every mailbox of the account is notified, and nothing changes for a day`() async throws {
@@ -129,8 +129,7 @@ import Testing
             try await fixture.sweepInADay()
             #expect(try await fixture.address(kim) == Fixture.old)
             #expect(try await people.isLive(kim))
-            #expect(
-                try await fixture.recorded(of: kim) == ["email_replacement_cancelled person", Fixture.requested])
+            #expect(try await fixture.recorded(of: kim) == ["email_replacement_cancelled person", Fixture.requested])
             let stopping = try await people.texts(
                 "SELECT session_id::text FROM audit_events WHERE type = 'email_replacement_cancelled'")
             #expect(stopping == [session.id.description])
@@ -142,7 +141,7 @@ import Testing
             let people = fixture.people
             let kim = try await fixture.member()
             let ended = try await people.opened(try await people.signIn(Fixture.old))
-            try await people.service.sessions.revoke(.current, of: ended, client: people.client)
+            try await people.service.sessions.revoke(.current, of: ended, by: people.call)
             let other = try await people.opened(try await people.register("ada@example.com"))
             try await fixture.request(for: kim)
             try await expectFailure("invalidSession") { try await cancel(fixture, in: ended) }
@@ -190,7 +189,7 @@ import Testing
             let people = fixture.people
             let kim = try await fixture.member()
             try await fixture.request(for: kim)
-            try await people.service.accounts.delete(accountOf: try await people.opened(kim), client: people.client)
+            try await people.service.accounts.delete(accountOf: try await people.opened(kim), by: people.call)
             #expect(try await !fixture.isPending())
             try await fixture.sweepInADay()
             #expect(try await people.count("accounts WHERE email IS NOT NULL") == 0)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AuditSealTests {
     @Test func `an empty trail has no seal`() async throws {
         try await AuditSealFixture.run { fixture in
-            let outcome = try await fixture.seals.seal(at: fixture.clock.now())
+            let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
             #expect(outcome == .sealed(0))
             #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
             #expect(try await fixture.verify().head == nil)
@@ -29,7 +29,7 @@ import Testing
                     VALUES ('ffffffff-ffff-7fff-8fff-ffffffffffff', 'account_deleted', 'person', to_timestamp(\(SignInFixture.start)))
                     """)
                 try await fixture.record(3)
-                let outcome = try await fixture.seals.seal(at: fixture.clock.now())
+                let outcome = try await fixture.seals.seal(by: .at(fixture.clock.now()))
                 #expect(try await fixture.seals.oldestUnsealed() != nil)
                 return outcome
             }
@@ -56,7 +56,7 @@ import Testing
                     group.addTask { try await fixture.record(40) }
                     group.addTask {
                         while try await fixture.number("SELECT count(*) FROM audit_events") < 160 {
-                            _ = try await fixture.seals.seal(at: fixture.clock.now())
+                            _ = try await fixture.seals.seal(by: .at(fixture.clock.now()))
                         }
                     }
                 }
@@ -78,7 +78,7 @@ import Testing
                 _ = try await transaction.query(
                     "SELECT pg_advisory_xact_lock(hashtextextended('countersign audit seals', 0))::text"
                 ) { row throws(PostgresError) in try row.decode(String.self) }
-                return try await fixture.seals.seal(at: fixture.clock.now())
+                return try await fixture.seals.seal(by: .at(fixture.clock.now()))
             }
             #expect(outcome == .busy)
             #expect(try await fixture.number("SELECT count(*) FROM audit_seals") == 0)
@@ -125,7 +125,7 @@ import Testing
 
             // Without its key the head can't be verified.
             try await fixture.record(1)
-            #expect(try await fixture.with(new).seals.seal(at: fixture.clock.now()) == .halted(.keyMissing("k1")))
+            #expect(try await fixture.with(new).seals.seal(by: .at(fixture.clock.now())) == .halted(.keyMissing("k1")))
 
             try await fixture.with(both).grow(seals: 2)
             #expect(try await fixture.with(both).faults() == [])
@@ -152,11 +152,11 @@ import Testing
                 seals: fixture.seals, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
             try await fixture.grow(seals: 1)
             try await fixture.tamper("ALTER TABLE audit_events ADD COLUMN colour text")
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .sealed(0))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(0))
             try await fixture.record(2)
             try await fixture.whenFinal()
             let halt = AuditHalt.columnsUnknown(["colour"])
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(halt))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
             for _ in 0..<3 { #expect(try await sealer.round() == false) }
             #expect(log.lines.count { $0.contains("deferred to processes of a later release") } == 1)
             #expect(Self.haltMessages(log).isEmpty)
@@ -196,7 +196,7 @@ import Testing
         try await AuditSealFixture.run { fixture in
             try await restored(fixture)
             let halt = AuditHalt.restored(chain: 1)
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(halt))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(halt))
             #expect(halt.description.contains("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2"))
             try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 2")
             try await fixture.grow(seals: 2)
@@ -206,7 +206,7 @@ import Testing
             #expect(report.head?.totalCount == 9)
             // A return to a chain that has ended halts it too.
             try await fixture.tamper("ALTER TABLE audit_events ALTER COLUMN chain SET DEFAULT 1")
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.restored(chain: 2)))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.restored(chain: 2)))
         }
     }
 

@@ -170,7 +170,7 @@ import Testing
             fixture.clock.advance(by: 3_600)
             try await fixture.record(1)
             try await fixture.whenFinal()
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .sealed(1))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .sealed(1))
             #expect(try await fixture.faults() == [Found(2, .neverSealed(1))])
         }
     }
@@ -221,10 +221,10 @@ import Testing
                 "DELETE FROM audit_seals WHERE seal_number > 1")
             #expect(try await fixture.faults() == [Found(3, .cutOff(seals: 2, rows: 4))])
             try await fixture.record(1)
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.headMismatch))
             try await fixture.tamper("DELETE FROM audit_seals")
             #expect(try await fixture.faults() == [Found(3, .cutOff(seals: 3, rows: 6))])
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.headMismatch))
         }
     }
 
@@ -297,7 +297,7 @@ import Testing
             try await fixture.grow(seals: 3)
             try await fixture.tamper("UPDATE audit_head SET \(unsafeSQL: change)")
             #expect(try await fixture.verify().findings.map(\.fault) == [.headChanged])
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.headMismatch))
         }
     }
 
@@ -306,7 +306,7 @@ import Testing
             try await fixture.grow(seals: 2)
             try await fixture.tamper("DELETE FROM audit_head")
             #expect(try await fixture.faults() == [Found(2, .headMissing)])
-            #expect(try await fixture.seals.seal(at: fixture.clock.now()) == .halted(.headMismatch))
+            #expect(try await fixture.seals.seal(by: .at(fixture.clock.now())) == .halted(.headMismatch))
         }
     }
 
@@ -314,8 +314,7 @@ import Testing
         try await AuditSealFixture.run { fixture in
             let theirs = fixture.with(try SignInFixture.makeKeyRing(octet: 8))
             try await theirs.grow(seals: 2)
-            #expect(
-                try await fixture.faults() == [Found(2, .headChanged), Found(1, .changed), Found(2, .changed)])
+            #expect(try await fixture.faults() == [Found(2, .headChanged), Found(1, .changed), Found(2, .changed)])
         }
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 /// The records of decisions: written with the decision, or not at all.
 @Suite struct AuditTrailTests {
-    private static let client = Client(
+    private static let client = Caller(
         requestID: "r1", address: "192.0.2.77", network: "192.0.2.0/24", device: Device(name: "Kim", platform: "ios"))
     private static let password = "correct horse battery"
 
@@ -32,22 +32,25 @@ import Testing
         -> SignInAnswer
     {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-        return try await fixture.service.providers.signIn(with: provider, credential, client: client)
+        return try await fixture.service.providers.signIn(
+            with: provider, credential, by: fixture.service.calls.begin(by: client))
     }
 
     @Test func `each way in leaves one row that says how`() async throws {
         try await SignInFixture.run { fixture in
             let service = fixture.service
             let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
+                email: "kim@example.com", password: Self.password, displayName: nil,
+                by: service.calls.begin(by: Self.client))
             _ = try await service.passwords.signIn(
-                email: "kim@example.com", password: Self.password, client: Self.client)
+                email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
             guard case .linkRequired(let ticket) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
                 throw SignInFixture.Unexpected.signedIn
             }
             _ = try await service.tickets.bind(
                 linkTicket: ticket.linkTicket,
-                credential: .password(email: "kim@example.com", password: Self.password), client: Self.client)
+                credential: .password(email: "kim@example.com", password: Self.password),
+                by: service.calls.begin(by: Self.client))
             guard case .signedIn(let signedIn) = try await Self.post(try fixture.apple("a-1"), .apple, fixture) else {
                 throw SignInFixture.Unexpected.linkRequired
             }
@@ -82,13 +85,14 @@ import Testing
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.create(ticket)
             _ = try await fixture.service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
+                email: "kim@example.com", password: Self.password, displayName: nil,
+                by: fixture.service.calls.begin(by: Self.client))
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
             let token = try fixture.apple("a-1")
             try await expectFailure("fault") { try await Self.post(token, .apple, fixture) }
             try await expectFailure("fault") {
                 try await fixture.service.passwords.signIn(
-                    email: "kim@example.com", password: Self.password, client: Self.client)
+                    email: "kim@example.com", password: Self.password, by: fixture.service.calls.begin(by: Self.client))
             }
             #expect(try await fixture.count("sessions") == 2)
         }
@@ -104,11 +108,12 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, token) in tokens.enumerated() {
                     group.addTask {
-                        let client = Client(
+                        let client = Caller(
                             requestID: "n\(number)", address: nil, network: "10.0.\(number).0/24", device: nil)
                         let credential = ProviderCredential(
                             token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
-                        _ = try await fixture.service.providers.signIn(with: .google, credential, client: client)
+                        _ = try await fixture.service.providers.signIn(
+                            with: .google, credential, by: fixture.service.calls.begin(by: client))
                     }
                 }
                 try await group.waitForAll()
@@ -152,16 +157,18 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = fixture.service
             let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
+                email: "kim@example.com", password: Self.password, displayName: nil,
+                by: service.calls.begin(by: Self.client))
             for _ in 0..<2 {
                 _ = try await service.passwords.signIn(
-                    email: "kim@example.com", password: Self.password, client: Self.client)
+                    email: "kim@example.com", password: Self.password, by: service.calls.begin(by: Self.client))
             }
-            let session = try await service.sessions.session(of: kim.session.bearer)
-            try await service.sessions.revoke(.others, of: session, client: Self.client)
-            try await service.sessions.revoke(.others, of: session, client: Self.client)
-            try await service.sessions.revoke(.current, of: session, client: Self.client)
-            try await service.sessions.revoke(.all, of: session, client: Self.client)
+            let session = try await service.sessions.session(
+                of: kim.session.bearer, by: service.calls.begin(by: .local))
+            try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
+            try await service.sessions.revoke(.others, of: session, by: service.calls.begin(by: Self.client))
+            try await service.sessions.revoke(.current, of: session, by: service.calls.begin(by: Self.client))
+            try await service.sessions.revoke(.all, of: session, by: service.calls.begin(by: Self.client))
             #expect(
                 try await Self.rows(fixture, of: "signed_out") == [
                     "signed_out - others 192.0.2.0/24 r1 1 A S", "signed_out - current 192.0.2.0/24 r1 1 A S",
@@ -173,27 +180,29 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = fixture.service
             let kim = try await service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
+                email: "kim@example.com", password: Self.password, displayName: nil,
+                by: service.calls.begin(by: Self.client))
             var token = kim.session.refreshToken
             for _ in 0..<2 {
-                token = try await service.sessions.refresh(token, client: Self.client).refreshToken
+                token = try await service.sessions.refresh(token, by: service.calls.begin(by: Self.client)).refreshToken
                 fixture.clock.advance(by: 120)
             }
             for _ in 0..<2 {
-                _ = try? await service.sessions.refresh(kim.session.refreshToken, client: Self.client)
+                _ = try? await service.sessions.refresh(
+                    kim.session.refreshToken, by: service.calls.begin(by: Self.client))
             }
-            #expect(
-                try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
+            #expect(try await Self.rows(fixture, of: "refresh_reused") == ["refresh_reused - - 192.0.2.0/24 r1 1 A S"])
         }
     }
 
     @Test func `a new name is recorded, and not which`() async throws {
         try await SignInFixture.run { fixture in
             let kim = try await fixture.service.passwords.register(
-                email: "kim@example.com", password: Self.password, displayName: nil, client: Self.client)
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer)
+                email: "kim@example.com", password: Self.password, displayName: nil,
+                by: fixture.service.calls.begin(by: Self.client))
+            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
             _ = try await fixture.service.accounts.rename(
-                accountOf: session, to: DisplayName("Kim"), client: Self.client)
+                accountOf: session, to: DisplayName("Kim"), by: fixture.service.calls.begin(by: Self.client))
             #expect(
                 try await Self.rows(fixture, of: "display_name_changed") == [
                     "display_name_changed - - 192.0.2.0/24 r1 1 A"
@@ -205,10 +214,10 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.google, try fixture.google("g-1"))
             for _ in 0..<2 {
-                try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: Self.client)
+                try await fixture.service.tickets.cancel(
+                    linkTicket: ticket.linkTicket, by: fixture.service.calls.begin(by: Self.client))
             }
-            #expect(
-                try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
+            #expect(try await Self.rows(fixture, of: "link_cancelled") == ["link_cancelled google - 192.0.2.0/24 r1 1"])
         }
     }
 }

@@ -14,7 +14,7 @@ import Testing
     ) async throws -> SignedIn {
         try await fixture.service.tickets.bind(
             linkTicket: ticket.linkTicket, credential: .emailCode(email: email, code: code), replacing: replacing,
-            client: fixture.client
+            by: fixture.call
         ).session
     }
 
@@ -86,8 +86,7 @@ import Testing
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             let code = try await fixture.code(.bind, for: Self.email, ticket: ticket)
             let binding = try await fixture.interleave { transaction in
-                try await transaction.execute(
-                    "SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
+                try await transaction.execute("SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
                 try await transaction.execute("DELETE FROM mailed_codes")
                 try await transaction.execute("UPDATE email_codes SET code_id = gen_random_uuid()")
             } with: {

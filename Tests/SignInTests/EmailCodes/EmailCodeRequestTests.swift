@@ -59,8 +59,9 @@ import Testing
             ] {
                 try await fixture.forgetMails()
                 fixture.clock.advance(by: 600)
-                let client = Client(requestID: "test", address: nil, device: nil, languages: wanted)
-                try await fixture.service.emailCodes.mailCode(to: Self.email, for: .signIn, client: client)
+                let client = Caller(requestID: "test", address: nil, device: nil, languages: wanted)
+                try await fixture.service.emailCodes.mailCode(
+                    to: Self.email, for: .signIn, by: fixture.service.calls.begin(by: client))
                 let mail = QueuedMail(template: "sign_in_code", recipient: Self.email, language: written)
                 #expect(try await fixture.mails(.signInCode) == [mail])
             }
@@ -110,14 +111,14 @@ import Testing
     @Test func `a code for bind needs a ticket that is open`() async throws {
         try await SignInFixture.withMail { fixture in
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
             let old = try await fixture.ticket(.google, try fixture.google("1"))
             try await expectFailure("linkTicketExpired") {
                 try await fixture.mailCode(.bind, to: Self.email, for: ticket)
             }
             try await expectFailure("linkTicketExpired") {
                 try await fixture.service.emailCodes.mailCode(
-                    to: Self.email, for: .bind, linkTicket: "invented", client: fixture.client)
+                    to: Self.email, for: .bind, linkTicket: "invented", by: fixture.call)
             }
             fixture.clock.advance(by: 600)
             try await expectFailure("linkTicketExpired") { try await fixture.mailCode(.bind, to: Self.email, for: old) }

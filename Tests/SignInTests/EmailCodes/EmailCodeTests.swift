@@ -104,7 +104,7 @@ import Testing
                 (.signIn, { _ = try await fixture.signIn(address, code: code) }),
                 (.resetPassword, { try await fixture.reset(address, code: code) }),
                 (.bind, { _ = try await fixture.bind(ticket, .emailCode(email: address, code: code)) }),
-                (.verifyEmail, { try await codes.verifyEmail(code: code, of: session, client: fixture.client) }),
+                (.verifyEmail, { try await codes.verifyEmail(code: code, of: session, by: fixture.call) }),
             ]
             for (use, call) in uses where use != purpose {
                 try await expectFailure("invalidCredentials") { try await call() }
@@ -265,8 +265,7 @@ import Testing
             // Her codes are her own, also while another account wants her address.
             _ = try await fixture.member("ada@example.com")
             let hers = try await fixture.code(.signIn, for: "ada@example.com")
-            try await fixture.service.accounts.delete(
-                accountOf: try await fixture.opened(member), client: fixture.client)
+            try await fixture.service.accounts.delete(accountOf: try await fixture.opened(member), by: fixture.call)
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
             _ = try await fixture.signIn("ada@example.com", code: hers)
         }
@@ -301,11 +300,11 @@ import Testing
             }
             try await expectFailure("mailUnavailable") {
                 try await fixture.service.accounts.requestEmail(
-                    "kim@new.example", of: try await fixture.opened(registered), client: fixture.client)
+                    "kim@new.example", of: try await fixture.opened(registered), by: fixture.call)
             }
             try await fixture.service.accounts.changePassword(
                 of: try await fixture.opened(registered), current: SignInFixture.password, to: "another long password",
-                client: fixture.client)
+                by: fixture.call)
             _ = try await fixture.bind(
                 try await fixture.ticket(.google, try fixture.google("1")), registered.session.credential)
             for table in ["outbox", "mailed_codes"] as [SQL] { #expect(try await fixture.count(table) == 0) }

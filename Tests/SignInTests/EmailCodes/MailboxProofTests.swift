@@ -20,7 +20,7 @@ import Testing
         let bound = try await fixture.bind(
             try await fixture.ticket(.google, try fixture.google("squatter")), registered.session.credential)
         try await fixture.service.accounts.requestEmail(
-            "squatter@example.com", of: try await fixture.opened(registered), client: fixture.client)
+            "squatter@example.com", of: try await fixture.opened(registered), by: fixture.call)
         return Squatted(registered: registered, bound: bound)
     }
 
@@ -36,9 +36,7 @@ import Testing
         }
     }
 
-    private func prove(
-        _ proof: Proof, _ fixture: SignInFixture, _ code: String, _ ticket: LinkRequired
-    ) async throws {
+    private func prove(_ proof: Proof, _ fixture: SignInFixture, _ code: String, _ ticket: LinkRequired) async throws {
         switch proof {
         case .signIn: _ = try await fixture.signIn(Self.email, code: code)
         case .bind: _ = try await fixture.bind(ticket, .emailCode(email: Self.email, code: code))
@@ -65,7 +63,7 @@ import Testing
             for session in [squatted.registered, squatted.bound] {
                 #expect(try await !fixture.isLive(session))
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(session.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(session.session.refreshToken, by: fixture.call)
                 }
             }
             #expect(try await fixture.count("outbox WHERE kind = 'revocation'") == revocations + 1)
@@ -80,7 +78,7 @@ import Testing
             let owner = try await fixture.signIn(Self.email, code: try await fixture.code(.signIn, for: Self.email))
             try await expectFailure("invalidCredentials") {
                 try await fixture.service.emailCodes.verifyEmail(
-                    code: change, of: try await fixture.opened(owner), client: fixture.client)
+                    code: change, of: try await fixture.opened(owner), by: fixture.call)
             }
         }
     }
@@ -129,7 +127,7 @@ import Testing
                 try await fixture.ticket(.google, try fixture.google("1")), registered.session.credential)
             let code = try await fixture.code(.verifyEmail, for: Self.email)
             try await fixture.service.emailCodes.verifyEmail(
-                code: code, of: try await fixture.opened(bound), client: fixture.client)
+                code: code, of: try await fixture.opened(bound), by: fixture.call)
             let account = try await fixture.account(registered)
             #expect(account.isEmailVerified)
             #expect(account.hasPassword)
@@ -147,7 +145,7 @@ import Testing
             let code = try await fixture.code(.verifyEmail, for: Self.email)
             try await expectFailure("invalidCredentials") {
                 try await fixture.service.emailCodes.verifyEmail(
-                    code: code, of: try await fixture.opened(other), client: fixture.client)
+                    code: code, of: try await fixture.opened(other), by: fixture.call)
             }
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.email, code: code) }
         }
@@ -191,24 +189,21 @@ import Testing
                     {
                         try await fixture.service.accounts.changePassword(
                             of: session, current: SignInFixture.password, to: "another long password",
-                            client: fixture.client)
+                            by: fixture.call)
                     }
                 ),
                 (
                     "invalidSession",
                     {
                         try await fixture.service.accounts.requestEmail(
-                            "other@example.com", of: session, client: fixture.client)
+                            "other@example.com", of: session, by: fixture.call)
                     }
                 ),
                 (
                     "invalidSession",
-                    { try await fixture.service.accounts.unlink(identity.id, of: session, client: fixture.client) }
+                    { try await fixture.service.accounts.unlink(identity.id, of: session, by: fixture.call) }
                 ),
-                (
-                    "invalidSession",
-                    { try await fixture.service.accounts.delete(accountOf: session, client: fixture.client) }
-                ),
+                ("invalidSession", { try await fixture.service.accounts.delete(accountOf: session, by: fixture.call) }),
             ]
             for (expected, call) in calls {
                 // What a proof changes; undone afterwards, so that each call meets the same state.

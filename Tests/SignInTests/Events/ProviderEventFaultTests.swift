@@ -17,8 +17,7 @@ import Testing
                 try await fixture.deliver(.apple, fixture.apple(type, id: "a\(number)"))
             }
             for (number, type) in ["sessions-revoked", "account-disabled", "account-enabled"].enumerated() {
-                try await fixture.deliver(
-                    .google, fixture.google(ProviderEventFixture.risc + type, id: "g\(number)"))
+                try await fixture.deliver(.google, fixture.google(ProviderEventFixture.risc + type, id: "g\(number)"))
             }
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", of: nil, id: "a3"))
             #expect(try await Set(fixture.statuses().values) == ["unknown_subject"])
@@ -92,8 +91,9 @@ import Testing
                         key: try fixture.key(.apple), email: nil, clientID: SignInFixture.appleClient,
                         authenticatedAt: now, issuedAt: now),
                     displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
-                try await fixture.stores.links.insert(
-                    ticket, hash: [UInt8](repeating: octet, count: 32), grant: fixture.grant("token-\(octet)", .apple))
+                try await fixture.storage.links.insert(
+                    ticket, hash: [UInt8](repeating: octet, count: 32), grant: fixture.grant("token-\(octet)", .apple),
+                    by: .at(fixture.people.clock.now()))
             }
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(
@@ -193,8 +193,8 @@ import Testing
             let away = Database(
                 configuration: .init(url: "postgres://countersign@127.0.0.1:1/none", poolSize: 1),
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
-            let stores = Stores(database: away, keyRing: fixture.people.keyRing)
-            let events = try ProviderEventFixture.events(fixture.people, store: stores.providerEvents)
+            let storage = ServiceDatabase(away, keyRing: fixture.people.keyRing)
+            let events = try ProviderEventFixture.events(fixture.people, store: storage.providerEvents)
             let forged = try fixture.apple("consent-revoked", id: "e1", by: TokenMint.otherSigner)
             let stolen = try fixture.google(
                 ProviderEventFixture.risc + "sessions-revoked", id: "e2", by: TokenMint.otherSigner)
@@ -223,7 +223,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let none = ProviderEvents(
                 apple: nil, google: nil, policy: .init(consentRevoked: .unlink, accountDeleted: .unlink),
-                store: fixture.stores.providerEvents, clock: fixture.people.clock,
+                store: fixture.storage.providerEvents, clock: fixture.people.clock,
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
             let token = try fixture.apple("consent-revoked", id: "e1")
             for provider in Provider.allCases {
@@ -282,7 +282,7 @@ import Testing
             try await fixture.processAll()
             #expect(try await fixture.isOpen(kim))
             try await fixture.database.execute("ALTER TABLE audit_events_away RENAME TO audit_events")
-            let other = try ProviderEventFixture.events(fixture.people, store: fixture.stores.providerEvents)
+            let other = try ProviderEventFixture.events(fixture.people, store: fixture.storage.providerEvents)
             #expect(try await other.processPending() == 1)
             #expect(try await !fixture.isOpen(kim))
             #expect(try await fixture.statuses() == ["e1": "done"])
@@ -293,7 +293,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let kim = try await fixture.account(.apple)
             let backoff = EventBackoff()
-            let store = fixture.stores.providerEvents
+            let store = fixture.storage.providerEvents
             let before = try ProviderEventFixture.events(fixture.people, store: store, backoff: backoff)
             try await before.take(fixture.apple("consent-revoked", id: "e1"), from: .apple)
             try await fixture.database.execute("ALTER TABLE audit_events RENAME TO audit_events_away")
@@ -334,8 +334,9 @@ import Testing
             try await fixture.deliver(.apple, fixture.apple("email-disabled", of: "ada", id: "e2"))
             try await fixture.events.take(fixture.apple("email-enabled", id: "e3"), from: .apple)
             try await fixture.people.service.accounts.delete(
-                accountOf: try await fixture.people.service.sessions.session(of: apple.session.bearer),
-                client: fixture.people.client)
+                accountOf: try await fixture.people.service.sessions.session(
+                    of: apple.session.bearer, by: fixture.people.call),
+                by: fixture.people.call)
             try await fixture.processAll()
             #expect(
                 try await fixture.texts("SELECT concat_ws(' ', jti, status, subject) FROM provider_events ORDER BY jti")

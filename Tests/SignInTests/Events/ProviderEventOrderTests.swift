@@ -61,11 +61,11 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let google = try await fixture.account(.google)
             fixture.advance(by: 20)
-            let session = try await fixture.people.service.sessions.session(of: Array(google.session.accessToken.utf8))
+            let session = try await fixture.people.service.sessions.session(
+                of: Array(google.session.accessToken.utf8), by: fixture.people.call)
             let credential = ProviderCredential(
                 token: try fixture.token(.apple), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            _ = try await fixture.people.service.linking.link(
-                .apple, credential, to: session, client: fixture.people.client)
+            _ = try await fixture.people.service.linking.link(.apple, credential, to: session, by: fixture.people.call)
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", at: 10, id: "e1"))
             #expect(try await fixture.statuses() == ["e1": "outdated"])
             #expect(try await fixture.account(google)?.identities.count == 2)
@@ -135,8 +135,7 @@ import Testing
             let google = try await fixture.account(.google)
             fixture.advance(by: 100)
             let risc = ProviderEventFixture.risc
-            let hijacked = try fixture.google(
-                risc + "account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
+            let hijacked = try fixture.google(risc + "account-disabled", [("reason", "hijacking")], at: 10, id: "e1")
             let enabled = try fixture.google(risc + "account-enabled", at: 20, id: "e2")
             for token in late ? [enabled, hijacked] : [hijacked, enabled] { try await fixture.deliver(.google, token) }
             #expect(try await !fixture.isOpen(google))
@@ -152,8 +151,7 @@ import Testing
             fixture.advance(by: 100)
             let risc = ProviderEventFixture.risc
             let disabled = try fixture.google(risc + "account-disabled", at: 10, id: "e1")
-            let hijacked = try fixture.google(
-                risc + "account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
+            let hijacked = try fixture.google(risc + "account-disabled", [("reason", "hijacking")], at: 20, id: "e2")
             for token in late ? [hijacked, disabled] : [disabled, hijacked] {
                 try await fixture.deliver(.google, token)
             }
@@ -248,7 +246,7 @@ import Testing
                         fixture.apple(type, of: person, at: Int64(number), id: "\(person)-\(number)"), from: .apple)
                 }
             }
-            let other = try ProviderEventFixture.events(fixture.people, store: fixture.stores.providerEvents)
+            let other = try ProviderEventFixture.events(fixture.people, store: fixture.storage.providerEvents)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for events in [fixture.events, other] {
                     group.addTask { while try await events.processPending() > 0 {} }
@@ -312,9 +310,9 @@ import Testing
 
     @Test func `what was never stored can't be acted on once more`() async throws {
         try await ProviderEventFixture.run { fixture in
-            let event = try await fixture.stores.providerEvents.records.replay(
-                ProviderEventID(now: fixture.people.clock.now()), by: AuditEvent(.eventReplayed, by: .operator),
-                at: fixture.people.clock.now())
+            let event = try await fixture.storage.providerEvents.records.replay(
+                ProviderEventID(now: fixture.people.clock.now()), recording: AuditEvent(.eventReplayed, by: .operator),
+                by: .at(fixture.people.clock.now()))
             #expect(event == nil)
         }
     }
@@ -322,10 +320,10 @@ import Testing
 
 extension ProviderEventFixture {
     fileprivate func replay(_ id: String) async throws {
-        let events = try await stores.providerEvents.records.list(provider: nil, status: nil, limit: 10)
+        let events = try await storage.providerEvents.records.list(provider: nil, status: nil, limit: 10)
         let event = try #require(events.first { $0.tokenID == id })
-        let replayed = try await stores.providerEvents.records.replay(
-            event.id, by: AuditEvent(.eventReplayed, by: .operator), at: people.clock.now())
+        let replayed = try await storage.providerEvents.records.replay(
+            event.id, recording: AuditEvent(.eventReplayed, by: .operator), by: .at(people.clock.now()))
         #expect(replayed?.status == "pending")
         try await processAll()
     }

@@ -40,7 +40,7 @@ import Testing
         try await ProviderEventFixture.run { fixture in
             let password = try await fixture.people.service.passwords.register(
                 email: "kim@example.com", password: "correct horse battery", displayName: nil,
-                client: fixture.people.client)
+                by: fixture.people.call)
             let apple = try await fixture.bind(.apple, to: password)
             try await fixture.deliver(.apple, fixture.apple("consent-revoked", id: "e1"))
             #expect(try await !fixture.isOpen(apple))

@@ -53,8 +53,8 @@ import Testing
             try await fixture.keep(Self.token, .google)
             let event = try fixture.google(revokedToken: name, by: algorithm, id: "e1")
             func deliver(_ keyRing: KeyRing) async throws {
-                let stores = Stores(database: fixture.database, keyRing: keyRing)
-                let events = try ProviderEventFixture.events(fixture.people, store: stores.providerEvents)
+                let storage = ServiceDatabase(fixture.database, keyRing: keyRing)
+                let events = try ProviderEventFixture.events(fixture.people, store: storage.providerEvents)
                 try await events.take(event, from: .google)
                 _ = try await events.processPending()
             }
@@ -77,7 +77,9 @@ import Testing
             let other = NewGrant(
                 clientID: "lamp-tv.apps.googleusercontent.com", refreshToken: "another-refresh-token",
                 exchangedAt: fixture.people.clock.now(), checkAt: nil)
-            #expect(try await fixture.stores.grants.keep(other, for: try fixture.key(.google)))
+            #expect(
+                try await fixture.storage.grants.keep(
+                    other, for: try fixture.key(.google), by: .at(fixture.people.clock.now())))
             try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[0].1, by: Self.names[0].0, id: "e1"))
             #expect(
@@ -118,7 +120,8 @@ import Testing
                     authenticatedAt: fixture.people.clock.now(), issuedAt: fixture.people.clock.now()),
                 displayName: nil, createdAt: fixture.people.clock.now(),
                 expiresAt: fixture.people.clock.now().advanced(bySeconds: 600))
-            try await fixture.stores.links.insert(ticket, hash: hash, grant: fixture.grant(Self.token, .google))
+            try await fixture.storage.links.insert(
+                ticket, hash: hash, grant: fixture.grant(Self.token, .google), by: .at(fixture.people.clock.now()))
             #expect(try await fixture.count("provider_grants") == 1)
             try await fixture.deliver(
                 .google, fixture.google(revokedToken: Self.names[1].1, by: Self.names[1].0, id: "e1"))

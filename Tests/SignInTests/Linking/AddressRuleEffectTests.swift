@@ -23,8 +23,7 @@ import Testing
                     let outcome = AddressRule.outcome(of: operation, evidence, holder: holder)
                     for isOwn in Self.sides(of: operation, holder) where outcome != nil {
                         number += 1
-                        let meeting = AddressMeeting(
-                            fixture, operation, evidence, holder, isOwn: isOwn, number: number)
+                        let meeting = AddressMeeting(fixture, operation, evidence, holder, isOwn: isOwn, number: number)
                         let expected = try #require(
                             meeting.effect(of: outcome),
                             "no such outcome of \(operation): \(String(describing: outcome))")
@@ -139,10 +138,9 @@ struct AddressMeeting: Sendable {
         case .proven: return try await fixture.member(email)
         case .stated:
             let made = try await fixture.create(
-                try await fixture.ticket(
-                    otherProvider, try token(otherProvider, "maker", SignInFixture.email(email))))
+                try await fixture.ticket(otherProvider, try token(otherProvider, "maker", SignInFixture.email(email))))
             try await fixture.service.accounts.changePassword(
-                of: try await fixture.opened(made), current: nil, to: SignInFixture.password, client: fixture.client)
+                of: try await fixture.opened(made), current: nil, to: SignInFixture.password, by: fixture.call)
             return try await fixture.signIn(email)
         }
     }
@@ -179,7 +177,8 @@ struct AddressMeeting: Sendable {
 
     /// The degree of the address in an account.
     private func degrees(of id: AccountID?) async throws -> EmailProof? {
-        guard let id, let account = try await fixture.stores.accounts.account(id), account.email?.text == address else {
+        guard let id, let account = try await fixture.storage.accounts.account(id), account.email?.text == address
+        else {
             return nil
         }
         return account.emailProof
@@ -195,14 +194,12 @@ struct AddressMeeting: Sendable {
             return try await fixture.session(provider, try token(of: "kim")).account.id
         case .bindBySession: return try await bind(try token(of: "kim"), person.session.credential)
         case .bindByPassword:
-            return try await bind(
-                try token(of: "kim"), .password(email: ownEmail, password: SignInFixture.password))
+            return try await bind(try token(of: "kim"), .password(email: ownEmail, password: SignInFixture.password))
         case .linkInSession:
             let credential = ProviderCredential(
                 token: try token(of: "kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let session = try await fixture.opened(person)
-            let linked = try await fixture.service.linking.link(
-                provider, credential, to: session, client: fixture.client)
+            let linked = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
             #expect(try await fixture.account(person).identities.map(\.id).contains(linked.id))
             return person.account.id
         case .replaceIdentity:
@@ -215,7 +212,7 @@ struct AddressMeeting: Sendable {
             let ticket = try await fixture.ticket(provider, try token(of: "kim"))
             let stray = try await fixture.create(try await fixture.ticket(provider, try token(provider, "kim")))
             let entered = try await fixture.bind(ticket, person.session.credential).account.id
-            #expect(try await fixture.stores.accounts.account(stray.account.id) == nil)
+            #expect(try await fixture.storage.accounts.account(stray.account.id) == nil)
             return entered
         case .verifyEmail:
             try await fixture.verify(person, address)

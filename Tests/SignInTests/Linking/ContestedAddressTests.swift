@@ -52,15 +52,15 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let member = try await fixture.member("kim@example.com")
             try await fixture.service.accounts.requestEmail(
-                "kim@new.example", of: try await fixture.opened(member), client: fixture.client)
+                "kim@new.example", of: try await fixture.opened(member), by: fixture.call)
             let code = try await fixture.digits(.verifyEmail, of: "kim@new.example")
             let session = try await fixture.opened(member)
             try await Self.contest(fixture)
             try await expectFailure("emailTaken") {
-                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+                try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
             }
             try await Self.settle(fixture)
-            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, client: fixture.client)
+            try await fixture.service.emailCodes.verifyEmail(code: code, of: session, by: fixture.call)
             #expect(try await fixture.account(member).email?.text == "kim@new.example")
         }
     }

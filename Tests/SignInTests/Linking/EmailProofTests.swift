@@ -16,7 +16,7 @@ import Testing
     private func link(_ fixture: SignInFixture, _ token: String, to signedIn: SignedIn) async throws {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
         _ = try await fixture.service.linking.link(
-            .apple, credential, to: try await fixture.opened(signedIn), client: fixture.client)
+            .apple, credential, to: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     // MARK: Create
@@ -129,7 +129,7 @@ import Testing
                 #expect(recorded.contains("email_stated") == (claim == .stated))
                 #expect(recorded.contains("email_proven") == (claim == .authoritative))
                 try await fixture.service.accounts.delete(
-                    accountOf: try await fixture.opened(registered), client: fixture.client)
+                    accountOf: try await fixture.opened(registered), by: fixture.call)
             }
         }
     }
@@ -137,8 +137,8 @@ import Testing
     @Test func `who types the code in a session of a stated account proves it, and nothing goes`() async throws {
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.formerReader()
-            let unproven = try await fixture.stores.accounts.unprovenEmail(
-                of: former.account.id, at: fixture.clock.now())
+            let unproven = try await fixture.storage.accounts.unprovenEmail(
+                of: former.account.id, by: .at(fixture.clock.now()))
             #expect(unproven?.text == StatedAddress.text)
             try await fixture.verify(former)
             let account = try await fixture.account(former)
@@ -150,7 +150,8 @@ import Testing
             #expect(try await fixture.recorded(of: former).contains("email_verified"))
             // There is nothing left to prove.
             #expect(
-                try await fixture.stores.accounts.unprovenEmail(of: former.account.id, at: fixture.clock.now()) == nil)
+                try await fixture.storage.accounts.unprovenEmail(of: former.account.id, by: .at(fixture.clock.now()))
+                    == nil)
         }
     }
 
@@ -159,7 +160,7 @@ import Testing
             let former = try await fixture.formerReader()
             let owner = try await fixture.member("owner@example.org")
             try await fixture.service.accounts.requestEmail(
-                StatedAddress.text, of: try await fixture.opened(owner), client: fixture.client)
+                StatedAddress.text, of: try await fixture.opened(owner), by: fixture.call)
             try await fixture.verify(owner)
             #expect(try await fixture.account(owner).email?.text == StatedAddress.text)
             #expect(try await fixture.account(owner).emailProof == .proven)
@@ -174,7 +175,7 @@ import Testing
             _ = try await fixture.create(try await fixture.ownersTicket())
             #expect(try await fixture.account(former).emailTakenAt != nil)
             try await fixture.service.accounts.requestEmail(
-                "former@example.org", of: try await fixture.opened(former), client: fixture.client)
+                "former@example.org", of: try await fixture.opened(former), by: fixture.call)
             try await fixture.verify(former, "former@example.org")
             let account = try await fixture.account(former)
             #expect(account.emailProof == .proven)

@@ -59,19 +59,17 @@ import Testing
         return Case(member: member, stray: stray, ticket: ticket)
     }
 
-    private func ask(
-        _ way: Way, _ found: Case, _ fixture: SignInFixture, replacing: Bool = false
-    ) async throws {
+    private func ask(_ way: Way, _ found: Case, _ fixture: SignInFixture, replacing: Bool = false) async throws {
         switch way {
         case .ticket:
             _ = try await fixture.service.tickets.bind(
                 linkTicket: found.ticket.linkTicket, credential: found.member.session.credential, replacing: replacing,
-                client: fixture.client)
+                by: fixture.call)
         case .link:
             let credential = ProviderCredential(
                 token: try fixture.google("stray"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             _ = try await fixture.service.linking.link(
-                .google, credential, to: try await fixture.opened(found.member), client: fixture.client)
+                .google, credential, to: try await fixture.opened(found.member), by: fixture.call)
         }
     }
 
@@ -105,7 +103,7 @@ import Testing
             let account = try await fixture.account(found.member)
             #expect(account.identities.map(\.id) == [linked.id])
             #expect(account.identities.first?.key == linked.key)
-            #expect(try await fixture.stores.accounts.account(found.stray.account.id) == nil)
+            #expect(try await fixture.storage.accounts.account(found.stray.account.id) == nil)
             #expect(try await !fixture.isLive(found.stray))
             #expect(try await fixture.isLive(found.member))
             #expect(try await fixture.recorded(of: found.stray).contains("account_merged"))
@@ -157,8 +155,7 @@ import Testing
             let key = try #require(ticket.identity).key
             // The identity gets an account of its own while it is about to be bound by its address.
             let signingIn = try await fixture.interleave { transaction in
-                try await transaction.execute(
-                    "SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
+                try await transaction.execute("SELECT FROM accounts WHERE account_id = \(member.account.id) FOR UPDATE")
                 try await transaction.execute(
                     """
                     WITH stray AS (
@@ -219,8 +216,7 @@ import Testing
             let bound = try await fixture.bind(early, to: member)
             #expect(bound.identity?.id == stray.identity?.id)
             #expect(bound.identity?.authorization == .active)
-            #expect(
-                try await fixture.refreshTokens(of: "provider_grants g WHERE g.identity_id IS NOT NULL").count == 2)
+            #expect(try await fixture.refreshTokens(of: "provider_grants g WHERE g.identity_id IS NOT NULL").count == 2)
             #expect(held.count == 1)
             try await fixture.revokeDue()
             #expect(try await fixture.grants(.google).allSatisfy(\.isLive))

@@ -67,7 +67,9 @@ import Testing
             #expect(bound.account.id == created.account.id)
             #expect(Set(bound.account.identities.map(\.key.provider)) == [.apple, .google])
             // The proving session stays, and both identities lead here.
-            #expect(try await fixture.service.sessions.session(of: created.session.bearer).id == created.session.id)
+            #expect(
+                try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call).id
+                    == created.session.id)
             #expect(try await fixture.session(.apple, try fixture.apple("a-1")).account.id == created.account.id)
         }
     }
@@ -111,7 +113,7 @@ import Testing
     @Test func `a password proves the account and a wrong one leaves the ticket good`() async throws {
         try await SignInFixture.run { fixture in
             let registered = try await fixture.service.passwords.register(
-                email: "Kim@Example.com", password: "a long enough secret", displayName: nil, client: fixture.client)
+                email: "Kim@Example.com", password: "a long enough secret", displayName: nil, by: fixture.call)
             let ticket = try await fixture.ticket(.google, try fixture.google("1"))
             for wrong in [("kim@example.com", "not the secret"), ("nobody@example.com", "a long enough secret")] {
                 let refused = try await failure {
@@ -122,7 +124,7 @@ import Testing
             let bound = try await fixture.bind(
                 ticket, .password(email: "KIM@example.com", password: "a long enough secret"))
             #expect(bound.account.id == registered.account.id)
-            let session = try await fixture.service.sessions.session(of: bound.session.bearer)
+            let session = try await fixture.service.sessions.session(of: bound.session.bearer, by: fixture.call)
             #expect(session.methods == [.password, .google])
         }
     }
@@ -273,10 +275,12 @@ import Testing
             let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
             _ = try await fixture.database.execute("UPDATE accounts SET status = 'disabled'")
             try await expectFailure("accountDisabled") { try await fixture.session(.apple, try fixture.apple("a-1")) }
-            let access = try await failure { try await fixture.service.sessions.session(of: created.session.bearer) }
+            let access = try await failure {
+                try await fixture.service.sessions.session(of: created.session.bearer, by: fixture.call)
+            }
             #expect(access == "invalidSession")
             let refresh = try await failure {
-                try await fixture.service.sessions.refresh(created.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
             }
             #expect(refresh == "invalidRefreshToken")
         }

@@ -13,7 +13,7 @@ import Testing
     ) async throws -> Identity {
         let credential = ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil)
         return try await fixture.service.linking.link(
-            provider, credential, to: try await fixture.opened(signedIn), client: fixture.client)
+            provider, credential, to: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     @Test func `an identity is linked, and no session is opened or ended`() async throws {
@@ -148,7 +148,7 @@ import Testing
             ] {
                 let credential = ProviderCredential(
                     token: token, code: nil, nonce: nil, clientID: nil, fullName: DisplayName(name))
-                _ = try await fixture.service.linking.link(provider, credential, to: session, client: fixture.client)
+                _ = try await fixture.service.linking.link(provider, credential, to: session, by: fixture.call)
                 #expect(try await fixture.account(registered).displayName?.text == "Kim")
             }
         }
@@ -162,7 +162,7 @@ import Testing
         let credential = ProviderCredential(
             token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
         return try await fixture.service.linking.link(
-            consent.provider, credential, to: try await fixture.opened(signedIn), client: fixture.client)
+            consent.provider, credential, to: try await fixture.opened(signedIn), by: fixture.call)
     }
 
     @Test(arguments: Provider.allCases)

@@ -10,11 +10,12 @@ import Testing
         try await SignInFixture.run { fixture in
             let spent = try await fixture.ticket(.google, try fixture.google("kim"))
             let other = try await fixture.ticket(.google, try fixture.google("kim"))
-            let kim = try await fixture.service.sessions.session(of: try await fixture.create(spent).session.bearer)
+            let kim = try await fixture.service.sessions.session(
+                of: try await fixture.create(spent).session.bearer, by: fixture.call)
             let hash = OpaqueSecret.hash(ofPresented: other.linkTicket)
             try await fixture.database.transaction { transaction in
                 _ = try await transaction.execute("SELECT FROM link_tickets WHERE ticket_hash = \(hash) FOR UPDATE")
-                try await fixture.service.accounts.delete(accountOf: kim, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: kim, by: fixture.call)
             }
             #expect(try await fixture.count("accounts") == 0)
             // It may still be spent, or expire.
@@ -33,7 +34,7 @@ import Testing
                 _ = try await transaction.execute("UPDATE identities SET authorization_status = 'active'")
                 try await Self.grant(to: "identity_id, NULL", from: "identities", in: transaction)
             } with: {
-                try await fixture.service.tickets.cancel(linkTicket: other.linkTicket, client: fixture.client)
+                try await fixture.service.tickets.cancel(linkTicket: other.linkTicket, by: fixture.call)
             }
             try await cancelling.value
             #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") == 1)
@@ -55,7 +56,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
             let phone = try await fixture.session(.google, try fixture.google("kim"))
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer)
+            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
             let ending = try await fixture.interleave { transaction in
                 // The locks of a password change on the phone, in their order: the other sessions end last.
                 _ = try await transaction.execute(
@@ -63,7 +64,7 @@ import Testing
                 _ = try await transaction.execute(
                     "SELECT FROM sessions WHERE session_id = \(phone.session.id) FOR SHARE")
             } with: {
-                try await fixture.service.sessions.revoke(.all, of: session, client: fixture.client)
+                try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
             } then: { transaction in
                 _ = try await transaction.execute(
                     "SELECT FROM sessions WHERE session_id = \(kim.session.id) FOR UPDATE NOWAIT")
@@ -170,12 +171,12 @@ import Testing
             func register(_ email: String) async throws -> SignedIn {
                 fixture.clock.advance(by: 1)
                 return try await fixture.service.passwords.register(
-                    email: email, password: "a horse of iron and tin", displayName: nil, client: fixture.client)
+                    email: email, password: "a horse of iron and tin", displayName: nil, by: fixture.call)
             }
             let claiming = try await register("kim@example.com")
             let proving = try await register("other@example.com")
-            let session = try await fixture.service.sessions.session(of: proving.session.bearer)
-            try await fixture.service.accounts.requestEmail("kim@example.com", of: session, client: fixture.client)
+            let session = try await fixture.service.sessions.session(of: proving.session.bearer, by: fixture.call)
+            try await fixture.service.accounts.requestEmail("kim@example.com", of: session, by: fixture.call)
             let mailed = try await MailedCode.read(
                 .verifyEmail, to: "kim@example.com", at: fixture.clock.now(), from: fixture.database,
                 keyRing: fixture.keyRing)
@@ -184,7 +185,7 @@ import Testing
                 _ = try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(claiming.account.id) FOR UPDATE")
             } with: {
-                try await fixture.service.emailCodes.verifyEmail(code: digits, of: session, client: fixture.client)
+                try await fixture.service.emailCodes.verifyEmail(code: digits, of: session, by: fixture.call)
             } then: { transaction in
                 _ = try await transaction.execute(
                     "SELECT FROM accounts WHERE account_id = \(proving.account.id) FOR UPDATE NOWAIT")
@@ -197,7 +198,7 @@ import Testing
     @Test func `what a provider ends while it is being linked is refused as expired`() async throws {
         try await SignInFixture.run { fixture in
             let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("kim")))
-            let session = try await fixture.service.sessions.session(of: kim.session.bearer)
+            let session = try await fixture.service.sessions.session(of: kim.session.bearer, by: fixture.call)
             // The effect of an event that comes between the two transactions of a link.
             _ = try await fixture.database.execute(
                 """
@@ -209,7 +210,7 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.google("kim"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             try await expectFailure("expired") {
-                try await fixture.service.linking.link(.google, credential, to: session, client: fixture.client)
+                try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
             }
         }
     }

@@ -14,7 +14,7 @@ import Testing
         try await fixture.service.tickets.create(
             linkTicket: ticket.linkTicket, name: NewAccountName(displayName.flatMap(DisplayName.init)),
             password: password,
-            client: fixture.client)
+            by: fixture.call)
     }
 
     // MARK: Create
@@ -24,9 +24,10 @@ import Testing
             _ = try await fixture.formerReader()
             let ticket = try await fixture.ownersAnswer().ticket
             fixture.clock.advance(by: 120)
-            let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
+            let nameless = Caller(requestID: "test", address: "192.0.2.1", device: nil)
             let owner = try await fixture.service.tickets.create(
-                linkTicket: ticket.linkTicket, name: NewAccountName(DisplayName("Kim")), client: nameless)
+                linkTicket: ticket.linkTicket, name: NewAccountName(DisplayName("Kim")),
+                by: fixture.service.calls.begin(by: nameless))
             #expect(owner.account.displayName?.text == "Kim")
             #expect(!owner.account.hasPassword)
             #expect(owner.identity == nil)
@@ -83,7 +84,7 @@ import Testing
             let former = try await fixture.formerReader()
             _ = try await fixture.service.accounts.rename(
                 accountOf: try await fixture.opened(former), to: DisplayName("Call +1 555 0100 to unlock"),
-                client: fixture.client)
+                by: fixture.call)
             let early = try fixture.apple("former")
             fixture.clock.advance(by: 5)
             let owner = try await fixture.bind(try await fixture.ownersAnswer().ticket, .ticket)
@@ -138,7 +139,7 @@ import Testing
             try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
             try await fixture.expectUntouched(former)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
                 logger: SignInFixture.quiet)
             _ = try await sweeper.sweep()
             #expect(try await fixture.count("mailbox_tickets") == 1)
@@ -163,7 +164,7 @@ import Testing
             let former = try await fixture.formerReader()
             let ticket = try await fixture.ownersAnswer().ticket
             for _ in 0..<2 {
-                try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+                try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
             }
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
             try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
@@ -222,7 +223,7 @@ import Testing
             let former = try await fixture.formerReader()
             let ticket = try await fixture.ownersAnswer().ticket
             try await fixture.service.accounts.requestEmail(
-                "former@example.org", of: try await fixture.opened(former), client: fixture.client)
+                "former@example.org", of: try await fixture.opened(former), by: fixture.call)
             try await fixture.verify(former, "former@example.org")
             try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
             let owner = try await fixture.create(ticket)
@@ -273,8 +274,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.formerReader()
             let ticket = try await fixture.ownersAnswer().ticket
-            try await fixture.service.accounts.delete(
-                accountOf: try await fixture.opened(former), client: fixture.client)
+            try await fixture.service.accounts.delete(accountOf: try await fixture.opened(former), by: fixture.call)
             #expect(try await fixture.count("mailbox_tickets") == 0)
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         }
@@ -286,7 +286,7 @@ import Testing
             _ = try await fixture.ownersAnswer().ticket
             try await fixture.database.transaction { transaction in
                 _ = try await transaction.execute("SELECT FROM mailbox_tickets FOR UPDATE")
-                try await fixture.service.accounts.delete(accountOf: former, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: former, by: fixture.call)
             }
             #expect(try await fixture.count("accounts") == 0)
         }

@@ -43,10 +43,10 @@ import Testing
     ) async throws {
         for session in attacker {
             try await expectFailure("invalidSession", sourceLocation: sourceLocation) {
-                try await fixture.service.sessions.session(of: session.session.bearer)
+                try await fixture.service.sessions.session(of: session.session.bearer, by: fixture.call)
             }
             try await expectFailure("invalidRefreshToken", sourceLocation: sourceLocation) {
-                try await fixture.service.sessions.refresh(session.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(session.session.refreshToken, by: fixture.call)
             }
         }
         try await expectFailure("invalidCredentials", sourceLocation: sourceLocation) {
@@ -74,7 +74,7 @@ import Testing
             let attacker = try await fixture.register(Self.address, password: Self.attack)
             let second = try await fixture.signIn(Self.address, password: Self.attack)
             fixture.clock.advance(by: 800)
-            _ = try await fixture.service.sessions.refresh(attacker.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
             let victim = try await arrive(arrival, fixture)
             try await expectShutOut([attacker, second], of: victim, fixture)
         }
@@ -109,14 +109,14 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let attacker = try await fixture.register(Self.address, password: Self.attack)
             try await fixture.service.accounts.requestEmail(
-                "attacker@example.com", of: try await fixture.opened(attacker), client: fixture.client)
+                "attacker@example.com", of: try await fixture.opened(attacker), by: fixture.call)
             let change = try await fixture.digits(.verifyEmail, of: "attacker@example.com")
             let victim = try await arrive(arrival, fixture)
             try await expectShutOut([attacker], of: victim, fixture)
             // Neither for the attacker nor, if tricked into it, for the victim.
             let session = try await fixture.opened(victim)
             try await expectFailure("invalidCredentials") {
-                try await fixture.service.emailCodes.verifyEmail(code: change, of: session, client: fixture.client)
+                try await fixture.service.emailCodes.verifyEmail(code: change, of: session, by: fixture.call)
             }
             #expect(try await fixture.texts("SELECT pending_email FROM accounts WHERE pending_email IS NOT NULL") == [])
         }

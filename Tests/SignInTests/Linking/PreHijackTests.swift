@@ -13,7 +13,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let attacker = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "attacker's password", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let ticket = try await fixture.ticket(
                 .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
             // The account is not found by the address that it never proved.
@@ -25,16 +25,18 @@ import Testing
 
             let password = try await failure {
                 try await fixture.service.passwords.signIn(
-                    email: PreHijackTests.address, password: "attacker's password", client: fixture.client)
+                    email: PreHijackTests.address, password: "attacker's password", by: fixture.call)
             }
             #expect(password == "invalidCredentials")
-            let access = try await failure { try await fixture.service.sessions.session(of: attacker.session.bearer) }
+            let access = try await failure {
+                try await fixture.service.sessions.session(of: attacker.session.bearer, by: fixture.call)
+            }
             #expect(access == "invalidSession")
             let refresh = try await failure {
-                try await fixture.service.sessions.refresh(attacker.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(attacker.session.refreshToken, by: fixture.call)
             }
             #expect(refresh == "invalidRefreshToken")
-            let loser = try await fixture.stores.accounts.account(attacker.account.id)
+            let loser = try await fixture.storage.accounts.account(attacker.account.id)
             #expect(loser?.status == .disabled)
             #expect(loser?.email == nil)
             #expect(loser?.hasPassword == false)
@@ -45,7 +47,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let other = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let apple = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             _ = try await fixture.bind(apple, other.session.credential)
             let google = try await fixture.ticket(
@@ -62,7 +64,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let other = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let google = try await fixture.ticket(
                 .google, try fixture.google("1", SignInFixture.hosted(PreHijackTests.address)))
             let creating = try await fixture.interleave { transaction in
@@ -77,7 +79,7 @@ import Testing
                 try await fixture.create(google)
             }
             _ = try await creating.value
-            let loser = try await fixture.stores.accounts.account(other.account.id)
+            let loser = try await fixture.storage.accounts.account(other.account.id)
             #expect(loser?.email == nil)
             #expect(loser?.status == .active)
         }
@@ -87,7 +89,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let owner = try await fixture.service.passwords.register(
                 email: PreHijackTests.address, password: "some long password", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let ticket = try await fixture.ticket(
                 .google, try fixture.google("1", SignInFixture.hosted("victim@example.org")))
             let bound = try await fixture.bind(

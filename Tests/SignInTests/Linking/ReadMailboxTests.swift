@@ -155,8 +155,7 @@ import Testing
             let former = try await fixture.formerReader()
             let (ticket, _) = try await shownTicket(fixture)
             fixture.clock.advance(by: 5)
-            try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.opened(former), client: fixture.client)
+            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
             try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
             #expect(try await fixture.account(former).emailProof == .stated)
             let (second, _) = try await shownTicket(fixture)
@@ -171,7 +170,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             _ = try await fixture.formerReader()
             let (cancelled, _) = try await shownTicket(fixture)
-            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, by: fixture.call)
             let (crowded, _) = try await shownTicket(fixture)
             for _ in 0..<LinkTicket.maximumHeld {
                 fixture.clock.advance(by: 1)
@@ -194,7 +193,7 @@ import Testing
             try await fixture.database.execute("UPDATE link_tickets SET consumed_at = \(fixture.clock.now())")
             try await expectFailure("linkTicketExpired") { try await fixture.bind(ticket, .ticket) }
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
             #expect(try await fixture.count("mailbox_tickets") == 1)
             try await fixture.expectUntouched(former)
         }

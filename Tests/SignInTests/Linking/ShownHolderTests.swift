@@ -112,10 +112,10 @@ import Testing
     /// The former reader gives the address up, and another person makes an account with it.
     private func handOn(_ fixture: SignInFixture, _ former: SignedIn) async throws -> SignedIn {
         try await fixture.service.accounts.requestEmail(
-            "former@example.org", of: try await fixture.opened(former), client: fixture.client)
+            "former@example.org", of: try await fixture.opened(former), by: fixture.call)
         try await fixture.service.emailCodes.verifyEmail(
             code: try await fixture.digits(.verifyEmail, of: "former@example.org"),
-            of: try await fixture.opened(former), client: fixture.client)
+            of: try await fixture.opened(former), by: fixture.call)
         let next = try await fixture.create(
             try await fixture.ticket(.apple, try fixture.apple("next", SignInFixture.email(Self.address))))
         #expect(next.account.emailProof == .stated)
@@ -193,7 +193,7 @@ import Testing
             let ticket = try await fixture.ownersTicket()
             try await fixture.service.accounts.unlink(
                 try #require(former.identity).id, of: try await fixture.opened(try await fixture.signIn(Self.address)),
-                client: fixture.client)
+                by: fixture.call)
             let owner = try await fixture.bind(ticket, .ticket)
             #expect(owner.account.id == former.account.id)
             #expect(owner.account.identities.map(\.key.subject.text) == ["owner"])
@@ -206,8 +206,7 @@ import Testing
             let byToken = try await fixture.ownersTicket()
             let byMailbox = try await fixture.ownersAnswer().ticket
             fixture.clock.advance(by: 5)
-            try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.opened(former), client: fixture.client)
+            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(former), by: fixture.call)
             for ticket in [byToken, byMailbox] {
                 try await expectFailure("invalidCredentials") { try await fixture.bind(ticket, .ticket) }
             }

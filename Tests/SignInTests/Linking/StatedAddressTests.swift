@@ -112,14 +112,13 @@ import Testing
             let identity = try #require(former.identity)
             try await fixture.service.accounts.unlink(
                 identity.id, of: try await fixture.opened(try await fixture.signIn(Self.address)),
-                client: fixture.client)
+                by: fixture.call)
             let live = try await fixture.signIn(Self.address)
             _ = try await fixture.create(try await fixture.ownersTicket())
             #expect(try await fixture.account(former).status == .disabled)
             #expect(try await !fixture.isLive(live))
             #expect(
-                try await fixture.texts(
-                    "SELECT disabled_reason FROM accounts WHERE account_id = \(former.account.id)")
+                try await fixture.texts("SELECT disabled_reason FROM accounts WHERE account_id = \(former.account.id)")
                     == ["email_reclaimed"])
             let admin = try await fixture.administered()
             try await admin.administration.enable(
@@ -138,7 +137,7 @@ import Testing
         try await SignInFixture.withMail { fixture in
             let former = try await fixture.formerReader()
             try await fixture.service.accounts.requestEmail(
-                "former@example.org", of: try await fixture.opened(former), client: fixture.client)
+                "former@example.org", of: try await fixture.opened(former), by: fixture.call)
             let early = try fixture.apple("former")
             fixture.clock.advance(by: 10)
             let ticket = try await fixture.ownersTicket()
@@ -157,10 +156,10 @@ import Testing
                 ])
 
             try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: former.session.bearer)
+                try await fixture.service.sessions.session(of: former.session.bearer, by: fixture.call)
             }
             try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(former.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(former.session.refreshToken, by: fixture.call)
             }
             try await expectFailure("invalidCredentials") { try await fixture.signIn(Self.address) }
             try await expectFailure("expired") { try await fixture.session(.apple, early) }
@@ -184,7 +183,7 @@ import Testing
             // And may put it out.
             let identity = try #require(late.identity)
             try await fixture.service.accounts.unlink(
-                identity.id, of: try await fixture.opened(owner), client: fixture.client)
+                identity.id, of: try await fixture.opened(owner), by: fixture.call)
             #expect(try await fixture.account(owner).identities.map(\.key.subject.text) == ["owner"])
         }
     }
@@ -198,7 +197,8 @@ import Testing
             let silent = try fixture.service { $0.mailLanguages = [] }
             let credential = ProviderCredential(
                 token: try fixture.apple("former"), code: nil, nonce: nil, clientID: nil, fullName: nil)
-            _ = try await silent.providers.signIn(with: .apple, credential, client: fixture.client)
+            _ = try await silent.providers.signIn(
+                with: .apple, credential, by: silent.calls.begin(by: fixture.client))
             #expect(try await fixture.mails().isEmpty)
             _ = try await fixture.session(.apple, try fixture.apple("former"))
             #expect(

@@ -58,7 +58,7 @@ import Testing
     private static func end(_ ticket: LinkRequired, _ end: End, in fixture: LifeCycleFixture) async throws {
         switch end {
         case .cancelled:
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
         case .expired:
             try await fixture.advance(by: Lifetimes.linkTicketSeconds)
         }
@@ -138,8 +138,8 @@ import Testing
             let grant = NewGrant(
                 clientID: LifeCycleFixture.appleClient, refreshToken: "r", exchangedAt: now, checkAt: nil)
             let hash = [UInt8](repeating: 1, count: 32)
-            try await fixture.stores.links.insert(late, hash: hash, grant: grant)
-            _ = try await fixture.stores.links.cancel(hash, at: now, recording: nil)
+            try await fixture.storage.links.insert(late, hash: hash, grant: grant, by: .at(fixture.clock.now()))
+            _ = try await fixture.storage.links.cancel(hash, by: .at(now), recording: nil)
             #expect(try await fixture.authorization(created.identity) == "active")
             #expect(try await fixture.refreshTokens(of: "provider_grants WHERE identity_id IS NOT NULL") == ["r"])
             #expect(try await fixture.count("outbox") == 0)

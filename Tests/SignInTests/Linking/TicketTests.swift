@@ -30,9 +30,9 @@ import Testing
     @Test func `the session that a ticket leads to has the device of the sign-in`() async throws {
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
-            let nameless = Client(requestID: "test", address: "192.0.2.1", device: nil)
+            let nameless = Caller(requestID: "test", address: "192.0.2.1", device: nil)
             _ = try await fixture.service.tickets.create(
-                linkTicket: ticket.linkTicket, name: .ofProvider, client: nameless)
+                linkTicket: ticket.linkTicket, name: .ofProvider, by: fixture.service.calls.begin(by: nameless))
             #expect(
                 try await fixture.count("sessions WHERE device_name = 'Kim''s phone' AND device_platform = 'ios'") == 1)
         }
@@ -42,7 +42,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             for text in [ticket.linkTicket, ticket.linkTicket, "unknown", ""] {
-                try await fixture.service.tickets.cancel(linkTicket: text, client: fixture.client)
+                try await fixture.service.tickets.cancel(linkTicket: text, by: fixture.call)
             }
             try await expectFailure("linkTicketExpired") { try await fixture.create(ticket) }
         }
@@ -52,14 +52,14 @@ import Testing
     func `an invented ticket is as good as an expired one`(text: String) async throws {
         try await SignInFixture.run { fixture in
             let create = try await failure {
-                try await fixture.service.tickets.create(linkTicket: text, name: .ofProvider, client: fixture.client)
+                try await fixture.service.tickets.create(linkTicket: text, name: .ofProvider, by: fixture.call)
             }
             #expect(create == "linkTicketExpired")
             // No password is hashed for it either.
             let bind = try await failure {
                 try await fixture.service.tickets.bind(
                     linkTicket: text, credential: .password(email: "a@b.example", password: "x"),
-                    client: fixture.client)
+                    by: fixture.call)
             }
             #expect(bind == "linkTicketExpired")
         }
@@ -156,7 +156,7 @@ import Testing
     @Test func `a cancelled and an expired ticket leave room for others`() async throws {
         try await SignInFixture.run { fixture in
             let cancelled = try await fixture.ticket(.apple, try fixture.apple("a-1"))
-            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: cancelled.linkTicket, by: fixture.call)
             _ = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             fixture.clock.advance(by: 600)
             let first = try await fixture.ticket(.apple, try fixture.apple("a-1"))
@@ -186,10 +186,10 @@ import Testing
                 let ticket = LinkTicket(
                     identity: identity, displayName: nil, createdAt: now, expiresAt: now.advanced(bySeconds: 600))
                 let hash = [UInt8](repeating: UInt8(number), count: 32)
-                try await fixture.stores.links.insert(ticket, hash: hash, grant: nil)
+                try await fixture.storage.links.insert(ticket, hash: hash, grant: nil, by: .at(fixture.clock.now()))
             }
             #expect(try await fixture.count(Self.open) == 9)
-            try await fixture.stores.links.endOldest(of: identity.key, at: fixture.clock.now())
+            try await fixture.storage.links.endOldest(of: identity.key, by: .at(fixture.clock.now()))
             #expect(try await fixture.count(Self.open) == 5)
             try await expectFailure("linkTicketExpired") { try await fixture.create(held) }
         }

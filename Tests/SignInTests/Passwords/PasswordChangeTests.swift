@@ -13,7 +13,7 @@ import Testing
         _ fixture: SignInFixture, of signedIn: SignedIn, current: String? = SignInFixture.password, to new: String = new
     ) async throws {
         try await fixture.service.accounts.changePassword(
-            of: try await fixture.opened(signedIn), current: current, to: new, client: fixture.client)
+            of: try await fixture.opened(signedIn), current: current, to: new, by: fixture.call)
     }
 
     /// An account with a proven address, an identity and no password.

@@ -11,11 +11,11 @@ import Testing
 
     private func register(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
         try await fixture.service.passwords.register(
-            email: email, password: password, displayName: nil, client: fixture.client)
+            email: email, password: password, displayName: nil, by: fixture.call)
     }
 
     private func signIn(_ fixture: SignInFixture, _ email: String, _ password: String) async throws -> SignedIn {
-        try await fixture.service.passwords.signIn(email: email, password: password, client: fixture.client)
+        try await fixture.service.passwords.signIn(email: email, password: password, by: fixture.call)
     }
 
     @Test func `an account with a password is made, unverified, and entered by it`() async throws {
@@ -27,7 +27,10 @@ import Testing
             #expect(made.identity == nil)
             let again = try await signIn(fixture, "KIM@example.com", PasswordTests.password)
             #expect(again.account.id == made.account.id)
-            #expect(try await fixture.service.sessions.session(of: again.session.bearer).methods == [.password])
+            #expect(
+                try await fixture.service.sessions.session(of: again.session.bearer, by: fixture.call).methods == [
+                    .password
+                ])
         }
     }
 
@@ -109,7 +112,7 @@ import Testing
     @Test func `the password is not in the database`() async throws {
         try await SignInFixture.run { fixture in
             _ = try await register(fixture, "kim@example.com", PasswordTests.password)
-            let hash = try await fixture.stores.accounts.passwordCredential(
+            let hash = try await fixture.storage.accounts.passwordCredential(
                 for: try #require(EmailAddress("kim@example.com")))?.passwordHash
             #expect(hash?.hasPrefix("$scrypt$ln=4,r=1,p=1$") == true)
             #expect(hash?.contains(PasswordTests.password) == false)
@@ -119,10 +122,12 @@ import Testing
 
 @Suite struct PasswordHasherTests {
     private static let password = "correct horse battery"
-    private static let anybody = Client(requestID: "test", address: nil, device: nil)
+    private static let anybody = Call.at(Timestamp(seconds: 0))
 
-    private static func caller(_ network: String, _ wideNetwork: String? = nil) -> Client {
-        Client(requestID: "test", address: nil, network: network, wideNetwork: wideNetwork, device: nil)
+    private static func caller(_ network: String, _ wideNetwork: String? = nil) -> Call {
+        Call(
+            now: Timestamp(seconds: 0), origin: .service,
+            caller: Caller(requestID: "test", address: nil, network: network, wideNetwork: wideNetwork, device: nil))
     }
 
     @Test func `what is hashed is verified at the service's cost`() async throws {
@@ -148,8 +153,7 @@ import Testing
     }
 
     @Test func `a hash made at another cost still verifies`() async throws {
-        let hash = try await PasswordHasher(cost: SignInFixture.cheap).hash(
-            "correct horse battery", by: Self.anybody)
+        let hash = try await PasswordHasher(cost: SignInFixture.cheap).hash("correct horse battery", by: Self.anybody)
         let dearer = try PasswordHasher(cost: Scrypt.Cost(n: 32, r: 2, p: 1))
         #expect(try await dearer.verify("correct horse battery", against: hash, by: Self.anybody))
     }
@@ -178,8 +182,7 @@ import Testing
                 group.addTask {
                     do throws(SignInFailure) {
                         if number.isMultiple(of: 2) {
-                            return try await slow.verify(
-                                Self.password, against: right, by: busy)
+                            return try await slow.verify(Self.password, against: right, by: busy)
                         }
                         return try await !slow.hash(Self.password, by: busy).isEmpty
                     } catch {

@@ -28,7 +28,7 @@ import Testing
             let (signedIn, authTime, methods) = try await Self.signIn(proof, fixture)
             var issued = signedIn.session
             for _ in 0..<3 {
-                let session = try await fixture.service.sessions.session(of: issued.bearer)
+                let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
                 #expect(session.authenticatedAt.seconds == authTime)
                 #expect(session.methods == methods)
                 let keys = try KeySet(parsing: fixture.service.accessTokens.publishedKeys)
@@ -36,13 +36,13 @@ import Testing
                 #expect(claims["auth_time"]?.integer == authTime)
                 #expect(claims["amr"]?.elements?.map(\.string) == methods.map(\.rawValue))
                 fixture.clock.advance(by: 1_000)
-                issued = try await fixture.service.sessions.refresh(issued.refreshToken, client: fixture.client)
+                issued = try await fixture.service.sessions.refresh(issued.refreshToken, by: fixture.call)
             }
             // So a refresh makes no session fresh.
-            let aged = try await fixture.service.sessions.session(of: issued.bearer)
+            let aged = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
             #expect(!aged.isFresh(at: fixture.clock.now()))
             try await expectFailure("reauthenticationRequired") {
-                try await fixture.service.accounts.delete(accountOf: aged, client: fixture.client)
+                try await fixture.service.accounts.delete(accountOf: aged, by: fixture.call)
             }
         }
     }
@@ -54,7 +54,7 @@ import Testing
         func pass() { fixture.clock.advance(by: 120) }
         func register() async throws -> SignedIn {
             try await fixture.service.passwords.register(
-                email: email, password: password, displayName: nil, client: fixture.client)
+                email: email, password: password, displayName: nil, by: fixture.call)
         }
         switch proof {
         case .issuedAt, .authTime, .authTimeAhead:
@@ -80,7 +80,7 @@ import Testing
             _ = try await register()
             pass()
             let signedIn = try await fixture.service.passwords.signIn(
-                email: email, password: password, client: fixture.client)
+                email: email, password: password, by: fixture.call)
             return (signedIn, start + 120, [.password])
         case .mailedCode:
             _ = try await register()
@@ -92,9 +92,7 @@ import Testing
             pass()
             let session = try await register()
             pass()
-            return (
-                try await fixture.bind(ticket, session.session.credential), start + 120, [.password, .apple]
-            )
+            return (try await fixture.bind(ticket, session.session.credential), start + 120, [.password, .apple])
         case .boundByPassword:
             _ = try await register()
             let ticket = try await fixture.ticket(.apple, try fixture.apple("a-1"))

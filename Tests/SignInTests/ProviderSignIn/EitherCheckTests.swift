@@ -133,7 +133,7 @@ import Testing
                 let credential = ProviderCredential(
                     token: token, code: "c0ffee", nonce: nil, clientID: nil, fullName: nil)
                 try await expectFailure("expired") {
-                    try await fixture.service.providers.signIn(with: provider, credential, client: fixture.client)
+                    try await fixture.service.providers.signIn(with: provider, credential, by: fixture.call)
                 }
             }
         }
@@ -148,7 +148,7 @@ import Testing
             let credential = ProviderCredential(
                 token: consent.token, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
             let identity = try await fixture.service.linking.link(
-                provider, credential, to: try await fixture.opened(account), client: fixture.client)
+                provider, credential, to: try await fixture.opened(account), by: fixture.call)
             #expect(identity.key.provider == provider)
             #expect(identity.authorization == .active)
         }
@@ -226,8 +226,7 @@ import Testing
                 try await expectFailure("clientIDRequired") { try await fixture.signIn(unknown) }
             }
             try await expectFailure("client_rejected") {
-                try await fixture.signIn(
-                    try await fixture.consent(.apple), clientID: "com.example.other")
+                try await fixture.signIn(try await fixture.consent(.apple), clientID: "com.example.other")
             }
             #expect(try await fixture.sandbox.history(path: LifeCycleFixture.tokenPath(.apple)).isEmpty)
             for client in clients {
@@ -255,8 +254,7 @@ import Testing
             // Google's code is the server client's, whichever client the token was for.
             let google = try await fixture.consent(.google)
             _ = try await fixture.ticket(google, clientID: "lamp-ios.apps.googleusercontent.com")
-            #expect(
-                try await Self.refusals(in: fixture) == ["person client_rejected", "person client_rejected"])
+            #expect(try await Self.refusals(in: fixture) == ["person client_rejected", "person client_rejected"])
         }
     }
 
@@ -273,7 +271,7 @@ import Testing
         _ token: String, code: String?, at service: SignInService, in fixture: LifeCycleFixture
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: code, nonce: nil, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: .apple, credential, client: fixture.client)
+        return try await service.providers.signIn(with: .apple, credential, by: fixture.call)
     }
 
     @Test func `a code signs in where the keys were missing for the token, and came in time for its own`()
@@ -321,8 +319,7 @@ import Testing
             let created = try await fixture.account(provider)
             let old = try await fixture.consent(provider, token: .init(withoutClaims: ["c_hash"]))
             try await fixture.advance(by: 60)
-            try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.opened(created), client: fixture.client)
+            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(created), by: fixture.call)
             try await expectFailure("expired") { try await fixture.signIn(old, .token) }
             let new = try await fixture.consent(provider)
             let mixed = LifeCycleFixture.Consent(provider: provider, token: old.token, code: new.code)

@@ -183,7 +183,7 @@ import Testing
             let token = try fixture.token(.google, carrying: nonce)
             _ = try await fixture.signIn(.google, token, nonce, at: fixture.service)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
                 logger: SignInFixture.quiet)
             for seconds in [0, 599, 1] as [Int64] {
                 fixture.clock.advance(by: seconds)
@@ -205,7 +205,7 @@ import Testing
                 configuration: .init(
                     url: "postgresql:///none?host=/nonexistent", poolSize: 1, acquireTimeout: .milliseconds(200)),
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
-            let service = try fixture.service(stores: Stores(database: nowhere, keyRing: fixture.keyRing))
+            let service = try fixture.service(storage: ServiceDatabase(nowhere, keyRing: fixture.keyRing))
             let nonce = try service.nonces.issue(for: .apple).text
             let token = try fixture.token(.apple, carrying: nonce)
             let away = try await failure { try await fixture.signIn(.apple, token, nonce, at: service) }
@@ -266,12 +266,13 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.noncePolicy = .required }
             let kim = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
-            let session = try await service.sessions.session(of: kim.session.bearer)
+            let session = try await service.sessions.session(
+                of: kim.session.bearer, by: service.calls.begin(by: .local))
             let nonce = try service.nonces.issue(for: .google).text
             let token = try fixture.token(.google, carrying: nonce)
             @Sendable func link(_ nonce: String?) async throws -> Identity {
                 let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-                return try await service.linking.link(.google, credential, to: session, client: fixture.client)
+                return try await service.linking.link(.google, credential, to: session, by: fixture.call)
             }
             try await expectFailure("nonce_missing") { try await link(nil) }
             #expect(try await link(nonce).key.provider == .google)
@@ -296,7 +297,7 @@ extension SignInFixture {
         _ provider: Provider, _ token: String, _ nonce: String?, at service: SignInService
     ) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: provider, credential, client: client)
+        return try await service.providers.signIn(with: provider, credential, by: service.calls.begin(by: client))
     }
 }
 

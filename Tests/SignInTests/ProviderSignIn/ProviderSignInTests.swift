@@ -43,15 +43,15 @@ import Testing
         try await SignInFixture.run { fixture in
             let service = SignInService(
                 configuration: fixture.service.configuration, apple: nil, google: nil, endpoints: .none,
-                stores: fixture.stores,
-                accessTokens: fixture.accessTokens, keyRing: fixture.keyRing,
+                database: fixture.storage,
+                accessTokens: fixture.accessTokens,
                 passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             for provider in Provider.allCases {
                 let refused = try await failure {
-                    try await service.providers.signIn(with: provider, credential, client: fixture.client)
+                    try await service.providers.signIn(with: provider, credential, by: fixture.call)
                 }
                 #expect(refused == "providerDisabled")
             }
@@ -63,7 +63,7 @@ import Testing
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil,
                 fullName: DisplayName(givenName: "Kim\u{202E}\r\n", familyName: "Example"))
-            let answer = try await fixture.service.providers.signIn(with: .apple, credential, client: fixture.client)
+            let answer = try await fixture.service.providers.signIn(with: .apple, credential, by: fixture.call)
             guard case .linkRequired(let ticket) = answer else { throw SignInFixture.Unexpected.signedIn }
             let created = try await fixture.create(ticket)
             #expect(created.account.displayName?.text == "Kim Example")
@@ -99,13 +99,12 @@ import Testing
             let service = SignInService(
                 configuration: fixture.service.configuration, apple: fixture.appleProvider, google: nil,
                 endpoints: .none,
-                stores: Stores(database: nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
-                keyRing: fixture.keyRing,
+                database: ServiceDatabase(nowhere, keyRing: fixture.keyRing), accessTokens: fixture.accessTokens,
                 passwordHasher: try PasswordHasher(cost: SignInFixture.cheap), clock: fixture.clock, logger: logger)
             let credential = ProviderCredential(
                 token: try fixture.apple("a-1"), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let away = try await failure {
-                try await service.providers.signIn(with: .apple, credential, client: fixture.client)
+                try await service.providers.signIn(with: .apple, credential, by: fixture.call)
             }
             await nowhere.shutdown()
             #expect(away == "storageUnavailable")

@@ -12,13 +12,13 @@ import Testing
 
     private static func signIn(
         _ service: SignInService, _ token: String?, code: String? = nil, nonce: String?, redirectURI: String?,
-        _ client: Client
+        _ client: Caller
     ) async throws -> SignInAnswer {
         try await service.providers.signIn(
             with: .apple,
             ProviderCredential(
                 token: token, code: code, nonce: nonce, clientID: nil, redirectURI: redirectURI, fullName: nil),
-            client: client)
+            by: service.calls.begin(by: client))
     }
 
     @Test func `what came by the relay is good with its raw nonce alone`() async throws {

@@ -23,8 +23,7 @@ import Testing
             Refusal(
                 testDescription: "c_hash", reason: "hash_mismatch",
                 exchange: .init(token: .init(claims: #"{"c_hash":"AAAAAAAAAAAAAAAAAAAAAA"}"#))),
-            Refusal(
-                testDescription: "times", reason: "expired", exchange: .init(token: .init(expired: true))),
+            Refusal(testDescription: "times", reason: "expired", exchange: .init(token: .init(expired: true))),
             Refusal(testDescription: "nonce", reason: "nonce_mismatch", nonces: ("another", "mine")),
         ]
 
@@ -49,8 +48,7 @@ import Testing
             try await fixture.audited(.revocationRequested) == ["service \(reason)"], sourceLocation: sourceLocation)
         try await fixture.revokeDue()
         #expect(try await fixture.revocationRows().map(\.status) == ["done"], sourceLocation: sourceLocation)
-        #expect(
-            try await fixture.grants(provider, person).map(\.endedBy) == [.revoke], sourceLocation: sourceLocation)
+        #expect(try await fixture.grants(provider, person).map(\.endedBy) == [.revoke], sourceLocation: sourceLocation)
         #expect(try await fixture.count("provider_grants") == 0, sourceLocation: sourceLocation)
         #expect(try await fixture.audited(.revocationDone).count == 1, sourceLocation: sourceLocation)
     }
@@ -101,10 +99,9 @@ import Testing
                 await #expect(throws: Never.self) { _ = try await fixture.signIn(ada, .token, nonce: nonce) }
             }
             let kim = try await fixture.consent(.apple, nonce: nonce)
-            let credential = ProviderCredential(
-                token: nil, code: kim.code, nonce: nonce, clientID: nil, fullName: nil)
+            let credential = ProviderCredential(token: nil, code: kim.code, nonce: nonce, clientID: nil, fullName: nil)
             try await expectFailure("nonce_spent") {
-                try await service.providers.signIn(with: .apple, credential, client: fixture.client)
+                try await service.providers.signIn(with: .apple, credential, by: fixture.call)
             }
             try await Self.expectRevoked(.apple, because: "nonce_spent", in: fixture)
         }
@@ -151,7 +148,7 @@ import Testing
     func `a ticket that is over keeps nothing from being revoked`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
             let ticket = try await fixture.ticket(try await fixture.consent(provider), .token)
-            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
             try await Refusal.all[0].provoke(provider, in: fixture)
             try await Self.expectRevoked(provider, because: "hash_mismatch", in: fixture)
         }

@@ -113,8 +113,7 @@ import Testing
     private static func keepGrantOfKnownPerson(
         _ provider: Provider, in fixture: LifeCycleFixture
     ) async throws -> SignedIn {
-        let signedIn = try await fixture.create(
-            try await fixture.ticket(try await fixture.consent(provider), .token))
+        let signedIn = try await fixture.create(try await fixture.ticket(try await fixture.consent(provider), .token))
         #expect(try await fixture.authorization(signedIn.identity) == "none")
         try await fillDisk(fixture)
         let consent = try await fixture.consent(provider)
@@ -158,7 +157,7 @@ import Testing
             let credential = ProviderCredential(
                 token: nil, code: consent.code, nonce: nil, clientID: nil, fullName: nil)
             try await expectFailure("storageUnavailable") {
-                try await fixture.service.linking.link(.google, credential, to: session, client: fixture.client)
+                try await fixture.service.linking.link(.google, credential, to: session, by: fixture.call)
             }
             try await Self.emptyDisk(fixture)
             await fixture.strayGrants.endAll()

@@ -36,7 +36,7 @@ struct WalkWorld: Sendable {
     let clock = ManualClock(at: SignInFixture.start)
     let memory = WalkMemory()
     let providers: WalkProviders
-    let stores: Stores
+    let storage: ServiceDatabase
     let keyRing: KeyRing
     let service: SignInService
     let oauth: OAuthServer
@@ -49,17 +49,14 @@ struct WalkWorld: Sendable {
     let sweeper: RetentionSweeper
 
     /// Three people on a database of their own.
-    static func run(
-        _ policy: WalkPolicy, poolSize: Int = 4, _ body: (WalkWorld) async throws -> Void
-    ) async throws {
+    static func run(_ policy: WalkPolicy, poolSize: Int = 4, _ body: (WalkWorld) async throws -> Void) async throws {
         // Many transactions wait for the same rows, and hold a connection meanwhile.
         let longAcquireTimeout: (inout Database.Configuration) -> Void = { configuration in
             configuration.poolSize = poolSize
             configuration.acquireTimeout = .seconds(300)
         }
         try await ScratchDatabase.withMigratedPool(configure: longAcquireTimeout) { database in
-            try await body(
-                try await WalkWorld(people: WalkPerson.crowd(3), policy: policy, database: database))
+            try await body(try await WalkWorld(people: WalkPerson.crowd(3), policy: policy, database: database))
         }
     }
 
@@ -70,7 +67,7 @@ struct WalkWorld: Sendable {
         try await WalkLedger.install(in: database)
         providers = WalkProviders(clock: clock)
         keyRing = try SignInFixture.makeKeyRing()
-        stores = Stores(database: database, keyRing: keyRing)
+        storage = ServiceDatabase(database, keyRing: keyRing)
         let logger = Logger(label: "walk") { [memory] _ in WalkLog(memory: memory) }
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         let apple = AppleProvider(
@@ -100,29 +97,29 @@ struct WalkWorld: Sendable {
         let accessTokens = try await AccessTokens(
             configuration: .init(
                 issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 100 * 365 * 86_400),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: logger)
+            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: logger)
         service = SignInService(
             configuration: WalkWorld.configuration(policy), apple: apple, google: google, endpoints: endpoints,
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing,
+            database: storage, accessTokens: accessTokens,
             passwordHasher: try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1_000),
             clock: clock, logger: logger)
         oauth = OAuthServer(
             configuration: .init(issuer: WalkClient.issuer, publicURL: WalkClient.issuer), signIn: service,
-            stores: stores, keyRing: keyRing, google: nil, clients: OAuthClients(store: stores.oauthClients),
-            metrics: OAuthMetrics(), clock: clock, logger: logger)
+            database: storage, google: nil, clients: OAuthClients(store: storage.oauthClients),
+            metrics: OAuthMetrics(), logger: logger)
         oauthClient = try await OAuthAdministration(
-            stores: stores, scopes: { OAuthScopes([.profile, .email]) }, clock: clock
+            database: storage, scopes: { OAuthScopes([.profile, .email]) }
         ).create(
             .init(name: "Lamps", redirectURIs: WalkClient.redirectURIs),
-            from: ChangeOrigin(actor: .operator, requestID: nil))
-        administration = Administration(stores: stores, keyRing: keyRing, clock: clock, mailLanguages: ["en"])
+            by: clock.call(by: .commandLine))
+        administration = Administration(database: storage, clock: clock, mailLanguages: ["en"])
         adminSecret = try await AdministrationFixture.makeKey(
-            Set(AdminKey.Scope.allCases), in: stores, at: clock.now()
+            Set(AdminKey.Scope.allCases), in: storage, at: clock.now()
         ).secret
-        revocations = RevocationWorker(store: stores.revocations, endpoints: endpoints, clock: clock, logger: logger)
-        checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: logger)
+        revocations = RevocationWorker(store: storage.revocations, endpoints: endpoints, clock: clock, logger: logger)
+        checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: logger)
         sweeper = RetentionSweeper(
-            stores: stores, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime), clock: clock,
+            database: storage, lifetimes: SessionLifetimes(unused: WalkWorld.refreshLifetime), clock: clock,
             logger: SignInFixture.quiet)
     }
 

@@ -9,7 +9,7 @@ extension RandomWalker {
         let session = try await liveSession()
         let current = chance(3, of: 4) ? try one(of: WalkPerson.passwords) : nil
         try await world.service.accounts.changePassword(
-            of: session, current: current, to: try one(of: WalkPerson.passwords), client: client)
+            of: session, current: current, to: try one(of: WalkPerson.passwords), by: call)
         world.memory.note(.passwordChanged, by: client.requestID)
     }
 
@@ -17,19 +17,21 @@ extension RandomWalker {
         let session = try await liveSession()
         let address = try anyAddress()
         let before = try await world.service.accounts.account(of: session).email
-        try await world.service.accounts.requestEmail(address, of: session, client: client)
+        try await world.service.accounts.requestEmail(address, of: session, by: call)
         // The address that the account has is only proven, not changed.
-        guard before?.text != address, try await world.stores.accounts.account(session.accountID)?.email == before
+        guard before?.text != address, try await world.storage.accounts.account(session.accountID)?.email == before
         else { return }
         world.memory.note(.emailChangeRequested, by: client.requestID)
     }
 
     mutating func verifyEmail() async throws {
         let session = try await liveSession()
-        guard let address = try await world.stores.accounts.unprovenEmail(of: session.accountID, at: world.clock.now())
+        guard
+            let address = try await world.storage.accounts.unprovenEmail(
+                of: session.accountID, by: .at(world.clock.now()))
         else { throw Idle() }
         let code = try await code(.verifyEmail, to: address.text)
-        try await world.service.emailCodes.verifyEmail(code: code.digits, of: session, client: client)
+        try await world.service.emailCodes.verifyEmail(code: code.digits, of: session, by: call)
         world.memory.used(code: code.id)
         world.memory.note(code: address.text, by: client.requestID)
         world.memory.note(.emailVerified, .emailChanged, by: client.requestID)
@@ -37,14 +39,14 @@ extension RandomWalker {
 
     mutating func rename() async throws {
         _ = try await world.service.accounts.rename(
-            accountOf: try await liveSession(), to: DisplayName("Name \(steps)"), client: client)
+            accountOf: try await liveSession(), to: DisplayName("Name \(steps)"), by: call)
         world.memory.note(.displayNameChanged, by: client.requestID)
     }
 
     mutating func link() async throws {
         let session = try await liveSession()
         let (provider, credential) = try credential(withCode: chance(1, of: 2))
-        _ = try await world.service.linking.link(provider, credential, to: session, client: client)
+        _ = try await world.service.linking.link(provider, credential, to: session, by: call)
         world.memory.note(.identityLinked, by: client.requestID)
     }
 
@@ -54,7 +56,7 @@ extension RandomWalker {
         let identities = try await world.service.accounts.account(of: session).identities
         // Now and then another account's.
         let identity = try anyIdentity(of: chance(1, of: 8) ? others : identities)
-        try await world.service.accounts.unlink(identity.id, of: session, client: client)
+        try await world.service.accounts.unlink(identity.id, of: session, by: call)
         world.memory.note(.identityUnlinked, by: client.requestID)
     }
 
@@ -62,16 +64,16 @@ extension RandomWalker {
         let session = try anySession()
         guard let newest = session.refreshTokens.last else { throw Idle() }
         let token = isStale ? try one(of: session.refreshTokens) : newest
-        let issued = try await world.service.sessions.refresh(token, client: client)
+        let issued = try await world.service.sessions.refresh(token, by: call)
         world.memory.remember(refreshToken: issued.refreshToken, of: session.id)
     }
 
     mutating func endSession() async throws {
         let session = try await liveSession()
-        let listed = Set(try await world.service.sessions.list(of: session.accountID).map(\.id))
+        let listed = Set(try await world.service.sessions.list(of: session.accountID, by: call).map(\.id))
         // In the walkers' order: that of the list is random among sessions that were opened at the same time.
         let ended = try one(of: world.memory.read(\.sessions).map(\.id).filter(listed.contains))
-        try await world.service.sessions.end(ended, of: session.accountID, client: client)
+        try await world.service.sessions.end(ended, of: session.accountID, by: call)
         world.memory.note(.signedOut, by: client.requestID)
     }
 }

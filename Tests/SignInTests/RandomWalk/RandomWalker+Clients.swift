@@ -27,8 +27,8 @@ enum WalkClient {
     }
 
     /// The exchange of the code that the app gets.
-    static func exchange(_ code: String, at web: WebSignIn, by client: Client) async throws -> SignInAnswer {
-        try await web.exchange(code: code, codeVerifier: WebFixture.verifier, redirectURI: appURI, client: client)
+    static func exchange(_ code: String, at web: WebSignIn, by call: Call) async throws -> SignInAnswer {
+        try await web.exchange(code: code, codeVerifier: WebFixture.verifier, redirectURI: appURI, by: call)
     }
 
     /// A parameter of a URI whose values need no percent-decoding.
@@ -45,23 +45,23 @@ extension RandomWalker {
         guard let web = world.service.web else { throw Idle() }
         let start = world.clock.now()
         let browser = try BrowserSecret.fresh()
-        guard case .opened(let flow) = try await web.authorize(WalkClient.query, browser: browser, client: client)
+        guard case .opened(let flow) = try await web.authorize(WalkClient.query, browser: browser, by: call)
         else { throw Unanswered() }
         let isByProvider = chance(2, of: 3)
         let step: WebStep
         if isByProvider {
             let subject = try anyPerson().subject(.google, Int.random(in: 1...2, using: &random))
-            let url = try await web.start(.google, flow: flow.id, browser: browser, client: client)
+            let url = try await web.start(.google, flow: flow.id, browser: browser, by: call)
             guard let state = WalkClient.parameter("state", of: url),
                 let nonce = WalkClient.parameter("nonce", of: url)
             else { throw Unanswered() }
             let answer = GoogleAnswer(
                 state: state, code: world.providers.code(.google, subject, nonce: nonce), issuer: nil, error: nil)
-            step = try await web.finishGoogle(answer, browser: browser, client: client)
+            step = try await web.finishGoogle(answer, browser: browser, by: call)
         } else {
             step = try await web.password(
                 email: try anyAddress(), password: try one(of: WalkPerson.passwords), flow: flow.id, browser: browser,
-                client: client)
+                by: call)
         }
         guard case .returned(let answer) = step else { throw Unanswered() }
         guard let code = WalkClient.parameter("code", of: answer.uri) else {
@@ -69,8 +69,7 @@ extension RandomWalker {
             guard answer.error == .serverError, world.clock.now() != start else { throw Unanswered() }
             throw SignInFailure.webFlowExpired
         }
-        note(
-            try await WalkClient.exchange(code, at: web, by: client), with: isByProvider ? .google : nil)
+        note(try await WalkClient.exchange(code, at: web, by: call), with: isByProvider ? .google : nil)
     }
 
     /// Links the client to the account of a session, by App Flip or in a browser, and redeems the code.
@@ -81,7 +80,7 @@ extension RandomWalker {
         guard
             case .tokens(let tokens) = try await world.oauth.token(
                 TokenRequest(["grant_type": "authorization_code", "code": code, "redirect_uri": uri]),
-                of: world.oauthClient.client, caller: client), let refreshToken = tokens.refreshToken
+                of: world.oauthClient.client, by: call), let refreshToken = tokens.refreshToken
         else { throw Unanswered() }
         world.memory.remember(clientToken: refreshToken)
     }
@@ -90,7 +89,7 @@ extension RandomWalker {
         let request = OAuthServer.FlipRequest(
             clientID: world.oauthClient.client.id.text, redirectURI: WalkClient.flipURI, scope: "profile",
             isConsented: true)
-        return try await world.oauth.flip(request, accessToken: session.bearer, caller: client).code
+        return try await world.oauth.flip(request, accessToken: session.bearer, by: call).code
     }
 
     private mutating func codeOfConsent() async throws -> String {
@@ -101,11 +100,11 @@ extension RandomWalker {
             "response_type": "code", "scope": "profile",
         ]
         let query = OAuthQuery { parameters[$0].map { [$0] } ?? [] }
-        guard case .opened(let flow) = try await world.oauth.authorize(query, browser: browser, client: client) else {
+        guard case .opened(let flow) = try await world.oauth.authorize(query, browser: browser, by: call) else {
             throw Unanswered()
         }
         let decided = try await world.oauth.decide(
-            flow.id, .allow(session.accountID), browser: browser, session: session, client: client)
+            flow.id, .allow(session.accountID), browser: browser, session: session, by: call)
         // Where the session has ended meanwhile there is no code.
         guard case .redirect(let uri) = decided, let code = WalkClient.parameter("code", of: uri) else {
             throw SignInFailure.invalidSession
@@ -118,7 +117,7 @@ extension RandomWalker {
         do {
             _ = try await world.oauth.token(
                 TokenRequest(["grant_type": "refresh_token", "refresh_token": token]), of: world.oauthClient.client,
-                caller: client)
+                by: call)
         } catch OAuthFailure.invalidGrant {
             world.memory.forget(clientToken: token)
             throw OAuthFailure.invalidGrant

@@ -17,7 +17,7 @@ extension RandomWalker {
     mutating func enable() async throws {
         let id = try one(of: world.memory.read(\.disabled))
         world.memory.forget(disabled: id)
-        guard try await world.stores.accounts.account(id)?.status == .disabled else { throw Idle() }
+        guard try await world.storage.accounts.account(id)?.status == .disabled else { throw Idle() }
         try await world.administration.enable(id, email: nil, reason: "a walk", by: try await administrator())
     }
 
@@ -33,7 +33,7 @@ extension RandomWalker {
     }
 
     mutating func unblock() async throws {
-        let account = try await world.stores.accounts.account(try anySession().accountID)
+        let account = try await world.storage.accounts.account(try anySession().accountID)
         let identity = try anyIdentity(of: account?.identities.filter(\.isBlocked) ?? [])
         try await world.administration.unblock(identity.id, reason: "a walk", by: try await administrator())
     }
@@ -41,20 +41,21 @@ extension RandomWalker {
     /// The walk's administrator, in the current step.
     private func administrator() async throws -> Administrator {
         try await world.administration.administrator(
-            presenting: Array(world.adminSecret.text.utf8), for: .read, client: client)
+            presenting: Array(world.adminSecret.text.utf8), for: .read, by: call)
     }
 
     mutating func revokeByOperator() async throws {
-        let account = try await world.stores.accounts.account(try anySession().accountID)
+        let account = try await world.storage.accounts.account(try anySession().accountID)
         let identity = try anyIdentity(of: account?.identities ?? [])
-        let event = AuditEvent(
-            .revocationRequested, by: .operator, reason: "a walk", requestID: client.requestID)
-        let outcome = try await world.stores.accounts.revoke(
-            identity.id, unlinking: chance(1, of: 2), by: event, at: world.clock.now())
-        switch outcome {
-        case .unlinked, .kept: world.memory.note(.revocationRequested, by: client.requestID)
-        case .notFound, .sessionGone: throw Idle()
-        case .lastSignInMethod: world.memory.note(fault: "a revocation was refused")
+        let event = AuditEvent(.revocationRequested, by: .operator, reason: "a walk", requestID: client.requestID)
+        do {
+            _ = try await world.storage.accounts.revoke(
+                identity.id, unlinking: chance(1, of: 2), recording: event, by: .at(world.clock.now()))
+            world.memory.note(.revocationRequested, by: client.requestID)
+        } catch Refusal.identityNotFound {
+            throw Idle()
+        } catch let refusal as Refusal {
+            world.memory.note(fault: "a revocation was refused: \(refusal)")
         }
     }
 
@@ -74,15 +75,15 @@ extension RandomWalker {
             occurredAt: now.advanced(bySeconds: -Int64.random(in: 0...30, using: &random)))
         // The person's tokens are invalid by then.
         if kind == .consentRevoked || kind == .accountDeleted { world.providers.withdraw(subject) }
-        _ = try await world.stores.providerEvents.insert([event], at: now)
+        _ = try await world.storage.providerEvents.insert([event], by: .at(now))
         let policy = world.policy
-        for id in try await world.stores.providerEvents.pending(limit: 32) {
-            _ = try await world.stores.providerEvents.process(
+        for id in try await world.storage.providerEvents.pending(limit: 32) {
+            _ = try await world.storage.providerEvents.process(
                 id,
                 policy: {
                     ProviderEventEffect(
                         $0, detail: $1, consentRevoked: policy.consentRevoked, accountDeleted: policy.accountDeleted)
-                }, at: world.clock.now())
+                }, by: .at(world.clock.now()))
         }
     }
 

@@ -17,7 +17,7 @@ extension RandomWalker {
             try await bind(.password(email: try anyAddress(), password: try one(of: WalkPerson.passwords)))
         case .bindByCode: try await bindByCode()
         case .bindToShown: try await bindToShown()
-        case .cancel: try await world.service.tickets.cancel(linkTicket: try anyTicket(), client: client)
+        case .cancel: try await world.service.tickets.cancel(linkTicket: try anyTicket(), by: call)
         case .register: try await register()
         case .signInByPassword: try await signInByPassword()
         case .signInByCode: try await signInByCode()
@@ -29,12 +29,12 @@ extension RandomWalker {
         case .link: try await link()
         case .unlink: try await unlink()
         case .deleteAccount:
-            try await world.service.accounts.delete(accountOf: try await liveSession(), client: client)
+            try await world.service.accounts.delete(accountOf: try await liveSession(), by: call)
             world.memory.note(.accountDeleted, by: client.requestID)
         case .refresh, .refreshStale: try await refresh(isStale: operation == .refreshStale)
         case .revokeSessions:
             try await world.service.sessions.revoke(
-                try one(of: RevocationScope.allCases), of: try await liveSession(), client: client)
+                try one(of: RevocationScope.allCases), of: try await liveSession(), by: call)
         case .endSession: try await endSession()
         case .linkClient: try await linkClient()
         case .refreshAsClient: try await refreshAsClient()
@@ -61,12 +61,11 @@ extension RandomWalker {
 
     private mutating func repostToken() async throws {
         let (provider, token) = try one(of: world.memory.read(\.tokens))
-        try await post(
-            provider, ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil))
+        try await post(provider, ProviderCredential(token: token, code: nil, nonce: nil, clientID: nil, fullName: nil))
     }
 
     private func post(_ provider: Provider, _ credential: ProviderCredential) async throws {
-        note(try await world.service.providers.signIn(with: provider, credential, client: client), with: provider)
+        note(try await world.service.providers.signIn(with: provider, credential, by: call), with: provider)
     }
 
     /// - Parameter provider: whose word it was, if it was a provider's.
@@ -112,7 +111,7 @@ extension RandomWalker {
         let password = mailbox != nil && chance(1, of: 2) ? try one(of: WalkPerson.passwords) : nil
         try await spend(ticket) { walker in
             let created = try await walker.world.service.tickets.create(
-                linkTicket: ticket, name: .ofProvider, password: password, client: walker.client)
+                linkTicket: ticket, name: .ofProvider, password: password, by: walker.call)
             walker.world.memory.remember(created)
             return true
         }
@@ -174,7 +173,7 @@ extension RandomWalker {
         var isBound = false
         try await spend(ticket) { walker in
             let answer = try await walker.world.service.tickets.bind(
-                linkTicket: ticket, credential: credential, replacing: isReplacing, client: walker.client)
+                linkTicket: ticket, credential: credential, replacing: isReplacing, by: walker.call)
             switch answer {
             case .signedIn(let bound):
                 walker.world.memory.remember(bound)
@@ -192,7 +191,7 @@ extension RandomWalker {
 
     private mutating func register() async throws {
         let registered = try await world.service.passwords.register(
-            email: try anyAddress(), password: try one(of: WalkPerson.passwords), displayName: nil, client: client)
+            email: try anyAddress(), password: try one(of: WalkPerson.passwords), displayName: nil, by: call)
         world.memory.note(.accountCreated, by: client.requestID)
         world.memory.note(.signedIn, by: client.requestID)
         world.memory.remember(registered)
@@ -201,14 +200,14 @@ extension RandomWalker {
     private mutating func signInByPassword() async throws {
         world.memory.remember(
             try await world.service.passwords.signIn(
-                email: try anyAddress(), password: try one(of: WalkPerson.passwords), client: client))
+                email: try anyAddress(), password: try one(of: WalkPerson.passwords), by: call))
         world.memory.note(.signedIn, by: client.requestID)
     }
 
     private mutating func signInByCode() async throws {
         let address = try anyAddress()
         let code = try await code(.signIn, to: address)
-        let answer = try await world.service.emailCodes.signIn(email: address, code: code.digits, client: client)
+        let answer = try await world.service.emailCodes.signIn(email: address, code: code.digits, by: call)
         world.memory.used(code: code.id)
         switch answer {
         case .signedIn(let signedIn):
@@ -226,7 +225,7 @@ extension RandomWalker {
         let address = try anyAddress()
         let code = try await code(.resetPassword, to: address)
         try await world.service.emailCodes.resetPassword(
-            email: address, code: code.digits, newPassword: try one(of: WalkPerson.passwords), client: client)
+            email: address, code: code.digits, newPassword: try one(of: WalkPerson.passwords), by: call)
         world.memory.used(code: code.id)
         world.memory.note(code: address, by: client.requestID)
         world.memory.note(WalkReport.Entry(requestID: client.requestID))
@@ -238,8 +237,7 @@ extension RandomWalker {
         _ purpose: EmailCodePurpose, to address: String, linkTicket: String? = nil
     ) async throws -> MailedCode {
         if chance(2, of: 3) {
-            try await world.service.emailCodes.mailCode(
-                to: address, for: purpose, linkTicket: linkTicket, client: client)
+            try await world.service.emailCodes.mailCode(to: address, for: purpose, linkTicket: linkTicket, by: call)
         }
         let mailed = try await MailedCode.read(
             purpose, to: address, linkTicket: linkTicket, at: world.clock.now(), from: world.database,

@@ -29,8 +29,10 @@ struct RandomWalker: Sendable {
     struct Idle: Error {}
 
     /// The client of the current step, whose request id no other step has in the audit trail.
-    var client: Client {
-        Client(
+    var call: Call { world.service.calls.begin(by: client) }
+
+    var client: Caller {
+        Caller(
             requestID: "walk-\(number)-\(steps)", address: "192.0.2.1", network: "192.0.2.0/24",
             device: Device(name: "Walker \(number)", platform: nil))
     }
@@ -98,7 +100,7 @@ struct RandomWalker: Sendable {
     mutating func liveSession() async throws -> Session {
         let known = try anySession()
         do {
-            return try await world.service.sessions.session(of: known.bearer)
+            return try await world.service.sessions.session(of: known.bearer, by: call)
         } catch SignInFailure.invalidSession where chance(3, of: 4) {
             world.memory.forget(session: known.id)
             return try await liveSession()
@@ -108,9 +110,7 @@ struct RandomWalker: Sendable {
     /// Spends a ticket. Most that are used up are forgotten; the others are tried again.
     ///
     /// - Parameter use: returns whether the ticket was spent.
-    mutating func spend(
-        _ ticket: String, _ use: (inout RandomWalker) async throws -> Bool
-    ) async throws {
+    mutating func spend(_ ticket: String, _ use: (inout RandomWalker) async throws -> Bool) async throws {
         let isForgotten = chance(3, of: 4)
         do {
             guard try await use(&self) else { return }

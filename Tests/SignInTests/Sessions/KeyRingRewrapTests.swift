@@ -30,7 +30,7 @@ import Testing
 
             // A process that never had the old line starts.
             try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
+                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
                 keyRing: rings.second, clock: fixture.clock, logger: SignInFixture.quiet
             ).rereadKeys()
             let again = try await KeyRingRewrap(database: fixture.database, keyRing: rings.both).run()
@@ -46,9 +46,9 @@ import Testing
                 let grant = NewGrant(
                     clientID: SignInFixture.googleClient, refreshToken: "1//the-same-token",
                     exchangedAt: fixture.clock.now(), checkAt: nil)
-                let key = IdentityKey(
-                    provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
-                let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(grant, for: key)
+                let key = IdentityKey(provider: .google, realm: .main, subject: try #require(ProviderSubject(subject)))
+                let isKept = try await GrantStore(database: fixture.database, keyRing: ring).keep(
+                    grant, for: key, by: .at(fixture.clock.now()))
                 #expect(isKept)
             }
             let kinds: SQL = "(SELECT DISTINCT prefix_fingerprint, digest_fingerprint FROM provider_grants) AS f"
@@ -103,8 +103,7 @@ import Testing
             let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both)
             let (rounds, round) = AsyncStream.makeStream(of: Int.self)
             let running = try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+                _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
                 let running = Task {
                     try await rewrap.run { progress in
                         if progress.kind == .grants { round.yield(progress.done) }
@@ -125,8 +124,7 @@ import Testing
             try await fixture.database.insertGrants(3, under: rings.first)
             let rewrap = KeyRingRewrap(database: fixture.database, keyRing: rings.both, pauses: [.zero])
             let held = try await fixture.database.transaction { transaction in
-                _ = try await transaction.execute(
-                    "SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
+                _ = try await transaction.execute("SELECT FROM provider_grants WHERE subject = '1' FOR UPDATE")
                 return try await rewrap.run()
             }
             #expect(held[0].done == 2)
@@ -148,7 +146,7 @@ import Testing
                             exchangedAt: fixture.clock.now(), checkAt: nil)
                         let key = IdentityKey(
                             provider: .google, realm: .main, subject: try #require(ProviderSubject("\(subject)")))
-                        #expect(try await old.keep(grant, for: key))
+                        #expect(try await old.keep(grant, for: key, by: .at(fixture.clock.now())))
                     }
                 }
             }
@@ -180,10 +178,10 @@ import Testing
         try await SignInFixture.run { fixture in
             let old = KeyRingLines(database: fixture.database, keyRing: rings.first)
             let new = KeyRingLines(database: fixture.database, keyRing: rings.both)
-            #expect(try await old.otherUses(at: fixture.clock.now()).isEmpty)
-            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.writtenAt) == [nil])
+            #expect(try await old.otherUses(by: .at(fixture.clock.now())).isEmpty)
+            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.writtenAt) == [nil])
 
-            try await old.noteWriting(at: fixture.clock.now())
+            try await old.noteWriting(by: .at(fixture.clock.now()))
             let kim = try await fixture.create(try await fixture.ticket(.google, try fixture.google("kim")))
             _ = try await fixture.create(try await fixture.ticket(.google, try fixture.google("lee")))
             try await fixture.database.execute(
@@ -194,9 +192,9 @@ import Testing
                 """)
             let lastWritten = fixture.clock.now()
             fixture.clock.advance(by: 3_600)
-            try await new.noteWriting(at: fixture.clock.now())
+            try await new.noteWriting(by: .at(fixture.clock.now()))
 
-            let before = try #require(try await new.otherUses(at: fixture.clock.now()).first)
+            let before = try #require(try await new.otherUses(by: .at(fixture.clock.now())).first)
             #expect(before.keyID == "k1")
             #expect(before.writtenAt == lastWritten)
             #expect(before.sessions == 2)
@@ -206,10 +204,10 @@ import Testing
             #expect(before.codesUntil == lastWritten.advanced(bySeconds: 660))
             // A session that was refreshed needs it no more.
             _ = try await fixture.service(keyRing: rings.both).sessions.refresh(
-                kim.session.refreshToken, client: fixture.client)
-            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessions) == [1])
+                kim.session.refreshToken, by: fixture.call)
+            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessions) == [1])
             fixture.clock.advance(by: 5_184_000)
-            #expect(try await new.otherUses(at: fixture.clock.now()).map(\.sessionsUntil) == [nil])
+            #expect(try await new.otherUses(by: .at(fixture.clock.now())).map(\.sessionsUntil) == [nil])
         }
     }
 }
@@ -253,8 +251,7 @@ extension Database {
             "SELECT grant_id, sealed_refresh_token FROM provider_grants ORDER BY subject::integer"
         ) { row throws(PostgresError) in try row.decode(GrantID.self, [UInt8].self) }
         .map { id, sealed in
-            let location = SealedLocation(
-                table: "provider_grants", row: id.description, column: "sealed_refresh_token")
+            let location = SealedLocation(table: "provider_grants", row: id.description, column: "sealed_refresh_token")
             return String(decoding: try keyRing.open(sealed, for: .grants, at: location), as: UTF8.self)
         }
     }

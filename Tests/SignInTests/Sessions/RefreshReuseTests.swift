@@ -11,16 +11,16 @@ import Testing
     private static let home = client("192.0.2.7", "192.0.2.0/24")
     private static let away = client("2001:db8:1:2::9", "2001:db8:1:2::/64")
 
-    private static func client(_ address: String, _ network: String) -> Client {
-        Client(requestID: address, address: address, network: network, device: nil)
+    private static func client(_ address: String, _ network: String) -> Caller {
+        Caller(requestID: address, address: address, network: network, device: nil)
     }
 
     private func opened(_ fixture: SignInFixture) async throws -> SignedIn {
         try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
     }
 
-    private func refresh(_ fixture: SignInFixture, _ token: String, from client: Client) async throws -> String {
-        try await fixture.service.sessions.refresh(token, client: client).refreshToken
+    private func refresh(_ fixture: SignInFixture, _ token: String, from client: Caller) async throws -> String {
+        try await fixture.service.sessions.refresh(token, by: fixture.service.calls.begin(by: client)).refreshToken
     }
 
     /// Two clients that hold the session's first token, and come in turn.
@@ -63,8 +63,7 @@ import Testing
     ) async throws {
         try await SignInFixture.run { fixture in
             let token = try await opened(fixture).session.refreshToken
-            let answered = try await answered(
-                fixture, first: token, every: interval, following: true, calls: 40)
+            let answered = try await answered(fixture, first: token, every: interval, following: true, calls: 40)
             #expect(answered == answeredCalls)
             // The third call is the owner's, whose token the thief has replaced.
             let expected = answeredCalls == nil ? [] : [["refresh_reused", "192.0.2.0/24"]]
@@ -73,13 +72,10 @@ import Testing
     }
 
     @Test(arguments: [(30, 15), (31, 22), (60, 22), (61, 5), (1200, 5)] as [(Int64, Int)])
-    func `two who go on posting one token run out of replacements`(
-        interval: Int64, answeredCalls: Int
-    ) async throws {
+    func `two who go on posting one token run out of replacements`(interval: Int64, answeredCalls: Int) async throws {
         try await SignInFixture.run { fixture in
             let token = try await opened(fixture).session.refreshToken
-            let answered = try await answered(
-                fixture, first: token, every: interval, following: false, calls: 40)
+            let answered = try await answered(fixture, first: token, every: interval, following: false, calls: 40)
             #expect(answered == answeredCalls)
             #expect(try await endings(fixture).map { $0[0] } == ["refresh_reused"])
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, token, from: Self.home) }
@@ -143,7 +139,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let signedIn = try await opened(fixture)
             func last() async throws -> [String?] {
-                let list = try await fixture.service.sessions.list(of: signedIn.account.id)
+                let list = try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call)
                 let session = try #require(list.first)
                 #expect(session.address == fixture.client.address)
                 return [session.lastUsedAddress, "\(session.lastUsedAt.seconds - SignInFixture.start)"]
@@ -199,7 +195,8 @@ import Testing
                     last_used_at = \(fixture.clock.now())
                 """)
             func shown() async throws -> [String?] {
-                try await fixture.service.sessions.list(of: signedIn.account.id).map(\.lastUsedAddress)
+                try await fixture.service.sessions.list(of: signedIn.account.id, by: fixture.call).map(
+                    \.lastUsedAddress)
             }
             #expect(try await shown() == [nil])
             // Within the minute it is answered as ever, and still nobody knows where the rotation came from.

@@ -30,19 +30,23 @@ import Testing
             let service = world.people.service
             let bystander = try await world.account(.apple, "ada")
             let ended = try await Self.make(cause, in: world)
-            let early = try await service.sessions.session(of: ended.victim.bearer)
+            let early = try await service.sessions.session(of: ended.victim.bearer, by: service.calls.begin(by: .local))
             #expect(early.id == ended.victim.id)
             try await ended.end()
-            try await expectFailure("invalidSession") { try await service.sessions.session(of: ended.victim.bearer) }
+            try await expectFailure("invalidSession") {
+                try await service.sessions.session(of: ended.victim.bearer, by: service.calls.begin(by: .local))
+            }
             try await expectFailure("invalidRefreshToken") {
-                try await service.sessions.refresh(ended.victim.refreshToken, client: world.people.client)
+                try await service.sessions.refresh(ended.victim.refreshToken, by: world.people.call)
             }
             if cause != .accountDisabled {
-                #expect(try await service.sessions.list(of: early.accountID).allSatisfy { $0.id != early.id })
+                #expect(
+                    try await service.sessions.list(of: early.accountID, by: service.calls.begin(by: .local)).allSatisfy
+                    { $0.id != early.id })
             }
             guard cause != .expired else { return }
-            _ = try await service.sessions.session(of: bystander.session.bearer)
-            _ = try await service.sessions.refresh(bystander.session.refreshToken, client: world.people.client)
+            _ = try await service.sessions.session(of: bystander.session.bearer, by: service.calls.begin(by: .local))
+            _ = try await service.sessions.refresh(bystander.session.refreshToken, by: world.people.call)
         }
     }
 
@@ -56,7 +60,7 @@ import Testing
             return Case(victim: victim) { try await signOut(victim, cause, from: other, in: people) }
         case .accountDeleted, .accountDisabled, .passwordChanged, .passwordReset, .mailboxProven, .emailReclaimed:
             let victim = try await people.service.passwords.register(
-                email: email, password: password, displayName: nil, client: client)
+                email: email, password: password, displayName: nil, by: people.service.calls.begin(by: client))
             return Case(victim: victim.session) { try await change(victim, cause, in: people) }
         case .identityUnlinked, .identityReplaced, .authorizationRevoked:
             let account = try await world.account(.google)
@@ -69,7 +73,7 @@ import Testing
             let main = try await world.account(.google)
             return Case(victim: stray.session) {
                 _ = try await people.service { $0.strayAccountPolicy = .merge }.tickets.bind(
-                    linkTicket: early.linkTicket, credential: main.session.credential, client: client)
+                    linkTicket: early.linkTicket, credential: main.session.credential, by: people.call)
             }
         case .consentRevoked:
             let victim = try await world.bind(.apple, to: try await world.account(.google)).session
@@ -90,27 +94,31 @@ import Testing
         _ victim: IssuedSession, _ cause: Cause, from other: SignedIn, in people: SignInFixture
     ) async throws {
         let service = people.service
-        let session = try await service.sessions.session(of: victim.bearer)
+        let session = try await service.sessions.session(of: victim.bearer, by: service.calls.begin(by: .local))
         switch cause {
         case .signedOutElsewhere:
             try await service.sessions.revoke(
-                .others, of: try await service.sessions.session(of: other.session.bearer), client: people.client)
+                .others,
+                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
+                by: people.call)
         case .signedOutEverywhere:
             try await service.sessions.revoke(
-                .all, of: try await service.sessions.session(of: other.session.bearer), client: people.client)
-        case .listedAndEnded: try await service.sessions.end(session.id, of: session.accountID, client: people.client)
+                .all,
+                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
+                by: people.call)
+        case .listedAndEnded: try await service.sessions.end(session.id, of: session.accountID, by: people.call)
         case .tokenReused:
-            let second = try await service.sessions.refresh(victim.refreshToken, client: people.client)
-            _ = try await service.sessions.refresh(second.refreshToken, client: people.client)
+            let second = try await service.sessions.refresh(victim.refreshToken, by: people.call)
+            _ = try await service.sessions.refresh(second.refreshToken, by: people.call)
             try await expectFailure("refreshTokenReused") {
-                try await service.sessions.refresh(victim.refreshToken, client: people.client)
+                try await service.sessions.refresh(victim.refreshToken, by: people.call)
             }
         case .expired: people.clock.advance(by: 5_184_000)
-        default: try await service.sessions.revoke(.current, of: session, client: people.client)
+        default: try await service.sessions.revoke(.current, of: session, by: people.call)
         }
         guard [.signedOut, .listedAndEnded, .tokenReused, .signedOutElsewhere].contains(cause) else { return }
         // The other one goes on.
-        _ = try await service.sessions.session(of: other.session.bearer)
+        _ = try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local))
     }
 
     private static func change(_ victim: SignedIn, _ cause: Cause, in people: SignInFixture) async throws {
@@ -119,25 +127,29 @@ import Testing
         switch cause {
         case .accountDeleted:
             try await service.accounts.delete(
-                accountOf: try await service.sessions.session(of: victim.session.bearer), client: client)
+                accountOf: try await service.sessions.session(
+                    of: victim.session.bearer, by: service.calls.begin(by: .local)), by: service.calls.begin(by: client)
+            )
         case .passwordChanged:
-            let other = try await service.passwords.signIn(email: email, password: password, client: client)
+            let other = try await service.passwords.signIn(
+                email: email, password: password, by: service.calls.begin(by: client))
             try await service.accounts.changePassword(
-                of: try await service.sessions.session(of: other.session.bearer), current: password,
-                to: "another good password", client: client)
-            _ = try await service.sessions.session(of: other.session.bearer)
+                of: try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local)),
+                current: password,
+                to: "another good password", by: service.calls.begin(by: client))
+            _ = try await service.sessions.session(of: other.session.bearer, by: service.calls.begin(by: .local))
         case .passwordReset:
-            try await service.emailCodes.mailCode(to: email, for: .resetPassword, client: client)
+            try await service.emailCodes.mailCode(to: email, for: .resetPassword, by: service.calls.begin(by: client))
             try await service.emailCodes.resetPassword(
                 email: email, code: try await people.digits(.resetPassword, of: email),
                 newPassword: "another good password",
-                client: client)
+                by: service.calls.begin(by: client))
         case .mailboxProven:
-            try await service.emailCodes.mailCode(to: email, for: .signIn, client: client)
+            try await service.emailCodes.mailCode(to: email, for: .signIn, by: service.calls.begin(by: client))
             let owner = try await service.emailCodes.signIn(
-                email: email, code: try await people.digits(.signIn, of: email), client: client
+                email: email, code: try await people.digits(.signIn, of: email), by: service.calls.begin(by: client)
             ).session
-            _ = try await service.sessions.session(of: owner.session.bearer)
+            _ = try await service.sessions.session(of: owner.session.bearer, by: service.calls.begin(by: .local))
         case .emailReclaimed:
             _ = try await people.create(
                 try await people.ticket(.google, try people.google("owner", SignInFixture.hosted(email))))
@@ -156,16 +168,16 @@ import Testing
             let ticket = try await people.ticket(.apple, try people.apple("kim-2"))
             _ = try await people.service.tickets.bind(
                 linkTicket: ticket.linkTicket, credential: account.session.credential, replacing: true,
-                client: people.client)
+                by: people.call)
         case .authorizationRevoked:
-            _ = try await world.stores.accounts.revoke(
-                identity.id, unlinking: true, by: AuditEvent(.revocationRequested, by: .operator),
-                at: people.clock.now())
+            _ = try await world.storage.accounts.revoke(
+                identity.id, unlinking: true, recording: AuditEvent(.revocationRequested, by: .operator),
+                by: .at(people.clock.now()))
         default:
-            let session = try await people.service.sessions.session(of: account.session.bearer)
-            try await people.service.accounts.unlink(identity.id, of: session, client: people.client)
+            let session = try await people.service.sessions.session(of: account.session.bearer, by: people.call)
+            try await people.service.accounts.unlink(identity.id, of: session, by: people.call)
         }
         // What opened the account's other session is still there.
-        _ = try await people.service.sessions.session(of: account.session.bearer)
+        _ = try await people.service.sessions.session(of: account.session.bearer, by: people.call)
     }
 }

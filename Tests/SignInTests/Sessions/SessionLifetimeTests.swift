@@ -26,7 +26,7 @@ import Testing
     private func refresh(
         _ fixture: SignInFixture, _ session: IssuedSession, by service: SignInService? = nil
     ) async throws -> IssuedSession {
-        try await (service ?? fixture.service).sessions.refresh(session.refreshToken, client: fixture.client)
+        try await (service ?? fixture.service).sessions.refresh(session.refreshToken, by: fixture.call)
     }
 
     /// When an access token ends.
@@ -48,10 +48,12 @@ import Testing
             }
             fixture.clock.set(to: start + 90 * Self.day - 1)
             session = try await refresh(fixture, session)
-            _ = try await fixture.service.sessions.session(of: session.bearer)
+            _ = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
             fixture.clock.advance(by: 1)
             let last = session
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: last.bearer) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: last.bearer, by: fixture.call)
+            }
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, last) }
             // The person signs in again.
             #expect(
@@ -112,7 +114,7 @@ import Testing
         try await Self.run(absolute: Self.day) { fixture in
             _ = try await opened(fixture)
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 60 * Self.day, absolute: Self.day),
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 60 * Self.day, absolute: Self.day),
                 clock: fixture.clock, logger: SignInFixture.quiet)
             fixture.clock.advance(by: 8 * Self.day)
             _ = try await sweeper.sweep()

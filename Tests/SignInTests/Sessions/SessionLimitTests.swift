@@ -8,7 +8,7 @@ import Testing
 /// The live sessions that an account may have, which the worker sees to.
 @Suite struct SessionLimitTests {
     private static func limiter(_ fixture: SignInFixture) -> SessionLimiter {
-        SessionLimiter(store: fixture.stores.sessions, clock: fixture.clock)
+        SessionLimiter(store: fixture.storage.sessions, clock: fixture.clock)
     }
 
     /// Signs a person in, a second after whatever was before.
@@ -65,22 +65,21 @@ import Testing
             let opened = try await Self.open(12, fixture)
             let account = opened[0].account
             fixture.clock.advance(by: 1)
-            let refreshed = try await fixture.service.sessions.refresh(
-                opened[1].session.refreshToken, client: fixture.client)
+            let refreshed = try await fixture.service.sessions.refresh(opened[1].session.refreshToken, by: fixture.call)
             let limiter = Self.limiter(fixture)
             #expect(try await limiter.round(limit: 5) == false)
 
-            let kept = try await fixture.service.sessions.list(of: account.id).map(\.id)
+            let kept = try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
             #expect(kept == opened.suffix(4).reversed().map(\.session.id) + [opened[1].session.id])
             #expect(try await fixture.count("sessions WHERE end_reason = 'session_limit'") == 5)
             #expect(try await Self.recorded(of: account, fixture) == [7])
-            _ = try await fixture.service.sessions.session(of: refreshed.bearer)
+            _ = try await fixture.service.sessions.session(of: refreshed.bearer, by: fixture.call)
             for ended in [opened[0], opened[7]] {
                 try await expectFailure("invalidSession") {
-                    try await fixture.service.sessions.session(of: ended.session.bearer)
+                    try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
                 }
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(ended.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
                 }
             }
             // There is nothing left to do, nor to record.
@@ -109,10 +108,10 @@ import Testing
             let account = try await Self.open(3, fixture)[0].account
             fixture.clock.advance(by: 5_184_000)
             let opened = try await Self.open(3, fixture)
-            try await fixture.service.sessions.end(opened[0].session.id, of: account.id, client: fixture.client)
+            try await fixture.service.sessions.end(opened[0].session.id, of: account.id, by: fixture.call)
             #expect(try await Self.limiter(fixture).round(limit: 2) == false)
             #expect(
-                try await fixture.service.sessions.list(of: account.id).map(\.id)
+                try await fixture.service.sessions.list(of: account.id, by: fixture.call).map(\.id)
                     == [opened[2], opened[1]].map(\.session.id))
             #expect(try await Self.recorded(of: account, fixture) == [])
         }
@@ -166,7 +165,7 @@ import Testing
                     "SELECT FROM sessions WHERE session_id = \(opened[0].session.id) FOR SHARE")
                 _ = try await Self.limiter(fixture).round(limit: 2)
             }
-            _ = try await fixture.service.sessions.session(of: opened[0].session.bearer)
+            _ = try await fixture.service.sessions.session(of: opened[0].session.bearer, by: fixture.call)
             #expect(try await Self.live(of: opened[0].account, fixture) == 3)
             #expect(try await Self.recorded(of: opened[0].account, fixture) == [2])
         }

@@ -10,8 +10,10 @@ import Testing
     ) async throws -> SignedIn {
         let credential = ProviderCredential(
             token: try fixture.apple(subject), code: nil, nonce: nil, clientID: nil, fullName: nil)
-        let client = Client(requestID: "test", address: address, network: nil, device: device)
-        switch try await fixture.service.providers.signIn(with: .apple, credential, client: client) {
+        let client = Caller(requestID: "test", address: address, network: nil, device: device)
+        switch try await fixture.service.providers.signIn(
+            with: .apple, credential, by: fixture.service.calls.begin(by: client))
+        {
         case .signedIn(let signedIn): return signedIn
         case .linkRequired(let ticket): return try await fixture.create(ticket)
         }
@@ -26,11 +28,10 @@ import Testing
             fixture.clock.advance(by: 10)
             let third = try await Self.open(fixture, device: Device(name: nil, platform: "android"))
             fixture.clock.advance(by: 10)
-            let refreshed = try await fixture.service.sessions.refresh(
-                second.session.refreshToken, client: fixture.client)
+            let refreshed = try await fixture.service.sessions.refresh(second.session.refreshToken, by: fixture.call)
             _ = try await Self.open(fixture, "a-2")
 
-            let list = try await fixture.service.sessions.list(of: created.account.id)
+            let list = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call)
             #expect(list.map(\.id) == [third, second, created].map(\.session.id))
             #expect(refreshed.id == second.session.id)
             #expect(list[1].device == phone)
@@ -49,10 +50,13 @@ import Testing
             fixture.clock.advance(by: 5_183_999)
             let second = try await Self.open(fixture)
             let third = try await Self.open(fixture)
-            #expect(try await fixture.service.sessions.list(of: first.account.id).count == 3)
+            #expect(try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).count == 3)
             fixture.clock.advance(by: 1)
-            try await fixture.service.sessions.end(third.session.id, of: first.account.id, client: fixture.client)
-            #expect(try await fixture.service.sessions.list(of: first.account.id).map(\.id) == [second.session.id])
+            try await fixture.service.sessions.end(third.session.id, of: first.account.id, by: fixture.call)
+            #expect(
+                try await fixture.service.sessions.list(of: first.account.id, by: fixture.call).map(\.id) == [
+                    second.session.id
+                ])
         }
     }
 
@@ -64,11 +68,11 @@ import Testing
                 fixture.clock.advance(by: 1)
                 opened.append(try await Self.open(fixture).session.id)
             }
-            let listed = try await fixture.service.sessions.list(of: created.account.id).map(\.id)
+            let listed = try await fixture.service.sessions.list(of: created.account.id, by: fixture.call).map(\.id)
             #expect(listed == Array(opened.reversed().prefix(200)))
             // The one that asks comes first, however old it is.
             let asked = try await fixture.service.sessions.list(
-                of: created.account.id, askedBy: created.session.id
+                of: created.account.id, askedBy: created.session.id, by: fixture.call
             ).map(\.id)
             #expect(asked == [created.session.id] + opened.reversed().prefix(199))
             // An administrator can list all of them, page by page.
@@ -82,14 +86,14 @@ import Testing
         try await SignInFixture.run { fixture in
             let kept = try await Self.open(fixture)
             let ended = try await Self.open(fixture)
-            try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, client: fixture.client)
+            try await fixture.service.sessions.end(ended.session.id, of: kept.account.id, by: fixture.call)
             try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: ended.session.bearer)
+                try await fixture.service.sessions.session(of: ended.session.bearer, by: fixture.call)
             }
             try await expectFailure("invalidRefreshToken") {
-                try await fixture.service.sessions.refresh(ended.session.refreshToken, client: fixture.client)
+                try await fixture.service.sessions.refresh(ended.session.refreshToken, by: fixture.call)
             }
-            _ = try await fixture.service.sessions.session(of: kept.session.bearer)
+            _ = try await fixture.service.sessions.session(of: kept.session.bearer, by: fixture.call)
             let events = try await fixture.database.query(
                 "SELECT session_id, account_id, actor, request_id FROM audit_events WHERE type = 'signed_out'"
             ) { row throws(PostgresError) in
@@ -109,16 +113,16 @@ import Testing
             fixture.clock.advance(by: 5_184_000)
             let kim = try await Self.open(fixture)
             let ended = try await Self.open(fixture)
-            try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, client: fixture.client)
+            try await fixture.service.sessions.end(ended.session.id, of: kim.account.id, by: fixture.call)
             let ada = try await Self.open(fixture, "a-2")
             let records = try await fixture.count("audit_events WHERE type = 'signed_out'")
             let unknown = SessionID(now: fixture.clock.now())
             for id in [old.session.id, ended.session.id, ada.session.id, unknown] {
                 try await expectFailure("sessionNotFound") {
-                    try await fixture.service.sessions.end(id, of: kim.account.id, client: fixture.client)
+                    try await fixture.service.sessions.end(id, of: kim.account.id, by: fixture.call)
                 }
             }
-            _ = try await fixture.service.sessions.session(of: ada.session.bearer)
+            _ = try await fixture.service.sessions.session(of: ada.session.bearer, by: fixture.call)
             #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == records)
         }
     }
@@ -127,7 +131,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let kim = try await Self.open(fixture)
             let outcomes = try await race(50) { _ in
-                try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, client: fixture.client)
+                try await fixture.service.sessions.end(kim.session.id, of: kim.account.id, by: fixture.call)
             }
             #expect(outcomes == ["won": 1, "sessionNotFound": 49])
             #expect(try await fixture.count("audit_events WHERE type = 'signed_out'") == 1)

@@ -12,7 +12,7 @@ import Testing
 
     private static func sweeper(_ fixture: SignInFixture, lifetime: Int64 = refreshLifetime) -> RetentionSweeper {
         RetentionSweeper(
-            stores: fixture.stores, lifetimes: SessionLifetimes(unused: lifetime), clock: fixture.clock,
+            database: fixture.storage, lifetimes: SessionLifetimes(unused: lifetime), clock: fixture.clock,
             logger: SignInFixture.quiet)
     }
 
@@ -38,7 +38,7 @@ import Testing
         try await SignInFixture.run { fixture in
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             let signedOut = try await fixture.session(.apple, try fixture.apple("a-1")).session
-            try await fixture.service.sessions.end(signedOut.id, of: account.id, client: fixture.client)
+            try await fixture.service.sessions.end(signedOut.id, of: account.id, by: fixture.call)
             let sweeper = Self.sweeper(fixture)
             func left() async throws -> Int64 {
                 _ = try await sweeper.sweep()
@@ -63,10 +63,10 @@ import Testing
             let sweeper = Self.sweeper(fixture)
             for _ in 0..<12 {
                 fixture.clock.advance(by: 59 * Self.day)
-                session = try await fixture.service.sessions.refresh(session.refreshToken, client: fixture.client)
+                session = try await fixture.service.sessions.refresh(session.refreshToken, by: fixture.call)
                 _ = try await sweeper.sweep()
             }
-            _ = try await fixture.service.sessions.session(of: session.bearer)
+            _ = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
         }
     }
 
@@ -78,8 +78,7 @@ import Testing
             let start = fixture.clock.now()
             // Pages of sessions that are still in use, with a few among them that are not.
             try await Self.add(3_000, to: account, openedAt: start, expiringAfter: 400 * Self.day, in: fixture)
-            let expired = try await Self.add(
-                50, to: account, openedAt: start.advanced(bySeconds: 3_000), in: fixture)
+            let expired = try await Self.add(50, to: account, openedAt: start.advanced(bySeconds: 3_000), in: fixture)
             try await Self.add(
                 3_000, to: account, openedAt: start.advanced(bySeconds: 3_050), expiringAfter: 400 * Self.day,
                 in: fixture)
@@ -143,7 +142,7 @@ import Testing
             while case let count = try await processes[0].sweep(), count > 0 { rest += count }
             // The account's first session and its ticket too.
             #expect(swept + rest == 902)
-            _ = try await fixture.service.sessions.refresh(live.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service.sessions.refresh(live.session.refreshToken, by: fixture.call)
         }
     }
 
@@ -158,9 +157,10 @@ import Testing
         try await SignInFixture.run { fixture in
             let log = EventLog()
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: Self.refreshLifetime), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: Self.refreshLifetime),
+                clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in log })
-            let present = try await fixture.stores.databaseTime()
+            let present = try await fixture.storage.databaseTime()
             fixture.clock.set(to: present.seconds)
             let created = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1")))
             // Expired by each of these clocks.
@@ -174,19 +174,19 @@ import Testing
             #expect(log.lines.first?.contains("retention sweep paused") == true)
             #expect(log.lines.first?.contains("clock_differs") == true)
 
-            fixture.clock.set(to: try await fixture.stores.databaseTime().seconds)
+            fixture.clock.set(to: try await fixture.storage.databaseTime().seconds)
             #expect(try await sweeper.round() == false)
             #expect(try await fixture.count("sessions") == 1)
             #expect(log.lines.count == 2)
             #expect(log.lines.last?.contains("retention sweep resumed") == true)
-            _ = try await fixture.service.sessions.refresh(created.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service.sessions.refresh(created.session.refreshToken, by: fixture.call)
         }
     }
 
     @Test(arguments: [240, -60] as [Int64])
     func `clocks that differ by less sweep on`(_ ahead: Int64) async throws {
         try await SignInFixture.run { fixture in
-            let present = try await fixture.stores.databaseTime()
+            let present = try await fixture.storage.databaseTime()
             fixture.clock.set(to: present.seconds + ahead)
             let account = try await fixture.create(try await fixture.ticket(.apple, try fixture.apple("a-1"))).account
             try await Self.add(1, to: account, openedAt: present.advanced(bySeconds: -100 * Self.day), in: fixture)
@@ -198,7 +198,8 @@ import Testing
     @Test func `mailed codes go an hour after their end, and link tickets as before`() async throws {
         try await SignInFixture.run { fixture in
             let service = try fixture.service { $0.mailLanguages = ["en"] }
-            try await service.emailCodes.mailCode(to: "nobody@example.com", for: .signIn, client: fixture.client)
+            try await service.emailCodes.mailCode(
+                to: "nobody@example.com", for: .signIn, by: service.calls.begin(by: fixture.client))
             _ = try await fixture.ticket(.apple, try fixture.apple("a-1"))
             let sweeper = Self.sweeper(fixture)
             fixture.clock.advance(by: 4_200)

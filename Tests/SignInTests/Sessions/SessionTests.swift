@@ -15,7 +15,7 @@ import Testing
     }
 
     private func refresh(_ fixture: SignInFixture, _ token: String) async throws -> IssuedSession {
-        try await fixture.service.sessions.refresh(token, client: fixture.client)
+        try await fixture.service.sessions.refresh(token, by: fixture.call)
     }
 
     @Test func `a refresh gives new tokens for the same session`() async throws {
@@ -26,7 +26,7 @@ import Testing
             #expect(second.id == first.id)
             #expect(second.refreshToken != first.refreshToken)
             #expect(second.refreshExpiresAt.seconds == SignInFixture.start + 100 + 5_184_000)
-            #expect(try await fixture.service.sessions.session(of: second.bearer).generation == 2)
+            #expect(try await fixture.service.sessions.session(of: second.bearer, by: fixture.call).generation == 2)
         }
     }
 
@@ -46,7 +46,9 @@ import Testing
             let third = try await refresh(fixture, second.refreshToken)
             try await expectFailure("refreshTokenReused") { try await refresh(fixture, first.refreshToken) }
             try await expectFailure("invalidRefreshToken") { try await refresh(fixture, third.refreshToken) }
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: third.bearer) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: third.bearer, by: fixture.call)
+            }
         }
     }
 
@@ -72,7 +74,7 @@ import Testing
             }
             #expect(tokens.count == 1)
             let next = try await refresh(fixture, try #require(tokens.first))
-            #expect(try await fixture.service.sessions.session(of: next.bearer).generation == 3)
+            #expect(try await fixture.service.sessions.session(of: next.bearer, by: fixture.call).generation == 3)
         }
     }
 
@@ -160,7 +162,9 @@ import Testing
                 Array((signedIn.session.accessToken.dropLast(8) + "AAAAAAAA").utf8), [],
             ]
             for token in tokens {
-                try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: token) }
+                try await expectFailure("invalidSession") {
+                    try await fixture.service.sessions.session(of: token, by: fixture.call)
+                }
             }
         }
     }
@@ -178,12 +182,16 @@ import Testing
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
             fixture.clock.advance(by: 959)
-            let live = try await fixture.service.sessions.session(of: session.bearer)
-            try await fixture.service.sessions.revoke(.current, of: live, client: fixture.client)
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: session.bearer) }
+            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+            try await fixture.service.sessions.revoke(.current, of: live, by: fixture.call)
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+            }
             let other = try await fixture.session(.apple, try fixture.apple("a-1")).session
             fixture.clock.advance(by: 961)
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: other.bearer) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: other.bearer, by: fixture.call)
+            }
         }
     }
 
@@ -194,13 +202,17 @@ import Testing
             let second = try await fixture.session(.apple, try fixture.apple("a-1")).session
             let third = try await fixture.session(.apple, try fixture.apple("a-1")).session
             func isLive(_ session: IssuedSession) async throws -> Bool {
-                try await race(1) { _ in try await fixture.service.sessions.session(of: session.bearer) }["won"] == 1
+                try await race(1) { _ in
+                    try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+                }["won"] == 1
             }
             try await fixture.service.sessions.revoke(
-                .others, of: try await fixture.service.sessions.session(of: third.bearer), client: fixture.client)
+                .others, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
+                by: fixture.call)
             #expect(try await [isLive(first), isLive(second), isLive(third)] == [false, false, true])
             try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.service.sessions.session(of: third.bearer), client: fixture.client)
+                .all, of: try await fixture.service.sessions.session(of: third.bearer, by: fixture.call),
+                by: fixture.call)
             #expect(try await [isLive(third), isLive(unrelated)] == [false, true])
         }
     }
@@ -228,16 +240,17 @@ import Testing
     @Test func `a key that another process signs by already is found`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
             let foreign = try await fixture.tokenOfNewKey(for: live)
-            #expect(try await fixture.service.sessions.session(of: Array(foreign.utf8)).id == session.id)
+            #expect(
+                try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call).id == session.id)
         }
     }
 
     @Test func `a good token of a new key is never refused for the unknown ones that come with it`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
             let mint = try TokenMint.shared
             var header = mint.header(.es256)
             header.append("typ", "at+jwt")
@@ -249,10 +262,11 @@ import Testing
                         group.addTask {
                             guard number % 4 == 3 else {
                                 return try await expectFailure("invalidSession") {
-                                    try await fixture.service.sessions.session(of: madeUp)
+                                    try await fixture.service.sessions.session(of: madeUp, by: fixture.call)
                                 }
                             }
-                            #expect(try await fixture.service.sessions.session(of: good).id == session.id)
+                            #expect(
+                                try await fixture.service.sessions.session(of: good, by: fixture.call).id == session.id)
                         }
                     }
                     try await group.waitForAll()
@@ -264,14 +278,16 @@ import Testing
     @Test func `tokens of unknown keys have the keys read ten times a second at most`() async throws {
         try await SignInFixture.run { fixture in
             let session = try await signedIn(fixture).session
-            let live = try await fixture.service.sessions.session(of: session.bearer)
+            let live = try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
             let unknown = Array(try await fixture.tokenOfNewKey(for: live).utf8)
             _ = try await SigningKeys(
-                store: fixture.stores.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock
+                store: fixture.storage.signingKeys, keyRing: fixture.keyRing, clock: fixture.clock
             ).replaceLeaked()
             let began = ContinuousClock.now
             for _ in 0..<5 {
-                try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: unknown) }
+                try await expectFailure("invalidSession") {
+                    try await fixture.service.sessions.session(of: unknown, by: fixture.call)
+                }
             }
             #expect(ContinuousClock.now - began >= .milliseconds(400))
         }
@@ -281,9 +297,9 @@ import Testing
 extension SignInFixture {
     /// An access token of a second process, by the key that has just replaced a leaked one.
     fileprivate func tokenOfNewKey(for session: Session) async throws -> String {
-        _ = try await SigningKeys(store: stores.signingKeys, keyRing: keyRing, clock: clock).replaceLeaked()
+        _ = try await SigningKeys(store: storage.signingKeys, keyRing: keyRing, clock: clock).replaceLeaked()
         return try await AccessTokens(
-            configuration: accessTokens.configuration, store: stores.signingKeys, keyRing: keyRing, clock: clock,
+            configuration: accessTokens.configuration, store: storage.signingKeys, keyRing: keyRing, clock: clock,
             logger: SignInFixture.quiet
         ).token(for: session, at: clock.now())
     }

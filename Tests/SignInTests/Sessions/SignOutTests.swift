@@ -25,8 +25,7 @@ import Testing
     private func signOut(_ way: Way, _ member: SignedIn, _ fixture: SignInFixture) async throws {
         switch way {
         case .everywhere:
-            try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.opened(member), client: fixture.client)
+            try await fixture.service.sessions.revoke(.all, of: try await fixture.opened(member), by: fixture.call)
         case .byAdministrator:
             let administered = try await fixture.administered()
             try await administered.administration.signOut(
@@ -34,7 +33,7 @@ import Testing
         case .passwordReset:
             try await fixture.service.emailCodes.resetPassword(
                 email: Self.email, code: try await fixture.code(.resetPassword, for: Self.email),
-                newPassword: "another good password", client: fixture.client)
+                newPassword: "another good password", by: fixture.call)
         }
     }
 
@@ -117,8 +116,7 @@ import Testing
             let member = try await member(fixture)
             let token = try fixture.google("kim")
             fixture.clock.advance(by: 10)
-            try await fixture.service.sessions.revoke(
-                scope, of: try await fixture.opened(member), client: fixture.client)
+            try await fixture.service.sessions.revoke(scope, of: try await fixture.opened(member), by: fixture.call)
             _ = try await fixture.session(.google, token)
         }
     }
@@ -158,10 +156,10 @@ import Testing
                     FOR KEY SHARE
                     """)
             } with: {
-                try await fixture.service.sessions.revoke(.all, of: session, client: fixture.client)
+                try await fixture.service.sessions.revoke(.all, of: session, by: fixture.call)
             }
             try await signingOut.value
-            #expect(try await fixture.stores.sessions.live(id, at: now) == nil)
+            #expect(try await fixture.storage.sessions.live(id, by: .at(now)) == nil)
         }
     }
 
@@ -184,14 +182,14 @@ import Testing
             let credential = ProviderCredential(token: late, code: nil, nonce: nil, clientID: nil, fullName: nil)
             try await expectFailure("identityAlreadyLinked") {
                 try await fixture.service.linking.link(
-                    .google, credential, to: try await fixture.opened(thief), client: fixture.client)
+                    .google, credential, to: try await fixture.opened(thief), by: fixture.call)
             }
             // The owner may, with a new one.
             fixture.clock.advance(by: 1)
             let fresh = ProviderCredential(
                 token: try renewed(.google, fixture), code: nil, nonce: nil, clientID: nil, fullName: nil)
             let moved = try await fixture.service.linking.link(
-                .google, fresh, to: try await fixture.opened(thief), client: fixture.client)
+                .google, fresh, to: try await fixture.opened(thief), by: fixture.call)
             #expect(moved.key == owner.identity?.key)
         }
     }
@@ -207,7 +205,7 @@ import Testing
             case .passwordReset:
                 try await fixture.service.emailCodes.resetPassword(
                     email: address, code: try await fixture.code(.resetPassword, for: address),
-                    newPassword: "another good password", client: fixture.client)
+                    newPassword: "another good password", by: fixture.call)
             default: try await signOut(way, member, fixture)
             }
             let ticket = try await fixture.ticket(.google, captured)

@@ -32,13 +32,13 @@ import Testing
             #expect(fixture.accessTokens.signingKeyAge(at: fixture.clock.now()) == 0)
             let later = try await fixture.newSession(of: "second")
             #expect(try fixture.keyID(later) == next.keyID)
-            #expect(try await fixture.service.sessions.session(of: session.bearer).id == session.id)
+            #expect(try await fixture.service.sessions.session(of: session.bearer, by: fixture.call).id == session.id)
 
             // The last token of the old key expires 900 s after the new key has begun to sign.
             fixture.clock.advance(by: 900 + StoredSigningKey.margin - 1)
-            #expect(try await fixture.stores.signingKeys.deleteExpired(at: fixture.clock.now()) == 0)
+            #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 0)
             fixture.clock.advance(by: 1)
-            #expect(try await fixture.stores.signingKeys.deleteExpired(at: fixture.clock.now()) == 1)
+            #expect(try await fixture.storage.signingKeys.deleteExpired(by: .at(fixture.clock.now())) == 1)
             try await fixture.accessTokens.rereadKeys()
             #expect(try fixture.publishedKeyIDs() == [next.keyID])
         }
@@ -47,13 +47,13 @@ import Testing
     @Test func `a key is kept for as long as the tokens of any process live`() async throws {
         try await SignInFixture.run { fixture in
             let longLived = try await AccessTokens(
-                configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.stores.signingKeys,
+                configuration: .init(issuer: "i", audience: "a", lifetime: 86_400), store: fixture.storage.signingKeys,
                 keyRing: fixture.keyRing, clock: fixture.clock, logger: SignInFixture.quiet)
             _ = try await fixture.rotate()
             // A process that learns of the key later notes its lifetime for that one too.
             try await fixture.accessTokens.rereadKeys()
             try await longLived.rereadKeys()
-            let keys = try await fixture.stores.signingKeys.keys()
+            let keys = try await fixture.storage.signingKeys.keys()
             #expect(keys.map(\.tokenLifetime) == [86_400, 86_400])
             #expect(keys.last?.keptUntil == Self.start.advanced(bySeconds: 900 + 86_400 + StoredSigningKey.margin))
             #expect(keys.first?.keptUntil == nil)
@@ -100,7 +100,9 @@ import Testing
             let new = try await fixture.signingKeys.replaceLeaked()
             try await fixture.accessTokens.rereadKeys()
             #expect(try fixture.publishedKeyIDs() == [new.keyID])
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: session.bearer) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: session.bearer, by: fixture.call)
+            }
             let second = try await fixture.newSession(of: "second")
             #expect(try fixture.keyID(second) == new.keyID)
             #expect(try await fixture.count("audit_events WHERE reason = 'leaked'") == 1)
@@ -113,10 +115,10 @@ import Testing
         try await SignInFixture.run { fixture in
             let log = EventLog()
             let process = try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
+                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
                 keyRing: fixture.keyRing, clock: fixture.clock, logger: Logger(label: "tests") { _ in log })
             let issued = try await fixture.newSession()
-            let session = try await fixture.service.sessions.session(of: issued.bearer)
+            let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
             let published = process.publishedKeys
             guard case .rotated(let strange) = try await fixture.signingKeys(of: Self.otherRing.get()).rotate() else {
                 Issue.record("no key was made")
@@ -133,10 +135,10 @@ import Testing
             fixture.clock.advance(by: 1)
             try await fixture.accessTokens.rereadKeys()
             try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
-            #expect(try await fixture.service.sessions.session(of: issued.bearer).id == issued.id)
+            #expect(try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call).id == issued.id)
             await #expect(throws: SealError.self) {
                 try await AccessTokens(
-                    configuration: process.configuration, store: fixture.stores.signingKeys, keyRing: fixture.keyRing,
+                    configuration: process.configuration, store: fixture.storage.signingKeys, keyRing: fixture.keyRing,
                     clock: fixture.clock, logger: SignInFixture.quiet)
             }
         }
@@ -145,18 +147,20 @@ import Testing
     @Test func `a leaked key is dropped by a process that can't open the new one`() async throws {
         try await SignInFixture.run { fixture in
             let issued = try await fixture.newSession()
-            let session = try await fixture.service.sessions.session(of: issued.bearer)
+            let session = try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
             let ring = try Self.otherRing.get()
             _ = try await fixture.signingKeys(of: ring).replaceLeaked()
             let other = try await AccessTokens(
-                configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys, keyRing: ring,
+                configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys, keyRing: ring,
                 clock: fixture.clock, logger: SignInFixture.quiet)
             let foreign = try other.token(for: session, at: fixture.clock.now())
             try await expectFailure("invalidSession") {
-                try await fixture.service.sessions.session(of: Array(foreign.utf8))
+                try await fixture.service.sessions.session(of: Array(foreign.utf8), by: fixture.call)
             }
             #expect(try fixture.publishedKeyIDs() == [])
-            try await expectFailure("invalidSession") { try await fixture.service.sessions.session(of: issued.bearer) }
+            try await expectFailure("invalidSession") {
+                try await fixture.service.sessions.session(of: issued.bearer, by: fixture.call)
+            }
             try await expectFailure("signingUnavailable") { try await fixture.newSession(of: "second") }
         }
     }
@@ -172,7 +176,7 @@ import Testing
                 Issue.record("a key was made")
                 return
             }
-            let soonest = try await fixture.stores.signingKeys.keys().compactMap(\.keptUntil).min()
+            let soonest = try await fixture.storage.signingKeys.keys().compactMap(\.keptUntil).min()
             #expect(until == soonest)
             #expect(until != nil)
             try await fixture.accessTokens.rereadKeys()
@@ -180,7 +184,7 @@ import Testing
             _ = try await fixture.newSession()
             // A leaked key is replaced however many there are.
             let new = try await fixture.signingKeys.replaceLeaked()
-            #expect(try await fixture.stores.signingKeys.keys().map(\.keyID) == [new.keyID])
+            #expect(try await fixture.storage.signingKeys.keys().map(\.keyID) == [new.keyID])
         }
     }
 
@@ -202,12 +206,13 @@ import Testing
             for clock in clocks {
                 processes.append(
                     try await AccessTokens(
-                        configuration: fixture.accessTokens.configuration, store: fixture.stores.signingKeys,
+                        configuration: fixture.accessTokens.configuration, store: fixture.storage.signingKeys,
                         keyRing: fixture.keyRing, clock: clock, logger: SignInFixture.quiet))
             }
             let first = try KeySet(parsing: processes[0].publishedKeys)
             var verifiers = Array(repeating: Verifier(keys: first, fetchedAt: 0), count: 5)
-            let session = try await fixture.service.sessions.session(of: try await fixture.newSession().bearer)
+            let session = try await fixture.service.sessions.session(
+                of: try await fixture.newSession().bearer, by: fixture.call)
             var tokens: [(token: UnverifiedToken, expiresAt: Int64)] = []
             var unknown = 0
             var rotations = 0
@@ -219,19 +224,17 @@ import Testing
                 {
                     rotations += 1
                 }
-                _ = try await fixture.stores.signingKeys.deleteExpired(at: clocks[1].now())
+                _ = try await fixture.storage.signingKeys.deleteExpired(by: .at(clocks[1].now()))
                 for (process, clock) in zip(processes, clocks) {
                     try await process.rereadKeys()
                     let token = try process.token(for: session, at: clock.now())
-                    tokens.append(
-                        (try UnverifiedToken(Array(token.utf8), allowedTypes: ["at+jwt"]), second + 900))
+                    tokens.append((try UnverifiedToken(Array(token.utf8), allowedTypes: ["at+jwt"]), second + 900))
                 }
                 tokens.removeAll { $0.expiresAt <= second }
                 for index in verifiers.indices {
                     if second - verifiers[index].fetchedAt > 300 - Int64.random(in: 0..<60, using: &random) {
                         let process = processes[Int.random(in: 0...1, using: &random)]
-                        verifiers[index] = Verifier(
-                            keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
+                        verifiers[index] = Verifier(keys: try KeySet(parsing: process.publishedKeys), fetchedAt: second)
                     }
                     // The newest, and any other one that has not expired.
                     for token in [tokens[tokens.count - 1], tokens[Int.random(in: tokens.indices, using: &random)]]
@@ -250,7 +253,7 @@ extension SignInFixture {
     }
 
     fileprivate func signingKeys(of keyRing: KeyRing) -> SigningKeys {
-        SigningKeys(store: stores.signingKeys, keyRing: keyRing, clock: clock)
+        SigningKeys(store: storage.signingKeys, keyRing: keyRing, clock: clock)
     }
 
     fileprivate func rotate() async throws -> StoredSigningKey {

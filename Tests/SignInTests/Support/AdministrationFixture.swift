@@ -1,35 +1,43 @@
 import Accounts
 import KeyRing
 import Postgres
-import SignIn
 import Storage
 import TestSupport
+
+@testable import SignIn
 
 /// An administrator of the accounts that another fixture has made.
 struct AdministrationFixture: Sendable {
     static let keyName = "kim@support"
-    static let client = Client(requestID: "r9", address: "192.0.2.99", network: "192.0.2.0/24", device: nil)
+    static let client = Caller(requestID: "r9", address: "192.0.2.99", network: "192.0.2.0/24", device: nil)
 
-    let stores: Stores
+    let storage: ServiceDatabase
     let clock: ManualClock
     let administration: Administration
-    let administrator: Administrator
+    private let authenticated: Administrator
 
-    init(stores: Stores, keyRing: KeyRing, clock: ManualClock, mailLanguages: [String]) async throws {
-        self.stores = stores
+    /// Makes a call of its own each time.
+    var administrator: Administrator {
+        let (origin, caller) = (authenticated.call.origin, authenticated.call.caller)
+        return Administrator(
+            key: authenticated.key, call: Call(now: clock.now(), origin: origin, caller: caller))
+    }
+
+    init(storage: ServiceDatabase, keyRing: KeyRing, clock: ManualClock, mailLanguages: [String]) async throws {
+        self.storage = storage
         self.clock = clock
-        administration = Administration(stores: stores, keyRing: keyRing, clock: clock, mailLanguages: mailLanguages)
-        let secret = try await Self.makeKey(Set(AdminKey.Scope.allCases), in: stores, at: clock.now()).secret
-        administrator = try await administration.administrator(
-            presenting: Array(secret.text.utf8), for: .read, client: Self.client)
+        administration = Administration(database: storage, clock: clock, mailLanguages: mailLanguages)
+        let secret = try await Self.makeKey(Set(AdminKey.Scope.allCases), in: storage, at: clock.now()).secret
+        authenticated = try await administration.administrator(
+            presenting: Array(secret.text.utf8), for: .read, by: administration.calls.begin(by: Self.client))
     }
 
     static func makeKey(
-        _ scopes: Set<AdminKey.Scope>, in stores: Stores, at now: Timestamp
+        _ scopes: Set<AdminKey.Scope>, in storage: ServiceDatabase, at now: Timestamp
     ) async throws -> (key: AdminKey, secret: AdminSecret) {
         let secret = try AdminSecret()
         let key = AdminKey(id: AdminKeyID(now: now), name: keyName, scopes: scopes, createdAt: now)
-        try await stores.adminKeys.insert(key, hash: secret.hash)
+        try await storage.adminKeys.insert(key, hash: secret.hash, by: .at(now))
         return (key, secret)
     }
 
@@ -73,13 +81,13 @@ struct AdministrationFixture: Sendable {
 extension SignInFixture {
     func administered() async throws -> AdministrationFixture {
         try await AdministrationFixture(
-            stores: stores, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
+            storage: storage, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
     }
 }
 
 extension LifeCycleFixture {
     func administered() async throws -> AdministrationFixture {
         try await AdministrationFixture(
-            stores: stores, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
+            storage: storage, keyRing: keyRing, clock: clock, mailLanguages: service.configuration.mailLanguages)
     }
 }

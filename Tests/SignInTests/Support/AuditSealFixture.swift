@@ -31,7 +31,7 @@ struct AuditSealFixture: Sendable {
             let event = AuditEvent(
                 .signedIn, by: .person, accountID: AccountID(now: clock.now()), provider: .apple, reason: "apple",
                 requestID: "r\(number)")
-            try await trail.record(event, at: clock.now())
+            try await trail.record(event, by: .at(clock.now()))
             clock.advance(by: 1)
         }
     }
@@ -39,7 +39,7 @@ struct AuditSealFixture: Sendable {
     /// Seals everything. Transactions of other tests, which share the cluster, may delay it.
     func seal() async throws {
         while try await seals.oldestUnsealed() != nil {
-            if case .halted(let halt) = try await seals.seal(at: clock.now()) { throw halt }
+            if case .halted(let halt) = try await seals.seal(by: .at(clock.now())) { throw halt }
             try await pollingPause()
         }
     }

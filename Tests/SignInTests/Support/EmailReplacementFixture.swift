@@ -27,7 +27,7 @@ struct EmailReplacementFixture: Sendable {
         self.admin = admin
         sweepers = (0..<2).map { _ in
             RetentionSweeper(
-                stores: people.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
+                database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
                 logger: SignInFixture.quiet)
         }
     }

@@ -29,7 +29,7 @@ struct LifeCycleFixture: Sendable {
     let clock = ManualClock(at: SignInFixture.start)
     let database: Database
     let keyRing: KeyRing
-    let stores: Stores
+    let storage: ServiceDatabase
     let apple: AppleProvider
     let google: GoogleProvider
     private let accessTokens: AccessTokens
@@ -41,7 +41,11 @@ struct LifeCycleFixture: Sendable {
     let revocations: RevocationWorker
     let checks: GrantCheckWorker
     let sweeper: RetentionSweeper
-    let client = Client(requestID: "test", address: "192.0.2.1", device: nil)
+    let client = Caller(requestID: "test", address: "192.0.2.1", device: nil)
+
+    var call: Call { call(by: client) }
+
+    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     static let quiet = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
 
@@ -95,10 +99,10 @@ struct LifeCycleFixture: Sendable {
         self.sandbox = sandbox
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
-        stores = Stores(database: database, keyRing: keyRing)
+        storage = ServiceDatabase(database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: Self.quiet)
+            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: Self.quiet)
         self.google = google
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap)
         var timeout = CodeExchangeTimeout()
@@ -112,28 +116,28 @@ struct LifeCycleFixture: Sendable {
         configuration.codeExchangeTimeout = timeout
         configure(&configuration)
         self.configuration = configuration
-        strayGrants = StrayGrants(store: stores.revocations, clock: clock, logger: Self.quiet)
+        strayGrants = StrayGrants(store: storage.revocations, clock: clock, logger: Self.quiet)
         service = Self.service(
-            configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
-            accessTokens: accessTokens,
-            keyRing: keyRing, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
+            configuration, apple: apple, google: google, endpoints: endpoints, storage: storage,
+            accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock)
         revocations = RevocationWorker(
-            store: stores.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
-        checks = GrantCheckWorker(store: stores.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
+            store: storage.revocations, endpoints: endpoints, clock: clock, logger: Self.quiet)
+        checks = GrantCheckWorker(store: storage.grants, endpoints: endpoints, clock: clock, logger: Self.quiet)
         sweeper = RetentionSweeper(
-            stores: stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: SignInFixture.quiet)
+            database: storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: clock, logger: SignInFixture.quiet
+        )
     }
 
     private static func service(
         _ configuration: SignInService.Configuration, apple: AppleProvider, google: GoogleProvider,
-        endpoints: TokenEndpoints, stores: Stores,
-        accessTokens: AccessTokens, keyRing: KeyRing, passwordHasher: PasswordHasher, strayGrants: StrayGrants,
+        endpoints: TokenEndpoints, storage: ServiceDatabase,
+        accessTokens: AccessTokens, passwordHasher: PasswordHasher, strayGrants: StrayGrants,
         clock: ManualClock
     ) -> SignInService {
         SignInService(
-            configuration: configuration, apple: apple, google: google, endpoints: endpoints, stores: stores,
-            accessTokens: accessTokens,
-            keyRing: keyRing, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock, logger: quiet)
+            configuration: configuration, apple: apple, google: google, endpoints: endpoints, database: storage,
+            accessTokens: accessTokens, passwordHasher: passwordHasher, strayGrants: strayGrants, clock: clock,
+            logger: quiet)
     }
 
     /// The same service after its operator has configured another key of Apple's.
@@ -143,7 +147,7 @@ struct LifeCycleFixture: Sendable {
         Self.service(
             configuration, apple: rules ?? apple, google: google,
             endpoints: TokenEndpoints(apple: endpoint, google: endpoints.google),
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher,
+            storage: storage, accessTokens: accessTokens, passwordHasher: passwordHasher,
             strayGrants: strayGrants, clock: clock)
     }
 
@@ -160,7 +164,7 @@ struct LifeCycleFixture: Sendable {
         configure(&configuration)
         return Self.service(
             configuration, apple: apple, google: google ?? self.google, endpoints: endpoints ?? self.endpoints,
-            stores: stores, accessTokens: accessTokens, keyRing: keyRing, passwordHasher: passwordHasher,
+            storage: storage, accessTokens: accessTokens, passwordHasher: passwordHasher,
             strayGrants: strayGrants, clock: clock)
     }
 
@@ -221,8 +225,7 @@ struct LifeCycleFixture: Sendable {
                 person, clientID: appleClient, nonce: nonce.map(NonceForm.sha256Hex.text), repeatEmail: true,
                 token: token,
                 redirectURI: redirectURI, exchange: exchange)
-            return Consent(
-                provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
+            return Consent(provider: .apple, token: credential.identityToken, code: credential.authorizationCode)
         case .google:
             let credential = try await sandbox.authorizeGoogle(
                 person, clientID: Self.serverClient, nonce: nonce, token: token, forceConsent: isForced,
@@ -241,11 +244,11 @@ struct LifeCycleFixture: Sendable {
             clientID: clientID, redirectURI: redirectURI, fullName: fullName)
         return try await service.providers.signIn(
             with: consent.provider, credential,
-            client: caller(from: network, of: wideNetwork))
+            by: service.calls.begin(by: caller(from: network, of: wideNetwork)))
     }
 
-    func caller(from network: String?, of wideNetwork: String? = nil) -> Client {
-        Client(
+    func caller(from network: String?, of wideNetwork: String? = nil) -> Caller {
+        Caller(
             requestID: client.requestID, address: client.address, network: network, wideNetwork: wideNetwork,
             device: nil)
     }
@@ -266,16 +269,13 @@ struct LifeCycleFixture: Sendable {
     }
 
     func create(_ ticket: LinkRequired, displayName: DisplayName? = nil) async throws -> SignedIn {
-        try await service.tickets.create(
-            linkTicket: ticket.linkTicket, name: NewAccountName(displayName), client: client)
+        try await service.tickets.create(linkTicket: ticket.linkTicket, name: NewAccountName(displayName), by: call)
     }
 
-    func bind(
-        _ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false
-    ) async throws -> SignedIn {
+    func bind(_ ticket: LinkRequired, to session: SignedIn, replacing: Bool = false) async throws -> SignedIn {
         try await service.tickets.bind(
             linkTicket: ticket.linkTicket, credential: session.session.credential, replacing: replacing,
-            client: client
+            by: call
         ).session
     }
 
@@ -285,11 +285,11 @@ struct LifeCycleFixture: Sendable {
     }
 
     func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.sessions.session(of: signedIn.session.bearer)
+        try await service.sessions.session(of: signedIn.session.bearer, by: call)
     }
 
     func deleteAccount(_ signedIn: SignedIn) async throws {
-        try await service.accounts.delete(accountOf: try await opened(signedIn), client: client)
+        try await service.accounts.delete(accountOf: try await opened(signedIn), by: call)
     }
 
     /// Attempts the revocations that are due until none is.

@@ -16,7 +16,7 @@ struct MailFixture: Sendable {
     let clock = ManualClock(at: SignInFixture.start)
     let database: Database
     let peer: MailServer
-    let stores: Stores
+    let storage: ServiceDatabase
     let codes: EmailCodes
     let log = EventLog()
     let worker: MailWorker
@@ -38,10 +38,10 @@ struct MailFixture: Sendable {
         self.peer = peer
         self.templates = templates
         let keyRing = try SignInFixture.makeKeyRing()
-        stores = Stores(database: database, keyRing: keyRing)
+        storage = ServiceDatabase(database, keyRing: keyRing)
         codes = EmailCodes(keyRing: keyRing)
         worker = try Self.makeWorker(
-            stores: stores, transport: try Self.transport(to: peer), templates: templates, codes: codes, clock: clock,
+            storage: storage, transport: try Self.transport(to: peer), templates: templates, codes: codes, clock: clock,
             log: log)
     }
 
@@ -57,16 +57,18 @@ struct MailFixture: Sendable {
     /// The same worker with another transport, or in a process with another key ring.
     func makeWorker(transport: (any MailTransport)? = nil, codes: EmailCodes? = nil) throws -> MailWorker {
         try Self.makeWorker(
-            stores: stores, transport: try transport ?? Self.transport(to: peer), templates: templates,
+            storage: storage, transport: try transport ?? Self.transport(to: peer), templates: templates,
             codes: codes ?? self.codes, clock: clock, log: log)
     }
 
     private static func makeWorker(
-        stores: Stores, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes, clock: ManualClock,
+        storage: ServiceDatabase, transport: any MailTransport, templates: MailTemplates, codes: EmailCodes,
+        clock: ManualClock,
         log: EventLog
     ) throws -> MailWorker {
         MailWorker(
-            store: stores.mails, transport: transport, templates: templates, sender: try #require(EmailAddress(sender)),
+            store: storage.mails, transport: transport, templates: templates,
+            sender: try #require(EmailAddress(sender)),
             codes: codes,
             clock: clock, logger: Logger(label: "tests") { _ in log })
     }
@@ -92,8 +94,8 @@ struct MailFixture: Sendable {
         let request = try codes.request(
             for: try #require(EmailAddress(address)), purpose: purpose,
             ticketHash: purpose == .bind ? [UInt8](repeating: 1, count: 32) : nil, network: network, language: language,
-            at: clock.now())
-        _ = try await stores.emailCodes.request(request, allowance: allowance, at: clock.now())
+            by: .at(clock.now()))
+        _ = try await storage.emailCodes.request(request, allowance: allowance, by: .at(clock.now()))
         return request.code
     }
 
@@ -101,7 +103,7 @@ struct MailFixture: Sendable {
     func useUpTries(of code: EmailCode) async throws {
         let attempt = EmailCodeAttempt(
             email: code.email, purpose: code.purpose, ticketHash: nil, network: nil, account: nil)
-        for _ in 0..<5 { _ = try await stores.emailCodes.attempt(attempt, at: clock.now()) { _ in false } }
+        for _ in 0..<5 { _ = try await storage.emailCodes.attempt(attempt, by: .at(clock.now())) { _ in false } }
     }
 
     /// Queues a notice as the stores do.

@@ -44,7 +44,7 @@ extension ProviderEventFixture {
 
     func isOpen(_ signedIn: SignedIn) async throws -> Bool {
         do {
-            _ = try await people.service.sessions.session(of: signedIn.session.bearer)
+            _ = try await people.service.sessions.session(of: signedIn.session.bearer, by: people.call)
             return true
         } catch SignInFailure.invalidSession {
             return false
@@ -52,7 +52,7 @@ extension ProviderEventFixture {
     }
 
     func account(_ signedIn: SignedIn) async throws -> Account? {
-        try await stores.accounts.account(signedIn.account.id)
+        try await storage.accounts.account(signedIn.account.id)
     }
 
     /// The identity as the account has it now; `nil` if it is no longer linked.

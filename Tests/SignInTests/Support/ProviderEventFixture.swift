@@ -36,9 +36,9 @@ struct ProviderEventFixture: Sendable {
     ) throws {
         self.people = people
         log = EventLog()
-        events = try Self.events(people, policy, store: people.stores.providerEvents, log: log)
+        events = try Self.events(people, policy, store: people.storage.providerEvents, log: log)
         sweeper = RetentionSweeper(
-            stores: people.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
+            database: people.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: people.clock,
             logger: SignInFixture.quiet)
     }
 
@@ -58,7 +58,7 @@ struct ProviderEventFixture: Sendable {
     }
 
     var database: Database { people.database }
-    var stores: Stores { people.stores }
+    var storage: ServiceDatabase { people.storage }
 
     func advance(by seconds: Int64) { people.clock.advance(by: seconds) }
 
@@ -155,13 +155,13 @@ struct ProviderEventFixture: Sendable {
 
     /// Binds another identity to the account of a session.
     func bind(_ provider: Provider, _ subject: String = "kim", to session: SignedIn) async throws -> SignedIn {
-        try await people.bind(
-            try await people.ticket(provider, token(provider, subject)), session.session.credential)
+        try await people.bind(try await people.ticket(provider, token(provider, subject)), session.session.credential)
     }
 
     /// Stores a refresh token of the person, as an exchanged code would have brought it.
     func keep(_ refreshToken: String, _ provider: Provider, _ subject: String = "kim") async throws {
-        let kept = try await stores.grants.keep(grant(refreshToken, provider), for: try key(provider, subject))
+        let kept = try await storage.grants.keep(
+            grant(refreshToken, provider), for: try key(provider, subject), by: .at(people.clock.now()))
         #expect(kept)
     }
 

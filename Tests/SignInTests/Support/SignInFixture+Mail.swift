@@ -35,36 +35,35 @@ extension SignInFixture {
     /// A new account with a password, whose address is not proven.
     @discardableResult
     func register(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.passwords.register(email: email, password: password, displayName: nil, client: client)
+        try await service.passwords.register(email: email, password: password, displayName: nil, by: call)
     }
 
     func signIn(_ email: String, password: String = password) async throws -> SignedIn {
-        try await service.passwords.signIn(email: email, password: password, client: client)
+        try await service.passwords.signIn(email: email, password: password, by: call)
     }
 
     /// A new account with a password, whose address is proven.
     func member(_ email: String) async throws -> SignedIn {
         let registered = try await register(email)
         let code = try await code(.verifyEmail, for: email)
-        try await service.emailCodes.verifyEmail(code: code, of: try await opened(registered), client: client)
+        try await service.emailCodes.verifyEmail(code: code, of: try await opened(registered), by: call)
         return registered
     }
 
     func opened(_ signedIn: SignedIn) async throws -> Session {
-        try await service.sessions.session(of: signedIn.session.bearer)
+        try await service.sessions.session(of: signedIn.session.bearer, by: call)
     }
 
     func isLive(_ signedIn: SignedIn) async throws -> Bool {
-        try await stores.sessions.live(signedIn.session.id, at: clock.now()) != nil
+        try await storage.sessions.live(signedIn.session.id, by: .at(clock.now())) != nil
     }
 
     func account(_ signedIn: SignedIn) async throws -> Account {
-        try #require(try await stores.accounts.account(signedIn.account.id))
+        try #require(try await storage.accounts.account(signedIn.account.id))
     }
 
     func disable(_ signedIn: SignedIn) async throws {
-        try await database.execute(
-            "UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
+        try await database.execute("UPDATE accounts SET status = 'disabled' WHERE account_id = \(signedIn.account.id)")
     }
 
     /// Makes `pending` the pending address of the account that has `email`.
@@ -80,7 +79,7 @@ extension SignInFixture {
     // MARK: Codes
 
     func mailCode(_ purpose: EmailCodePurpose, to email: String, for ticket: LinkRequired? = nil) async throws {
-        try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, client: client)
+        try await service.emailCodes.mailCode(to: email, for: purpose, linkTicket: ticket?.linkTicket, by: call)
     }
 
     /// The digits that the mail has, or would have if an account had the address.
@@ -107,11 +106,11 @@ extension SignInFixture {
 
     /// The answer to a mailed code for signing in.
     func answer(toCode code: String, for email: String) async throws -> SignInAnswer {
-        try await service.emailCodes.signIn(email: email, code: code, client: client)
+        try await service.emailCodes.signIn(email: email, code: code, by: call)
     }
 
     func reset(_ email: String, code: String, to password: String = "another long password") async throws {
-        try await service.emailCodes.resetPassword(email: email, code: code, newPassword: password, client: client)
+        try await service.emailCodes.resetPassword(email: email, code: code, newPassword: password, by: call)
     }
 
     // MARK: Queued mail and audit records

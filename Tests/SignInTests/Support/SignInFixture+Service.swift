@@ -13,10 +13,11 @@ extension SignInFixture {
     /// - Parameters:
     ///   - apple: whether Apple is enabled.
     ///   - keyRing: the fixture's by default.
-    ///   - stores: the fixture's by default.
+    ///   - storage: the fixture's by default.
     ///   - nonceForms: how the apps hand nonces to each provider's SDK.
     func service(
-        apple: Bool = true, keyRing: KeyRing? = nil, stores: Stores? = nil, passwordHasher: PasswordHasher? = nil,
+        apple: Bool = true, keyRing: KeyRing? = nil, storage: ServiceDatabase? = nil,
+        passwordHasher: PasswordHasher? = nil,
         exports: ConcurrencyLimit = PersonalDataExport.concurrency(),
         nonceForms: (apple: NonceForm, google: NonceForm) = (.sha256Hex, .raw),
         _ configure: (inout SignInService.Configuration) -> Void = { _ in }
@@ -34,8 +35,10 @@ extension SignInFixture {
                 : nil,
             google: GoogleProvider(
                 configuration: .init(clientIDs: [SignInFixture.googleClient], nonceForm: nonceForms.google), keys: keys),
-            endpoints: .none, stores: stores ?? self.stores, accessTokens: accessTokens,
-            keyRing: keyRing ?? self.keyRing, passwordHasher: passwordHasher ?? self.passwordHasher,
+            endpoints: .none,
+            database: storage ?? ServiceDatabase(database, keyRing: keyRing ?? self.keyRing),
+            accessTokens: accessTokens,
+            passwordHasher: passwordHasher ?? self.passwordHasher,
             exports: exports, clock: clock,
             logger: Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() })
     }

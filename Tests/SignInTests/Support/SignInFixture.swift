@@ -19,7 +19,7 @@ struct SignInFixture: Sendable {
 
     let clock = ManualClock(at: SignInFixture.start)
     let database: Database
-    let stores: Stores
+    let storage: ServiceDatabase
     let keyRing: KeyRing
     let accessTokens: AccessTokens
     let passwordHasher: PasswordHasher
@@ -48,10 +48,10 @@ struct SignInFixture: Sendable {
     private init(database: Database, configuration: SignInService.Configuration) async throws {
         self.database = database
         keyRing = try SignInFixture.makeKeyRing()
-        stores = Stores(database: database, keyRing: keyRing)
+        storage = ServiceDatabase(database, keyRing: keyRing)
         accessTokens = try await AccessTokens(
             configuration: .init(issuer: "https://auth.example.com", audience: "lamp-api", lifetime: 900),
-            store: stores.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
+            store: storage.signingKeys, keyRing: keyRing, clock: clock, logger: SignInFixture.quiet)
         passwordHasher = try PasswordHasher(cost: SignInFixture.cheap, slots: 4, maximumWaiting: 1000)
         let keys = KeySource.fixed(try TokenMint.shared.keySet)
         appleProvider = AppleProvider(
@@ -59,7 +59,7 @@ struct SignInFixture: Sendable {
         service = SignInService(
             configuration: configuration, apple: appleProvider,
             google: GoogleProvider(configuration: .init(clientIDs: [SignInFixture.googleClient]), keys: keys),
-            endpoints: .none, stores: stores, accessTokens: accessTokens, keyRing: keyRing,
+            endpoints: .none, database: storage, accessTokens: accessTokens,
             passwordHasher: passwordHasher,
             clock: clock, logger: SignInFixture.quiet)
     }
@@ -79,7 +79,11 @@ struct SignInFixture: Sendable {
         return try KeyRing(parsing: lines.joined())
     }
 
-    let client = Client(requestID: "test", address: "192.0.2.1", device: Device(name: "Kim's phone", platform: "ios"))
+    let client = Caller(requestID: "test", address: "192.0.2.1", device: Device(name: "Kim's phone", platform: "ios"))
+
+    var call: Call { call(by: client) }
+
+    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     // MARK: Tokens
 
@@ -121,7 +125,7 @@ struct SignInFixture: Sendable {
 
     func signIn(_ provider: Provider, _ token: String, nonce: String? = nil) async throws -> SignInAnswer {
         let credential = ProviderCredential(token: token, code: nil, nonce: nonce, clientID: nil, fullName: nil)
-        return try await service.providers.signIn(with: provider, credential, client: client)
+        return try await service.providers.signIn(with: provider, credential, by: call)
     }
 
     /// The ticket of a person who has no account yet.
@@ -135,7 +139,7 @@ struct SignInFixture: Sendable {
     }
 
     func create(_ ticket: LinkRequired) async throws -> SignedIn {
-        try await service.tickets.create(linkTicket: ticket.linkTicket, name: .ofProvider, client: client)
+        try await service.tickets.create(linkTicket: ticket.linkTicket, name: .ofProvider, by: call)
     }
 
     func bind(_ ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false) async throws -> SignedIn {
@@ -146,7 +150,7 @@ struct SignInFixture: Sendable {
         toBinding ticket: LinkRequired, _ credential: BindCredential, replacing: Bool = false
     ) async throws -> SignInAnswer {
         try await service.tickets.bind(
-            linkTicket: ticket.linkTicket, credential: credential, replacing: replacing, client: client)
+            linkTicket: ticket.linkTicket, credential: credential, replacing: replacing, by: call)
     }
 
     /// Runs `call` while a transaction holds what `change` changes, and commits as soon as the call waits for it.

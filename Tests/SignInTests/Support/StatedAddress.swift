@@ -18,7 +18,7 @@ extension SignInFixture {
         #expect(former.account.email?.text == StatedAddress.text)
         #expect(former.account.emailProof == .stated)
         try await service.accounts.changePassword(
-            of: try await opened(former), current: nil, to: SignInFixture.password, client: client)
+            of: try await opened(former), current: nil, to: SignInFixture.password, by: call)
         try await forgetMails()
         return former
     }
@@ -36,7 +36,7 @@ extension SignInFixture {
     /// Has the mailbox proven in the account's own session.
     func verify(_ signedIn: SignedIn, _ email: String = StatedAddress.text) async throws {
         try await service.emailCodes.verifyEmail(
-            code: try await code(.verifyEmail, for: email), of: try await opened(signedIn), client: client)
+            code: try await code(.verifyEmail, for: email), of: try await opened(signedIn), by: call)
     }
 
     /// Expects the former reader to have what they had, but for the address.

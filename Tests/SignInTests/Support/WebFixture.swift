@@ -25,7 +25,10 @@ struct WebFixture: Sendable {
     let web: WebSignIn
     let browser: BrowserSecret
 
-    var client: Client { base.client }
+    var client: Caller { base.client }
+    var call: Call { call(by: client) }
+
+    func call(by caller: Caller) -> Call { service.calls.begin(by: caller) }
 
     /// - Parameters:
     ///   - configure: changes the configuration, that of the browser's way in among it.
@@ -104,18 +107,18 @@ struct WebFixture: Sendable {
         var query = Self.query(redirectURI)
         change(&query)
         let outcome = try await web.authorize(
-            query, browser: browser ?? self.browser, client: base.caller(from: network, of: wideNetwork))
+            query, browser: browser ?? self.browser, by: call(by: base.caller(from: network, of: wideNetwork)))
         guard case .opened(let flow) = outcome else { throw SignInFixture.Unexpected.succeeded }
         return flow
     }
 
     /// Opens a flow that ends at our own page.
     func openAccountFlow() async throws -> WebFlow {
-        try await web.openAccountFlow(browser: browser, client: client)
+        try await web.openAccountFlow(browser: browser, by: call)
     }
 
     func start(_ provider: Provider, _ flow: WebFlow) async throws -> String {
-        try await web.start(provider, flow: flow.id, browser: browser, client: client)
+        try await web.start(provider, flow: flow.id, browser: browser, by: call)
     }
 
     /// What Apple's page makes the browser post.
@@ -132,11 +135,11 @@ struct WebFixture: Sendable {
     }
 
     func hold(_ answer: AppleAnswer) async throws -> String {
-        try await web.hold(answer, client: client)
+        try await web.hold(answer, by: call)
     }
 
     func finish(_ answer: AppleAnswer) async throws -> WebStep {
-        try await web.finishApple(handle: try await hold(answer), browser: browser, client: client)
+        try await web.finishApple(handle: try await hold(answer), browser: browser, by: call)
     }
 
     /// What Google sends the browser back with.
@@ -150,7 +153,7 @@ struct WebFixture: Sendable {
     }
 
     func finish(_ answer: GoogleAnswer) async throws -> WebStep {
-        try await web.finishGoogle(answer, browser: browser, client: client)
+        try await web.finishGoogle(answer, browser: browser, by: call)
     }
 
     /// The whole way through a provider's page, back to ours.
@@ -173,7 +176,7 @@ struct WebFixture: Sendable {
     func exchange(
         _ code: String, verifier: String = verifier, redirectURI: String = redirectURI
     ) async throws -> SignInAnswer {
-        try await web.exchange(code: code, codeVerifier: verifier, redirectURI: redirectURI, client: client)
+        try await web.exchange(code: code, codeVerifier: verifier, redirectURI: redirectURI, by: call)
     }
 
     // MARK: The database

@@ -12,11 +12,11 @@ import Testing
             let account = try await fixture.base.account(provider)
             let flow = try await fixture.openAccountFlow()
             let cookie = try await fixture.sign(in: flow, at: provider).cookie
-            let session = try #require(try await fixture.web.sessions.session(of: cookie))
+            let session = try #require(try await fixture.web.sessions.session(of: cookie, by: fixture.call))
             #expect(session.accountID == account.account.id && session.isFresh(at: fixture.base.clock.now()))
             #expect(try await fixture.base.tables(holding: cookie.text) == [])
             #expect(try await fixture.status(flow) == "spent")
-            let listed = try await fixture.service.sessions.list(of: account.account.id)
+            let listed = try await fixture.service.sessions.list(of: account.account.id, by: fixture.call)
             #expect(listed.contains { $0.device?.platform == "web" })
         }
     }
@@ -24,12 +24,12 @@ import Testing
     @Test func `a password signs in`() async throws {
         try await WebFixture.run { fixture in
             let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, client: fixture.client)
+                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
             let flow = try await fixture.openAccountFlow()
             let step = try await fixture.web.password(
                 email: "lee@example.com", password: SignInFixture.password, flow: flow.id,
-                browser: fixture.browser, client: fixture.client)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie))
+                browser: fixture.browser, by: fixture.call)
+            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
             #expect(session.accountID == account.account.id && session.methods == [.password])
         }
     }
@@ -41,21 +41,20 @@ import Testing
             #expect(page.status == .linking && link.choices == [.create, .bind])
             #expect(try await fixture.base.tables(holding: link.linkTicket) == [])
             // The same page once more.
-            let again = try await fixture.web.flow(flow.id, browser: fixture.browser)
+            let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
             #expect(again.link?.choices == [.create, .bind] && again.link?.linkTicket == link.linkTicket)
             let other = try BrowserSecret.fresh()
             try await expectFailure("webFlowExpired") {
-                try await fixture.web.create(
-                    flow: flow.id, browser: other, displayName: nil, client: fixture.client)
+                try await fixture.web.create(flow: flow.id, browser: other, displayName: nil, by: fixture.call)
             }
             let step = try await fixture.web.create(
-                flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), client: fixture.client)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie))
-            let account = try #require(try await fixture.base.stores.accounts.account(session.accountID))
+                flow: flow.id, browser: fixture.browser, displayName: DisplayName("Kim"), by: fixture.call)
+            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
+            let account = try #require(try await fixture.base.storage.accounts.account(session.accountID))
             #expect(account.displayName?.text == "Kim" && account.identities.map(\.authorization) == [.active])
             try await expectFailure("webFlowExpired") {
                 try await fixture.web.create(
-                    flow: flow.id, browser: fixture.browser, displayName: nil, client: fixture.client)
+                    flow: flow.id, browser: fixture.browser, displayName: nil, by: fixture.call)
             }
         }
     }
@@ -63,20 +62,20 @@ import Testing
     @Test func `an unknown person binds to an account by its password`() async throws {
         try await WebFixture.run { fixture in
             let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, client: fixture.client)
+                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
             let flow = try await fixture.openAccountFlow()
             _ = try await fixture.sign(in: flow, at: .google).link
             try await expectFailure("invalidCredentials") {
                 try await fixture.web.bind(
                     flow: flow.id, browser: fixture.browser,
                     credential: .password(email: "lee@example.com", password: "not the right one"),
-                    client: fixture.client)
+                    by: fixture.call)
             }
             let step = try await fixture.web.bind(
                 flow: flow.id, browser: fixture.browser,
                 credential: .password(email: "lee@example.com", password: SignInFixture.password),
-                client: fixture.client)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie))
+                by: fixture.call)
+            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
             #expect(session.accountID == account.account.id && session.methods == [.password, .google])
         }
     }
@@ -84,21 +83,21 @@ import Testing
     @Test func `an identity that stands in the way is replaced only if the person says so`() async throws {
         try await WebFixture.run { fixture in
             let account = try await fixture.service.passwords.register(
-                email: "lee@example.com", password: SignInFixture.password, displayName: nil, client: fixture.client)
+                email: "lee@example.com", password: SignInFixture.password, displayName: nil, by: fixture.call)
             let credential = BindCredential.password(email: "lee@example.com", password: SignInFixture.password)
             _ = try await fixture.service.tickets.bind(
                 linkTicket: try await fixture.base.ticket(try await fixture.base.consent(.apple)).linkTicket,
-                credential: credential, client: fixture.client)
+                credential: credential, by: fixture.call)
             let flow = try await fixture.openAccountFlow()
             _ = try await fixture.sign(in: flow, at: .apple, "ada").link
             try await expectFailure("providerAlreadyLinked") {
                 try await fixture.web.bind(
-                    flow: flow.id, browser: fixture.browser, credential: credential, client: fixture.client)
+                    flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
             }
             let step = try await fixture.web.bind(
                 flow: flow.id, browser: fixture.browser, credential: credential, replacing: true,
-                client: fixture.client)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie))
+                by: fixture.call)
+            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
             #expect(session.accountID == account.account.id)
         }
     }
@@ -112,23 +111,22 @@ import Testing
             let (_, first) = try await fixture.sign(in: flow, at: .google).link
             #expect(first.choices == [.bind, .create])
             try await fixture.web.mailBindCode(
-                to: "kim@example.com", flow: flow.id, browser: fixture.browser, client: fixture.client)
+                to: "kim@example.com", flow: flow.id, browser: fixture.browser, by: fixture.call)
             let mailed = try await MailedCode.read(
                 .bind, to: "kim@example.com", linkTicket: first.linkTicket, at: fixture.base.clock.now(),
                 from: fixture.base.database, keyRing: fixture.base.keyRing)
-            let credential = BindCredential.emailCode(
-                email: "kim@example.com", code: try #require(mailed).digits)
+            let credential = BindCredential.emailCode(email: "kim@example.com", code: try #require(mailed).digits)
             let (_, shown) = try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, client: fixture.client
+                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call
             ).link
             #expect(shown.holder?.showsIdentities == true)
             // What was shown is shown again.
-            let again = try await fixture.web.flow(flow.id, browser: fixture.browser)
+            let again = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
             #expect(again.link?.holder?.showsIdentities == true)
             #expect(again.link?.holder?.account.id == account.account.id)
             let step = try await fixture.web.bind(
-                flow: flow.id, browser: fixture.browser, credential: credential, client: fixture.client)
-            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie))
+                flow: flow.id, browser: fixture.browser, credential: credential, by: fixture.call)
+            let session = try #require(try await fixture.web.sessions.session(of: try step.cookie, by: fixture.call))
             #expect(session.accountID == account.account.id)
         }
     }
@@ -137,15 +135,13 @@ import Testing
         try await WebFixture.run { fixture in
             let flow = try await fixture.openAccountFlow()
             let (_, link) = try await fixture.sign(in: flow, at: .apple).link
-            let step = try await fixture.web.cancelLink(
-                flow: flow.id, browser: fixture.browser, client: fixture.client)
+            let step = try await fixture.web.cancelLink(flow: flow.id, browser: fixture.browser, by: fixture.call)
             guard case .choose(let page) = step else { return #expect(Bool(false)) }
             #expect(page.status == .new && page.link == nil)
             try await expectFailure("linkTicketExpired") { try await fixture.base.create(link) }
             #expect(try await fixture.base.audited(.linkCancelled) == ["person -"])
             try await fixture.base.revokeDue()
-            #expect(
-                try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])
+            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [false])
             _ = try await fixture.sign(in: page, at: .google).link
         }
     }
@@ -157,11 +153,10 @@ import Testing
             guard case .choose(let page) = step else { return #expect(Bool(false)) }
             _ = try await fixture.sign(in: page, at: .google).link
             guard
-                case .cancelled = try await fixture.web.cancel(
-                    flow.id, browser: fixture.browser, client: fixture.client)
+                case .cancelled = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
             else { return #expect(Bool(false)) }
             try await expectFailure("webFlowExpired") {
-                try await fixture.web.flow(flow.id, browser: fixture.browser)
+                try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
             }
         }
     }
@@ -190,13 +185,13 @@ import Testing
             let (_, cookie) = try await Self.session(in: fixture)
             for _ in 0..<3 {
                 try await fixture.base.advance(by: 599)
-                #expect(try await fixture.web.sessions.session(of: cookie) != nil)
+                #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
             }
             try await fixture.base.advance(by: 600)
-            #expect(try await fixture.web.sessions.session(of: cookie) == nil)
+            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
             let unknown = try WebSessionSecret.fresh()
-            #expect(try await fixture.web.sessions.session(of: unknown) == nil)
-            #expect(try await fixture.web.sessions.session(of: nil) == nil)
+            #expect(try await fixture.web.sessions.session(of: unknown, by: fixture.call) == nil)
+            #expect(try await fixture.web.sessions.session(of: nil, by: fixture.call) == nil)
         }
     }
 
@@ -206,9 +201,9 @@ import Testing
         } _: { fixture in
             let (_, cookie) = try await Self.session(in: fixture)
             try await fixture.base.advance(by: 599)
-            #expect(try await fixture.web.sessions.session(of: cookie) != nil)
+            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) != nil)
             try await fixture.base.advance(by: 301)
-            #expect(try await fixture.web.sessions.session(of: cookie) == nil)
+            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
         }
     }
 
@@ -225,17 +220,18 @@ import Testing
             let (account, cookie) = try await Self.session(in: fixture)
             let other = try await fixture.sign(in: try await fixture.openAccountFlow(), at: .apple).cookie
             switch ending {
-            case .signOut: try await fixture.web.sessions.end(cookie, client: fixture.client)
+            case .signOut: try await fixture.web.sessions.end(cookie, by: fixture.call)
             case .everywhere:
                 try await fixture.service.sessions.revoke(
-                    .all, of: try await fixture.base.opened(account), client: fixture.client)
+                    .all, of: try await fixture.base.opened(account), by: fixture.call)
             case .disable:
                 try await fixture.base.database.execute(
                     "UPDATE accounts SET status = 'disabled' WHERE account_id = \(account.account.id)")
             case .delete: try await fixture.base.deleteAccount(account)
             }
-            #expect(try await fixture.web.sessions.session(of: cookie) == nil)
-            #expect((try await fixture.web.sessions.session(of: other) != nil) == (ending == .signOut))
+            #expect(try await fixture.web.sessions.session(of: cookie, by: fixture.call) == nil)
+            #expect(
+                (try await fixture.web.sessions.session(of: other, by: fixture.call) != nil) == (ending == .signOut))
         }
     }
 }

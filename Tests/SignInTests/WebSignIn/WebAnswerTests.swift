@@ -20,11 +20,10 @@ import Testing
             }
             // A second post, as a replay of the form is.
             try await expectFailure("webAnswerRefused") { try await fixture.hold(answer) }
-            let step = try await fixture.web.finishApple(
-                handle: handle, browser: fixture.browser, client: fixture.client)
+            let step = try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
             #expect(try !step.appReturn.isError)
             try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, client: fixture.client)
+                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
             }
             #expect(try await fixture.exchanges(at: .apple).count == 1)
             // One sum of both.
@@ -51,16 +50,15 @@ import Testing
             case .apple:
                 let handle = try await fixture.hold(try await fixture.appleAnswer(flow))
                 try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(handle: handle, browser: other, client: fixture.client)
+                    try await fixture.web.finishApple(handle: handle, browser: other, by: fixture.call)
                 }
                 try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(
-                        handle: handle, browser: fixture.browser, client: fixture.client)
+                    try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
                 }
             case .google:
                 let answer = try await fixture.googleAnswer(flow)
                 try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishGoogle(answer, browser: other, client: fixture.client)
+                    try await fixture.web.finishGoogle(answer, browser: other, by: fixture.call)
                 }
                 try await expectFailure("webAnswerRefused") { try await fixture.finish(answer) }
             }
@@ -77,8 +75,7 @@ import Testing
             let apple = try await fixture.appleAnswer(toApple)
             let google = try await fixture.googleAnswer(toGoogle)
             for state in [google.state, "", "unknown", try BrowserSecret.fresh().text] {
-                let forged = AppleAnswer(
-                    state: state, code: apple.code, idToken: apple.idToken, user: nil, error: nil)
+                let forged = AppleAnswer(state: state, code: apple.code, idToken: apple.idToken, user: nil, error: nil)
                 try await expectFailure("webAnswerRefused") { try await fixture.hold(forged) }
             }
             for state in [apple.state, "", "unknown", try BrowserSecret.fresh().text] {
@@ -87,8 +84,7 @@ import Testing
             }
             // The handle of Apple's answer is no state of Google's, nor the state a handle.
             try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(
-                    handle: apple.state, browser: fixture.browser, client: fixture.client)
+                try await fixture.web.finishApple(handle: apple.state, browser: fixture.browser, by: fixture.call)
             }
             #expect(try await fixture.exchanges(at: .apple).isEmpty)
             #expect(try await fixture.exchanges(at: .google).isEmpty)
@@ -108,8 +104,7 @@ import Testing
                 let handle = try await fixture.hold(first)
                 let answer = try await fixture.appleAnswer(flow)
                 try await expectFailure("webAnswerRefused") {
-                    try await fixture.web.finishApple(
-                        handle: handle, browser: fixture.browser, client: fixture.client)
+                    try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
                 }
                 #expect(try await !fixture.finish(answer).appReturn.isError)
             } else {
@@ -127,12 +122,12 @@ import Testing
             let google = try await fixture.googleAnswer(waiting)
             try await fixture.base.advance(by: 60)
             try await expectFailure("webAnswerRefused") {
-                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, client: fixture.client)
+                try await fixture.web.finishApple(handle: handle, browser: fixture.browser, by: fixture.call)
             }
             try await fixture.base.advance(by: 540)
             try await expectFailure("webAnswerRefused") { try await fixture.finish(google) }
             try await expectFailure("webFlowExpired") {
-                try await fixture.web.flow(waiting.id, browser: fixture.browser)
+                try await fixture.web.flow(waiting.id, browser: fixture.browser, by: fixture.call)
             }
             #expect(try await fixture.exchanges(at: .apple).isEmpty)
             #expect(try await fixture.exchanges(at: .google).isEmpty)
@@ -152,12 +147,14 @@ import Testing
         try await WebFixture.run { fixture in
             let flow = try await fixture.open()
             for browser in [nil, try BrowserSecret.fresh()] {
-                try await expectFailure("webFlowExpired") { try await fixture.web.flow(flow.id, browser: browser) }
                 try await expectFailure("webFlowExpired") {
-                    try await fixture.web.start(.apple, flow: flow.id, browser: browser, client: fixture.client)
+                    try await fixture.web.flow(flow.id, browser: browser, by: fixture.call)
                 }
                 try await expectFailure("webFlowExpired") {
-                    try await fixture.web.cancel(flow.id, browser: browser, client: fixture.client)
+                    try await fixture.web.start(.apple, flow: flow.id, browser: browser, by: fixture.call)
+                }
+                try await expectFailure("webFlowExpired") {
+                    try await fixture.web.cancel(flow.id, browser: browser, by: fixture.call)
                 }
             }
             #expect(try await fixture.status(flow) == "new")

@@ -12,22 +12,21 @@ import Testing
         try await WebFixture.run { fixture in
             let account = try await fixture.base.account(provider)
             try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.base.opened(account), client: fixture.client)
+                .all, of: try await fixture.base.opened(account), by: fixture.call)
             let before = try await fixture.base.count("audit_events WHERE type IN ('signed_in', 'link_required')")
             try await fixture.base.advance(by: 60)
             let code = try await fixture.code(provider)
             #expect(try await fixture.base.tables(holding: code) == [])
             #expect(try await fixture.base.count("sessions WHERE ended_at IS NULL") == 0)
-            #expect(
-                try await fixture.base.count("audit_events WHERE type IN ('signed_in', 'link_required')") == before)
+            #expect(try await fixture.base.count("audit_events WHERE type IN ('signed_in', 'link_required')") == before)
             let device = Device(name: "Kim's tablet", platform: "android")
             let signedIn = try await fixture.web.exchange(
                 code: code, codeVerifier: WebFixture.verifier, redirectURI: WebFixture.redirectURI,
-                client: Client(requestID: "exchange", address: "198.51.100.7", device: device)
+                by: fixture.call(by: Caller(requestID: "exchange", address: "198.51.100.7", device: device))
             ).session
             #expect(signedIn.account.id == account.account.id)
             #expect(signedIn.identity?.key.provider == provider)
-            let sessions = try await fixture.service.sessions.list(of: account.account.id)
+            let sessions = try await fixture.service.sessions.list(of: account.account.id, by: fixture.call)
             #expect(sessions.map(\.device) == [device] && sessions.map(\.address) == ["198.51.100.7"])
         }
     }
@@ -75,8 +74,7 @@ import Testing
             #expect(try await fixture.base.audited(.revocationRequested) == ["service web_code_refused"])
             await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
             try await fixture.base.revokeDue()
-            #expect(
-                try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
+            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
             #expect(try await fixture.base.count("sessions") == 0)
             #expect(try await fixture.base.count("link_tickets") == 0)
             #expect(try await fixture.refusals() == ["web_code_unknown", "web_verifier_mismatch"])
@@ -154,8 +152,7 @@ import Testing
             await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
             try await expectFailure("linkTicketExpired") { try await fixture.base.create(ticket) }
             try await fixture.base.revokeDue()
-            #expect(
-                try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
+            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
         }
     }
 
@@ -185,7 +182,7 @@ import Testing
             let code = try await fixture.code()
             try await fixture.base.advance(by: 1)
             try await fixture.service.sessions.revoke(
-                .all, of: try await fixture.base.opened(account), client: fixture.client)
+                .all, of: try await fixture.base.opened(account), by: fixture.call)
             try await expectFailure("expired") { try await fixture.exchange(code) }
         }
     }
@@ -202,8 +199,7 @@ import Testing
             _ = try await fixture.base.sweeper.sweep()
             #expect(try await fixture.base.audited(.revocationRequested) == ["service web_code_expired"])
             try await fixture.base.revokeDue()
-            #expect(
-                try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
+            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.endedBy) == [.revoke])
             #expect(try await fixture.base.count("web_flows WHERE sealed_person IS NULL") == 1)
         }
     }
@@ -216,8 +212,7 @@ import Testing
             _ = try await fixture.base.sweeper.sweep()
             #expect(try await fixture.base.audited(.revocationRequested) == [])
             try await fixture.base.revokeDue()
-            #expect(
-                try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [true])
+            #expect(try await fixture.base.grants(.apple, clientID: WebFixture.servicesID).map(\.isLive) == [true])
             #expect(try await fixture.base.authorization(account.identity) == "active")
         }
     }

@@ -12,7 +12,7 @@ import Testing
 
     private static func register(in fixture: WebFixture) async throws -> SignedIn {
         try await fixture.service.passwords.register(
-            email: email, password: password, displayName: nil, client: fixture.client)
+            email: email, password: password, displayName: nil, by: fixture.call)
     }
 
     private static func signIn(
@@ -20,13 +20,12 @@ import Testing
     ) async throws -> WebStep {
         try await fixture.web.password(
             email: email, password: password, flow: flow.id, browser: fixture.browser,
-            client: fixture.base.caller(from: network))
+            by: fixture.call(by: fixture.base.caller(from: network)))
     }
 
     /// Has a code mailed on the page, and reads it.
     private static func mailedCode(_ flow: WebFlow, in fixture: WebFixture) async throws -> String {
-        try await fixture.web.mailCode(
-            to: email, flow: flow.id, browser: fixture.browser, client: fixture.client)
+        try await fixture.web.mailCode(to: email, flow: flow.id, browser: fixture.browser, by: fixture.call)
         let code = try await MailedCode.read(
             .signIn, to: email, at: fixture.base.clock.now(), from: fixture.base.database,
             keyRing: fixture.base.keyRing)
@@ -35,7 +34,7 @@ import Testing
 
     private static func signIn(_ flow: WebFlow, code: String, in fixture: WebFixture) async throws -> WebStep {
         try await fixture.web.emailCode(
-            email: email, code: code, flow: flow.id, browser: fixture.browser, client: fixture.client)
+            email: email, code: code, flow: flow.id, browser: fixture.browser, by: fixture.call)
     }
 
     @Test func `a password signs in by the exchange, as of when it was typed`() async throws {
@@ -106,8 +105,7 @@ import Testing
             let flow = try await fixture.open()
             let digits = try await Self.mailedCode(flow, in: fixture)
             let code = try await Self.signIn(flow, code: digits, in: fixture).code
-            _ = try await fixture.service.emailCodes.signIn(
-                email: Self.email, code: digits, client: fixture.client)
+            _ = try await fixture.service.emailCodes.signIn(email: Self.email, code: digits, by: fixture.call)
             await expectFailure(.webCodeRejected) { try await fixture.exchange(code) }
         }
     }
@@ -138,16 +136,16 @@ import Testing
     @Test func `a flow that is given up is denied`() async throws {
         try await WebFixture.run { fixture in
             let flow = try await fixture.open(WebFixture.privateURI) { $0.uiLocales = ["fr"] }
-            let seen = try await fixture.web.flow(flow.id, browser: fixture.browser)
+            let seen = try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call)
             #expect(seen.languages == ["fr"] && seen.providers == [.apple, .google])
             #expect(seen.formActionSources.last == "com.example.lamp:")
             guard case .app("Lamp", .privateScheme("com.example.lamp")) = seen.kind else {
                 return #expect(Bool(false))
             }
-            let step = try await fixture.web.cancel(flow.id, browser: fixture.browser, client: fixture.client)
+            let step = try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
             #expect(try step.error == "access_denied")
             try await expectFailure("webFlowExpired") {
-                try await fixture.web.cancel(flow.id, browser: fixture.browser, client: fixture.client)
+                try await fixture.web.cancel(flow.id, browser: fixture.browser, by: fixture.call)
             }
             try await expectFailure("webFlowExpired") { try await fixture.start(.apple, flow) }
         }
@@ -156,7 +154,8 @@ import Testing
     @Test func `the hint is forgotten with the flow`() async throws {
         try await WebFixture.run { fixture in
             let flow = try await fixture.open { $0.loginHint = [Self.email] }
-            #expect(try await fixture.web.flow(flow.id, browser: fixture.browser).loginHint == Self.email)
+            #expect(
+                try await fixture.web.flow(flow.id, browser: fixture.browser, by: fixture.call).loginHint == Self.email)
             _ = try await fixture.sign(in: flow, at: .apple).code
             #expect(try await fixture.base.count("web_flows WHERE login_hint IS NOT NULL") == 0)
         }

@@ -101,7 +101,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let registered = try await fixture.service.passwords.register(
                 email: "kim@local.example", password: "correct horse battery", displayName: nil,
-                client: fixture.client)
+                by: fixture.call)
             let bound = try await fixture.bind(
                 try await fixture.ticket(try await fixture.consent(.apple)), to: registered)
             let later = try await fixture.session(try await fixture.consent(.apple), .token)
@@ -110,16 +110,15 @@ import Testing
 
             #expect(try await fixture.authorization(bound.identity) == "revoked")
             #expect(
-                try await fixture.texts(
-                    "SELECT DISTINCT end_reason FROM sessions WHERE identity_id IS NOT NULL")
+                try await fixture.texts("SELECT DISTINCT end_reason FROM sessions WHERE identity_id IS NOT NULL")
                     == ["authorization_revoked"])
             for signedIn in [bound, later] {
                 try await expectFailure("invalidRefreshToken") {
-                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, client: fixture.client)
+                    try await fixture.service.sessions.refresh(signedIn.session.refreshToken, by: fixture.call)
                 }
             }
             // The one that the password opened goes on.
-            _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, client: fixture.client)
+            _ = try await fixture.service.sessions.refresh(registered.session.refreshToken, by: fixture.call)
             #expect(try await fixture.audited(.authorizationRevoked) == ["provider invalid_grant"])
             #expect(try await fixture.count("provider_grants") == 0)
             #expect(try await fixture.count("outbox") == 0)
@@ -192,16 +191,14 @@ import Testing
         let clients = [LifeCycleFixture.appleClient, LifeCycleFixture.webClient]
         try await LifeCycleFixture.run(appleClients: clients) { fixture in
             let account = try await fixture.account(.apple)
-            _ = try await fixture.session(
-                try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
+            _ = try await fixture.session(try await fixture.consent(.apple, appleClient: LifeCycleFixture.webClient))
             try await fixture.advance(by: 2 * Self.day)
             try await fixture.withdraw(.apple)
             // The app's grant is dead; the other one, which is asked about at once, is not.
             while try await fixture.checks.checkDue() > 0 {}
             #expect(try await fixture.authorization(account.identity) == "active")
             #expect(try await fixture.count("sessions WHERE ended_at IS NOT NULL") == 0)
-            #expect(
-                try await fixture.texts("SELECT client_id FROM provider_grants") == [LifeCycleFixture.webClient])
+            #expect(try await fixture.texts("SELECT client_id FROM provider_grants") == [LifeCycleFixture.webClient])
             try await fixture.sandbox.withdrawApple("kim", clientID: LifeCycleFixture.webClient)
             #expect(try await Self.pass(in: fixture) == 1)
             #expect(try await fixture.authorization(account.identity) == "revoked")
@@ -213,11 +210,11 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(.apple)
             let now = fixture.clock.now().advanced(bySeconds: 2 * Self.day)
-            let taken = try await fixture.stores.grants.takeChecks(
-                at: now, next: now.advanced(bySeconds: Self.day), limit: 8)
+            let taken = try await fixture.storage.grants.takeChecks(
+                by: .at(now), next: now.advanced(bySeconds: Self.day), limit: 8)
             let check = try #require(taken.work.first)
             _ = try await fixture.session(try await fixture.consent(.apple))
-            let isOver = try await fixture.stores.grants.noteDead(check, reason: "invalid_grant", at: now)
+            let isOver = try await fixture.storage.grants.noteDead(check, reason: "invalid_grant", by: .at(now))
             #expect(!isOver)
             #expect(try await fixture.authorization(account.identity) == "active")
             #expect(try await fixture.count("provider_grants") == 1)

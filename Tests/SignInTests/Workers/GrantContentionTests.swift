@@ -36,28 +36,31 @@ import Testing
             try await fixture.deleteAccount(gone)
             let start = fixture.clock.now()
             let revocation = try #require(
-                try await fixture.stores.revocations.claim(
-                    at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 1
+                try await fixture.storage.revocations.claim(
+                    at: .apple, by: .at(start), claimedUntil: start.advanced(bySeconds: 30), limit: 1
                 ).work.first)
-            let account = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple), .token))
+            let account = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
             let key = try #require(account.identity?.key)
-            let grants = fixture.stores.grants
+            let grants = fixture.storage.grants
             for round in 1...10 {
                 // After an hour a sign-in writes to the identity too.
                 try await fixture.advance(by: 3601)
                 let now = fixture.clock.now()
-                #expect(try await grants.keep(Self.grant(round, of: fixture), for: key))
+                #expect(try await grants.keep(Self.grant(round, of: fixture), for: key, by: .at(fixture.clock.now())))
                 let check = try #require(
-                    try await grants.takeChecks(at: now, next: now.advanced(bySeconds: 1), limit: 1).work.first)
+                    try await grants.takeChecks(by: .at(now), next: now.advanced(bySeconds: 1), limit: 1).work.first)
                 let consent = try await fixture.consent(.apple)
                 let works: [@Sendable () async throws -> Void] = (0..<20).map { number in
                     switch number % 5 {
-                    case 0: { _ = try await grants.keep(Self.grant(100 * round + number, of: fixture), for: key) }
-                    case 1: { _ = try await grants.noteDead(check, reason: "invalid_grant", at: now) }
-                    case 2: { try await fixture.stores.revocations.finish(revocation, at: now) }
+                    case 0:
+                        {
+                            _ = try await grants.keep(
+                                Self.grant(100 * round + number, of: fixture), for: key, by: .at(fixture.clock.now()))
+                        }
+                    case 1: { _ = try await grants.noteDead(check, reason: "invalid_grant", by: .at(now)) }
+                    case 2: { try await fixture.storage.revocations.finish(revocation, by: .at(now)) }
                     case 3: { _ = try await fixture.signIn(consent, .token) }
-                    default: { _ = try await grants.takeChecks(at: now, next: now, limit: 8) }
+                    default: { _ = try await grants.takeChecks(by: .at(now), next: now, limit: 8) }
                     }
                 }
                 await Self.together(works)
@@ -80,8 +83,7 @@ import Testing
                     switch number % 3 {
                     case 0:
                         return {
-                            try await fixture.service.tickets.cancel(
-                                linkTicket: ticket.linkTicket, client: fixture.client)
+                            try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
                         }
                     case 1: return { _ = try await fixture.sweeper.sweep() }
                     default:
@@ -97,8 +99,7 @@ import Testing
                 await Self.together(works)
                 let accounts = try await fixture.count("accounts")
                 #expect(accounts <= 1)
-                #expect(
-                    try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") <= accounts)
+                #expect(try await fixture.count("provider_grants WHERE identity_id IS NOT NULL") <= accounts)
                 try await fixture.revokeDue()
                 #expect(try await fixture.count("provider_grants WHERE revocation_id IS NOT NULL") == 0)
                 _ = try await fixture.database.execute("DELETE FROM provider_grants")
@@ -118,7 +119,7 @@ import Testing
                 var works: [@Sendable () async throws -> Void] = consents.map { consent in
                     { _ = try await fixture.signIn(consent) }
                 }
-                works.append { try await fixture.service.accounts.delete(accountOf: session, client: fixture.client) }
+                works.append { try await fixture.service.accounts.delete(accountOf: session, by: fixture.call) }
                 works.append { try await fixture.revokeDue() }
                 works.append { _ = try await fixture.checks.checkDue() }
                 await Self.together(works)
@@ -153,7 +154,7 @@ import Testing
                 works.insert(
                     {
                         do {
-                            try await fixture.service.accounts.unlink(linked, of: session, client: fixture.client)
+                            try await fixture.service.accounts.unlink(linked, of: session, by: fixture.call)
                         } catch SignInFailure.identityNotFound, SignInFailure.invalidSession {}
                     }, at: 4)
                 works.insert(
@@ -165,7 +166,7 @@ import Testing
                 works.insert(
                     {
                         do {
-                            try await fixture.service.accounts.delete(accountOf: session, client: fixture.client)
+                            try await fixture.service.accounts.delete(accountOf: session, by: fixture.call)
                         } catch SignInFailure.invalidSession {}
                     }, at: 12)
                 await Self.together(works)

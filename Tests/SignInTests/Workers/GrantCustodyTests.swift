@@ -26,7 +26,7 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             let first = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
             let second = try await fixture.ticket(try await fixture.consent(.google, isForced: false))
-            try await fixture.service.tickets.cancel(linkTicket: first.linkTicket, client: fixture.client)
+            try await fixture.service.tickets.cancel(linkTicket: first.linkTicket, by: fixture.call)
             #expect(try await fixture.count("outbox") == 0)
             #expect(try await fixture.create(second).identity?.authorization == .active)
         }
@@ -64,7 +64,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for ticket in tickets {
                     group.addTask {
-                        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, client: fixture.client)
+                        try await fixture.service.tickets.cancel(linkTicket: ticket.linkTicket, by: fixture.call)
                     }
                 }
                 try await group.waitForAll()
@@ -171,10 +171,9 @@ import Testing
     }
 
     private static func revoke(_ identity: Identity, in fixture: LifeCycleFixture) async throws -> Revocation {
-        let outcome = try await fixture.stores.accounts.revoke(
-            identity.id, unlinking: false, by: AuditEvent(.revocationRequested, by: .operator, reason: "test"),
-            at: fixture.clock.now())
-        guard case .kept(let revocation) = outcome else { throw SignInFixture.Unexpected.succeeded }
-        return revocation
+        try await fixture.storage.accounts.revoke(
+            identity.id, unlinking: false, recording: AuditEvent(.revocationRequested, by: .operator, reason: "test"),
+            by: .at(fixture.clock.now())
+        ).revocation
     }
 }

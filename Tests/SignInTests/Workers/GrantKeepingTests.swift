@@ -103,12 +103,12 @@ import Testing
             await #expect(throws: SealError.keyMissing) { try await fixture.refreshTokens(by: new) }
 
             // What is written from now on is under the new key.
-            let stores = Stores(database: fixture.database, keyRing: both)
+            let storage = ServiceDatabase(fixture.database, keyRing: both)
             let key = try #require(account.identity?.key)
             let grant = NewGrant(
                 clientID: LifeCycleFixture.webClient, refreshToken: "r2", exchangedAt: fixture.clock.now(),
                 checkAt: nil)
-            #expect(try await stores.grants.keep(grant, for: key))
+            #expect(try await storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
             let later: SQL = "provider_grants WHERE client_id = \(LifeCycleFixture.webClient)"
             #expect(try await fixture.refreshTokens(of: later, by: new) == ["r2"])
             await #expect(throws: SealError.keyMissing) { try await fixture.refreshTokens(of: later, by: old) }
@@ -156,7 +156,9 @@ import Testing
             let token = "1//0gMadeUpRefreshTokenForTests_0001"
             let grant = NewGrant(
                 clientID: "another", refreshToken: token, exchangedAt: fixture.clock.now(), checkAt: nil)
-            #expect(try await fixture.stores.grants.keep(grant, for: try #require(account.identity?.key)))
+            #expect(
+                try await fixture.storage.grants.keep(
+                    grant, for: try #require(account.identity?.key), by: .at(fixture.clock.now())))
             let rows = try await fixture.database.query(
                 "SELECT prefix_fingerprint, digest_fingerprint FROM provider_grants WHERE client_id = 'another'"
             ) { row throws(PostgresError) in try row.decode([UInt8].self, [UInt8].self) }

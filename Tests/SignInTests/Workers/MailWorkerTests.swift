@@ -168,8 +168,7 @@ import Testing
             var pauses: [Double] = []
             while try await worker.sendNext(), let row = try await fixture.rows().first, row.status == "pending" {
                 #expect(row.error == "connect")
-                pauses.append(
-                    Double(row.nextAttemptAt.microseconds - fixture.clock.now().microseconds) / 1_000_000)
+                pauses.append(Double(row.nextAttemptAt.microseconds - fixture.clock.now().microseconds) / 1_000_000)
                 #expect(row.nextAttemptAt <= end)
                 try await fixture.waitUntilDue()
             }
@@ -260,8 +259,8 @@ import Testing
             try await fixture.enqueue("password_changed", to: "kim@example.com")
             let now = fixture.clock.now()
             #expect(MailWorker.lease == 30)
-            let claimed = try await fixture.stores.mails.claim(
-                at: now, claimedUntil: now.advanced(bySeconds: MailWorker.lease))
+            let claimed = try await fixture.storage.mails.claim(
+                by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease))
             #expect(claimed.work.map(\.attempt) == [1])
             // The process dies here.
             fixture.clock.advance(by: 29)
@@ -285,11 +284,12 @@ import Testing
     @Test func `who has lost a claim writes nothing about it`() async throws {
         try await MailFixture.run { fixture in
             try await fixture.enqueue("password_changed", to: "kim@example.com")
-            let store = fixture.stores.mails
+            let store = fixture.storage.mails
             func claim() async throws -> ClaimedMail {
                 let now = fixture.clock.now()
                 return try #require(
-                    try await store.claim(at: now, claimedUntil: now.advanced(bySeconds: MailWorker.lease)).work.first)
+                    try await store.claim(by: .at(now), claimedUntil: now.advanced(bySeconds: MailWorker.lease)).work
+                        .first)
             }
             let slow = try await claim()
             fixture.clock.advance(by: MailWorker.lease)
@@ -297,10 +297,10 @@ import Testing
             let before = try await fixture.rows()
             let now = fixture.clock.now()
             try await store.postpone(slow, error: "late", until: now)
-            try await store.giveUp(slow, error: "late", at: now)
+            try await store.giveUp(slow, error: "late", by: .at(now))
             try await store.delete(slow)
             #expect(try await fixture.rows() == before)
-            try await store.giveUp(quick, error: "smtp_550", at: now)
+            try await store.giveUp(quick, error: "smtp_550", by: .at(now))
             try await store.delete(quick)
             #expect(try await fixture.rows().map(\.status) == ["failed"])
         }
@@ -317,26 +317,26 @@ import Testing
                 INSERT INTO outbox (message_id, kind, provider, realm, subject, next_attempt_at, created_at)
                 VALUES (\(RevocationID(now: start)), 'revocation', 'apple', 'main', '001.a', \(start), \(start))
                 """)
-            let backlog = try await fixture.stores.mails.backlog()
+            let backlog = try await fixture.storage.mails.backlog()
             #expect(backlog.pending == 2)
             #expect(backlog.oldest == start)
-            #expect(try await fixture.stores.revocations.backlog().pending == 1)
+            #expect(try await fixture.storage.revocations.backlog().pending == 1)
             // Each claims its own.
-            let revocations = try await fixture.stores.revocations.claim(
-                at: .apple, now: start, claimedUntil: start.advanced(bySeconds: 30), limit: 8)
+            let revocations = try await fixture.storage.revocations.claim(
+                at: .apple, by: .at(start), claimedUntil: start.advanced(bySeconds: 30), limit: 8)
             #expect(revocations.work.count == 1)
             for revocation in revocations.work {
-                try await fixture.stores.revocations.release(revocation, error: "http_503")
+                try await fixture.storage.revocations.release(revocation, error: "http_503")
             }
             _ = try await fixture.worker.sendNext()
-            #expect(try await fixture.stores.mails.backlog().pending == 1)
+            #expect(try await fixture.storage.mails.backlog().pending == 1)
             #expect(try await fixture.work() == 1)
-            #expect(try await fixture.stores.revocations.backlog().pending == 1)
+            #expect(try await fixture.storage.revocations.backlog().pending == 1)
             try await fixture.enqueue("password_changed", to: "rcpt-550@example.com")
 
             // Two have failed; the third was never sent.
             let sweeper = RetentionSweeper(
-                stores: fixture.stores, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
+                database: fixture.storage, lifetimes: SessionLifetimes(unused: 5_184_000), clock: fixture.clock,
                 logger: SignInFixture.quiet)
             fixture.clock.advance(by: Lifetimes.noticeSeconds + 30 * 86_400)
             _ = try await sweeper.sweep()

@@ -83,9 +83,7 @@ import Testing
     }
 
     @Test(arguments: Provider.allCases)
-    func `so is the grant of a code that came alone, before anybody knew whose it is`(
-        provider: Provider
-    ) async throws {
+    func `so is the grant of a code that came alone, before anybody knew whose it is`(provider: Provider) async throws {
         try await LifeCycleFixture.run { fixture in
             try await Self.deletedDuringOutage(provider, in: fixture)
             try await fixture.sandbox.clearFaults()
@@ -125,12 +123,11 @@ import Testing
             let exchangedAt = fixture.clock.now()
             try await fixture.advance(by: 1)
             try await fixture.revokeDue()
-            let back = try await fixture.create(
-                try await fixture.ticket(try await fixture.consent(.apple), .token))
+            let back = try await fixture.create(try await fixture.ticket(try await fixture.consent(.apple), .token))
             let grant = NewGrant(
                 clientID: LifeCycleFixture.appleClient, refreshToken: "dead by now", exchangedAt: exchangedAt,
                 checkAt: exchangedAt.advanced(bySeconds: 86_400))
-            #expect(try await fixture.stores.grants.keep(grant, for: key))
+            #expect(try await fixture.storage.grants.keep(grant, for: key, by: .at(fixture.clock.now())))
             #expect(try await fixture.checks.checkDue() == 1)
             #expect(try await fixture.authorization(back.identity) == "revoked")
         }

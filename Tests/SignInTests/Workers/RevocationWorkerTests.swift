@@ -152,8 +152,7 @@ import Testing
     @Test func `one provider's outage holds up nothing of the other's`() async throws {
         try await LifeCycleFixture.run { fixture in
             let account = try await fixture.account(.apple)
-            let both = try await fixture.bind(
-                try await fixture.ticket(try await fixture.consent(.google)), to: account)
+            let both = try await fixture.bind(try await fixture.ticket(try await fixture.consent(.google)), to: account)
             try await fixture.sandbox.fail("/apple/*", .status(503))
             try await fixture.deleteAccount(both)
             try await fixture.revokeDue()
@@ -204,8 +203,8 @@ import Testing
         try await LifeCycleFixture.run { fixture in
             try await fixture.deleteAccount(try await fixture.account(.apple))
             let now = fixture.clock.now()
-            let claimed = try await fixture.stores.revocations.claim(
-                at: .apple, now: now, claimedUntil: now.advanced(bySeconds: 30), limit: 8)
+            let claimed = try await fixture.storage.revocations.claim(
+                at: .apple, by: .at(now), claimedUntil: now.advanced(bySeconds: 30), limit: 8)
             #expect(claimed.work.map(\.attempt) == [1])
             // The process dies here, whether or not it has asked the provider.
             fixture.clock.advance(by: 29)
@@ -221,11 +220,11 @@ import Testing
     @Test func `who has lost a claim writes nothing about it`() async throws {
         try await LifeCycleFixture.run { fixture in
             try await fixture.deleteAccount(try await fixture.account(.apple))
-            let store = fixture.stores.revocations
+            let store = fixture.storage.revocations
             func claim() async throws -> ClaimedRevocation {
                 let now = fixture.clock.now()
                 let claimed = try await store.claim(
-                    at: .apple, now: now, claimedUntil: now.advanced(bySeconds: 30), limit: 8)
+                    at: .apple, by: .at(now), claimedUntil: now.advanced(bySeconds: 30), limit: 8)
                 return try #require(claimed.work.first)
             }
             let slow = try await claim()
@@ -236,17 +235,17 @@ import Testing
             let records = try await fixture.count("audit_events")
             let now = fixture.clock.now()
             try await store.postpone(slow, error: "late", until: now)
-            try await store.giveUp(slow, error: "late", at: now)
-            try await store.finish(slow, at: now)
+            try await store.giveUp(slow, error: "late", by: .at(now))
+            try await store.finish(slow, by: .at(now))
             #expect(try await fixture.texts(row) == before)
             #expect(try await fixture.count("audit_events") == records)
 
-            try await store.finish(quick, at: now)
+            try await store.finish(quick, by: .at(now))
             #expect(try await Self.revocationRow(in: fixture).status == "done")
             // Nor does it write anything after the end.
             let finished = try await fixture.texts(row)
             try await store.postpone(quick, error: "late", until: now)
-            try await store.giveUp(quick, error: "late", at: now)
+            try await store.giveUp(quick, error: "late", by: .at(now))
             #expect(try await fixture.texts(row) == finished)
         }
     }
@@ -270,10 +269,10 @@ import Testing
 
     @Test func `the backlog is known by number and age`() async throws {
         try await LifeCycleFixture.run { fixture in
-            #expect(try await fixture.stores.revocations.backlog().pending == 0)
-            #expect(try await fixture.stores.revocations.backlog().oldest == nil)
+            #expect(try await fixture.storage.revocations.backlog().pending == 0)
+            #expect(try await fixture.storage.revocations.backlog().oldest == nil)
             try await Self.outage(in: fixture)
-            let backlog = try await fixture.stores.revocations.backlog()
+            let backlog = try await fixture.storage.revocations.backlog()
             #expect(backlog.pending == 1)
             #expect(backlog.oldest == fixture.clock.now())
         }

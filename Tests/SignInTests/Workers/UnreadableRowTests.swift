@@ -30,14 +30,14 @@ import Testing
             let account = try await fixture.create(fixture.ticket(.apple, fixture.apple("kim"))).account
             try await fixture.database.execute("ALTER TABLE accounts DROP CONSTRAINT accounts_status_known")
             try await fixture.database.execute("UPDATE accounts SET status = 'frozen', email = 'kim@example.com'")
-            let error = try await Self.decodingError { _ = try await fixture.stores.accounts.account(account.id) }
+            let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
             #expect(error.table == "accounts")
             #expect(error.debugDescription.contains("column status: "))
             #expect(!error.debugDescription.contains("frozen"))
             let address = try #require(EmailAddress("kim@example.com"))
             #expect(
                 try await Self.decodingError {
-                    _ = try await fixture.stores.accounts.holder(of: address)
+                    _ = try await fixture.storage.accounts.holder(of: address)
                 }.table == "accounts")
             #expect(try await failure { try await fixture.session(.apple, fixture.apple("kim")) } == "fault")
         }
@@ -60,7 +60,7 @@ import Testing
                 default: "authorization_status = \(value)"
                 }
             try await fixture.database.execute("UPDATE identities SET \(set)")
-            let error = try await Self.decodingError { _ = try await fixture.stores.accounts.account(account.id) }
+            let error = try await Self.decodingError { _ = try await fixture.storage.accounts.account(account.id) }
             #expect(error.table == "identities")
             #expect(error.debugDescription.contains("column \(column): "))
         }
@@ -138,12 +138,11 @@ import Testing
             try await fixture.advance(by: 2 * 86_400)
             let log = EventLog()
             let checks = GrantCheckWorker(
-                store: fixture.stores.grants, endpoints: fixture.endpoints, clock: fixture.clock,
+                store: fixture.storage.grants, endpoints: fixture.endpoints, clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in log })
             #expect(try await checks.checkDue() == 2)
             #expect(Self.deadLetters(in: log) == ["provider_grants.provider"])
-            #expect(
-                try await fixture.count("provider_grants WHERE provider = 'github' AND check_at IS NULL") == 1)
+            #expect(try await fixture.count("provider_grants WHERE provider = 'github' AND check_at IS NULL") == 1)
             #expect(try await fixture.count("provider_grants WHERE provider = 'apple' AND check_at IS NOT NULL") == 1)
             try await fixture.advance(by: 2 * 86_400)
             #expect(try await checks.checkDue() == 1)
@@ -161,7 +160,7 @@ import Testing
                 """)
             let log = EventLog()
             let revocations = RevocationWorker(
-                store: fixture.stores.revocations, endpoints: fixture.endpoints, clock: fixture.clock,
+                store: fixture.storage.revocations, endpoints: fixture.endpoints, clock: fixture.clock,
                 logger: Logger(label: "tests") { _ in log })
             #expect(try await revocations.attemptDue(at: .apple) == 2)
             #expect(Self.deadLetters(in: log) == ["outbox.subject"])

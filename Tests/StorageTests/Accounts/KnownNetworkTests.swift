@@ -11,7 +11,7 @@ import Testing
     private static let day: Int64 = 86_400
 
     private func isKnown(_ world: EmailCodeWorld, _ id: AccountID, _ network: String = home) async throws -> Bool {
-        try await world.store.knownNetworks.isKnown(network, to: id, at: EmailCodeWorld.start)
+        try await world.store.knownNetworks.isKnown(network, to: id, by: .at(EmailCodeWorld.start))
     }
 
     @Test func `a sign-in makes its network known for ninety days`() async throws {
@@ -90,7 +90,7 @@ import Testing
                 try await world.addAccount(from: Self.home)
                 #expect(try await world.ask(network: network, allowance: .onlyIfKnown) == .issue(onlyIfKnown: true))
                 let now = EmailCodeWorld.start
-                let claimed = try await mails.claim(at: now, claimedUntil: now.advanced(bySeconds: 30))
+                let claimed = try await mails.claim(by: .at(now), claimedUntil: now.advanced(bySeconds: 30))
                 let mail = try #require(claimed.work.first)
                 #expect((mail.holderProof != nil) == isHeld)
                 try await mails.delete(mail)

@@ -1,6 +1,7 @@
 import Accounts
 import Postgres
 import Storage
+import TestSupport
 
 /// Every list that an administrator can request of this crowd: its first page, or one from the middle.
 extension AccountCrowd {
@@ -120,7 +121,7 @@ extension AccountCrowd {
                 ListQuery(
                     name: "sessions of an account\(name)",
                     statement: SessionStore.statement(
-                        of: id(middle), before: position.map(id), limit: Self.page, at: time(middle))),
+                        of: id(middle), before: position.map(id), limit: Self.page, by: .at(time(middle)))),
                 ListQuery(
                     name: "provider events\(name)",
                     statement: ProviderEventRecords.statement(before: position.map(id), limit: Self.page)),

@@ -103,7 +103,7 @@ import Testing
     @Test func `the months ahead are counted from this one to the first that has no partition`() async throws {
         try await World.run { world in
             func ahead(_ time: String) async throws -> Int {
-                try await world.partitions.monthsAhead(at: try #require(Timestamp(rfc3339: time)))
+                try await world.partitions.monthsAhead(by: .at(try #require(Timestamp(rfc3339: time))))
             }
             // Those of migration 0007 are of 2026-11 to 2028-10.
             #expect(try await ahead("2028-06-30T23:59:59Z") >= 4)

@@ -177,7 +177,7 @@ import Testing
                         slot.purpose, ticket: slot.ticket, network: network,
                         isServiceGuessedAt: Int.random(in: 0...9, using: &random) == 0, at: seconds)
                     let expected = model.request(request, slot, allowance, at: now)
-                    #expect(try await world.store.request(request, allowance: allowance, at: now) == expected)
+                    #expect(try await world.store.request(request, allowance: allowance, by: .at(now)) == expected)
                     if case .issue = expected { issued += 1 }
                 case 3:
                     let expected = model.attempt(slot, from: network, isRight: true, at: now)
@@ -191,8 +191,7 @@ import Testing
                     used += 1
                 default:
                     let expected = model.attempt(slot, from: network, isRight: false, at: now)
-                    let code = try await world.attempt(
-                        slot.purpose, ticket: slot.ticket, network: network, at: seconds)
+                    let code = try await world.attempt(slot.purpose, ticket: slot.ticket, network: network, at: seconds)
                     #expect(code == expected)
                 }
                 lengths.formUnion(model.entries.values.map(\.code.length))

@@ -97,7 +97,7 @@ import Testing
                         == [counted])
             }
             #expect(try await world.texts("SELECT wrong_since_success::text FROM guessed_addresses") == ["25"])
-            #expect(try await world.store.addressesUnderAttack(at: EmailCodeWorld.start) == 1)
+            #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.start)) == 1)
         }
     }
 
@@ -180,7 +180,7 @@ import Testing
                     == ["{}|0"])
             try await world.ask(at: 3)
             #expect(try await world.texts("SELECT digits::text FROM mailed_codes") == ["6"])
-            #expect(try await world.store.addressesUnderAttack(at: EmailCodeWorld.time(3)) == 0)
+            #expect(try await world.store.addressesUnderAttack(by: .at(EmailCodeWorld.time(3))) == 0)
         }
     }
 
@@ -190,7 +190,7 @@ import Testing
             let now = EmailCodeWorld.start
             for (purpose, digits) in [(EmailCodePurpose.signIn, "6"), (.resetPassword, "10")] {
                 let request = try world.request(purpose, isServiceGuessedAt: true, at: 0)
-                _ = try await world.store.request(request, allowance: .full, at: now)
+                _ = try await world.store.request(request, allowance: .full, by: .at(now))
                 #expect(
                     try await world.texts("SELECT digits::text FROM mailed_codes WHERE purpose = \(purpose.rawValue)")
                         == [digits])

@@ -46,7 +46,7 @@ struct EmailCodeWorld: Sendable {
         network: String? = "192.0.2.0/24", allowance: EmailCodeAllowance? = .full, at seconds: Int64 = 0
     ) async throws -> EmailCodeRequestDecision {
         let request = try request(purpose, ticket: ticket, keys: keys, network: network, at: seconds)
-        return try await store.request(request, allowance: allowance, at: Self.time(seconds))
+        return try await store.request(request, allowance: allowance, by: .at(Self.time(seconds)))
     }
 
     /// - Returns: whether the code was right, and might be used.
@@ -58,13 +58,11 @@ struct EmailCodeWorld: Sendable {
         let attempt = EmailCodeAttempt(
             email: try #require(EmailAddress(Self.address)), purpose: purpose, ticketHash: ticket.map(Self.key),
             network: network, account: account)
-        return try await store.attempt(attempt, at: Self.time(seconds)) { _ in isRight }
+        return try await store.attempt(attempt, by: .at(Self.time(seconds))) { _ in isRight }
     }
 
     func consume(_ code: EmailCode, at seconds: Int64 = 0) async throws -> Bool {
-        try await database.transaction { transaction in
-            try await EmailCodeStore.consume(code, at: Self.time(seconds), in: transaction)
-        }
+        try await database.change(by: .at(Self.time(seconds))) { change in try await change.emailCodes.consume(code) }
     }
 
     // MARK: Rows

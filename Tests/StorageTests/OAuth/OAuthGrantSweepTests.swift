@@ -56,7 +56,7 @@ import Testing
 
         func sweep(at seconds: Int64) async throws -> Int {
             let now = start.advanced(bySeconds: seconds)
-            return try await OAuthGrantStore(database: database).sweep(at: now, endedBefore: now, limit: 100)
+            return try await OAuthGrantStore(database: database).sweep(by: .at(now), endedBefore: now, limit: 100)
         }
 
         func count(_ table: SQL) async throws -> Int64 {

@@ -12,19 +12,19 @@ private struct WebFlowWorld: Sendable {
     static let browser = [UInt8](repeating: 1, count: 32)
 
     let database: Database
-    let stores: Stores
+    let storage: ServiceDatabase
 
-    var store: WebFlowStore { stores.webFlows }
+    var store: WebFlowStore { storage.webFlows }
 
     static func run(_ body: (WebFlowWorld) async throws -> Void) async throws {
         try await ScratchDatabase.withMigratedPool { database in
-            try await body(WebFlowWorld(database: database, stores: stores(on: database)))
+            try await body(WebFlowWorld(database: database, storage: storage(on: database)))
         }
     }
 
-    static func stores(on database: Database, line: String = "k1") throws -> Stores {
+    static func storage(on database: Database, line: String = "k1") throws -> ServiceDatabase {
         let key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="
-        return Stores(database: database, keyRing: try KeyRing(parsing: "\(line) \(key)\n"))
+        return ServiceDatabase(database, keyRing: try KeyRing(parsing: "\(line) \(key)\n"))
     }
 
     static func hash(_ octet: UInt8) -> [UInt8] { [UInt8](repeating: octet, count: 32) }
@@ -46,7 +46,7 @@ private struct WebFlowWorld: Sendable {
         try await store.open(
             NewWebFlow(
                 id: id, kind: .app, browserHash: Self.browser, app: app, languages: ["de"], network: network,
-                expiresAt: now.advanced(bySeconds: 600)), at: now)
+                expiresAt: now.advanced(bySeconds: 600)), by: .at(now))
         return id
     }
 
@@ -57,18 +57,18 @@ private struct WebFlowWorld: Sendable {
             to: WebProviderRequest(
                 provider: provider, realm: .main, clientID: "client", redirectURI: "https://auth.example.com/cb",
                 stateHash: Self.hash(state), secrets: WebFlowSecrets(nonce: "n0nce", verifier: nil)),
-            at: Self.time(seconds))
+            by: .at(Self.time(seconds)))
     }
 
     /// A flow of a proven person, with its code.
     func coded(_ octet: UInt8, at seconds: Int64 = 0) async throws -> WebFlowID {
         let id = try await open(at: seconds)
-        _ = try await store.take(id, of: Self.browser, at: Self.time(seconds))
-        let person = ProvenPerson.password(
-            AccountID(now: Self.start), passwordHash: "h", at: Self.time(seconds))
+        _ = try await store.take(id, of: Self.browser, by: .at(Self.time(seconds)))
+        let person = ProvenPerson.password(AccountID(now: Self.start), passwordHash: "h", at: Self.time(seconds))
         #expect(
             try await store.keep(
-                person, of: id, codeHash: Self.hash(octet), until: Self.time(seconds + 60), at: Self.time(seconds)))
+                person, of: id, codeHash: Self.hash(octet), until: Self.time(seconds + 60), by: .at(Self.time(seconds)))
+        )
         return id
     }
 
@@ -115,14 +115,15 @@ private struct WebFlowWorld: Sendable {
             let answer = HeldAnswer(code: "c", idToken: "t", user: nil, error: nil)
             #expect(
                 try await !world.store.hold(
-                    answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(3), at: now)
+                    answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(3), by: .at(now))
             )
             #expect(try await world.send(id, state: 2))
             let outcomes = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for octet in 10..<20 {
                     group.addTask {
                         try await world.store.hold(
-                            answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(UInt8(octet)), at: now)
+                            answer, ofState: WebFlowWorld.hash(2), handleHash: WebFlowWorld.hash(UInt8(octet)),
+                            by: .at(now))
                     }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -134,7 +135,8 @@ private struct WebFlowWorld: Sendable {
             let taken = try await withThrowingTaskGroup(of: WebAnswer?.self) { group in
                 for _ in 0..<10 {
                     group.addTask {
-                        try await world.store.take(.handle(handle), from: .apple, by: WebFlowWorld.browser, at: now)
+                        try await world.store.take(
+                            .handle(handle), from: .apple, by: WebFlowWorld.browser, by: .at(now))
                     }
                 }
                 return try await group.reduce(into: [WebAnswer]()) { if let answer = $1 { $0.append(answer) } }
@@ -144,9 +146,9 @@ private struct WebFlowWorld: Sendable {
             #expect(try await world.status(id) == .verifying)
             // From here on it is neither sent nor taken, nor given up.
             #expect(try await !world.send(id, state: 4))
-            #expect(try await world.store.take(id, of: WebFlowWorld.browser, at: now) == nil)
-            #expect(try await !world.store.cancel(id, of: WebFlowWorld.browser, at: now))
-            #expect(try await world.store.read(id, of: WebFlowWorld.browser, at: now) == nil)
+            #expect(try await world.store.take(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
+            #expect(try await !world.store.cancel(id, of: WebFlowWorld.browser, by: .at(now)))
+            #expect(try await world.store.read(id, of: WebFlowWorld.browser, by: .at(now)) == nil)
             #expect(try await !world.store.keep(linkTicket: "t", of: WebFlowID(now: now), until: now))
         }
     }
@@ -165,10 +167,10 @@ private struct WebFlowWorld: Sendable {
                 """)
             await #expect(throws: SealError.self) {
                 try await world.store.take(
-                    .state(WebFlowWorld.hash(2)), from: .google, by: WebFlowWorld.browser, at: now)
+                    .state(WebFlowWorld.hash(2)), from: .google, by: WebFlowWorld.browser, by: .at(now))
             }
             let answer = try await world.store.take(
-                .state(WebFlowWorld.hash(3)), from: .google, by: WebFlowWorld.browser, at: now)
+                .state(WebFlowWorld.hash(3)), from: .google, by: WebFlowWorld.browser, by: .at(now))
             #expect(answer?.secrets?.nonce == "n0nce")
         }
     }
@@ -177,18 +179,18 @@ private struct WebFlowWorld: Sendable {
         try await WebFlowWorld.run { world in
             let readable = try await world.coded(2)
             let foreign = WebFlowWorld(
-                database: world.database, stores: try WebFlowWorld.stores(on: world.database, line: "lost"))
+                database: world.database, storage: try WebFlowWorld.storage(on: world.database, line: "lost"))
             let unreadable = try await foreign.coded(3)
             await #expect(throws: SealError.self) {
                 try await world.store.sweep(
-                    at: WebFlowWorld.time(60), endedBefore: WebFlowWorld.time(-3_540), limit: 200)
+                    by: .at(WebFlowWorld.time(60)), endedBefore: WebFlowWorld.time(-3_540), limit: 200)
             }
             #expect(try await world.status(readable) == .failed)
             #expect(try await world.status(unreadable) == .coded)
             #expect(try await world.count("sealed_person IS NOT NULL") == 1)
             await #expect(throws: SealError.self) {
                 try await world.store.sweep(
-                    at: WebFlowWorld.time(4_201), endedBefore: WebFlowWorld.time(601), limit: 200)
+                    by: .at(WebFlowWorld.time(4_201)), endedBefore: WebFlowWorld.time(601), limit: 200)
             }
             #expect(try await world.count() == 0)
         }
@@ -198,14 +200,14 @@ private struct WebFlowWorld: Sendable {
         try await WebFlowWorld.run { world in
             let id = try await world.coded(2)
             let outcome = try await world.store.spend(
-                WebFlowWorld.hash(2), at: WebFlowWorld.time(1), from: WebFlowWorld.origin
+                WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
             ) { _, _ in true }
             guard case .spent(id, .password(_, "h", _)) = outcome else { return #expect(Bool(false)) }
             _ = try await world.store.sweep(
-                at: WebFlowWorld.time(659), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
+                by: .at(WebFlowWorld.time(659)), endedBefore: WebFlowWorld.time(-2_941), limit: 200)
             #expect(try await world.count("sealed_person IS NOT NULL") == 1)
             _ = try await world.store.sweep(
-                at: WebFlowWorld.time(660), endedBefore: WebFlowWorld.time(-2_940), limit: 200)
+                by: .at(WebFlowWorld.time(660)), endedBefore: WebFlowWorld.time(-2_940), limit: 200)
             #expect(try await world.count("sealed_person IS NOT NULL") == 0)
         }
     }
@@ -215,7 +217,7 @@ private struct WebFlowWorld: Sendable {
             let id = try await world.coded(2)
             func spend() async throws -> WebCodeOutcome {
                 try await world.store.spend(
-                    WebFlowWorld.hash(2), at: WebFlowWorld.time(1), from: WebFlowWorld.origin
+                    WebFlowWorld.hash(2), by: .at(WebFlowWorld.time(1), from: WebFlowWorld.origin)
                 ) { _, _ in true }
             }
             guard case .spent = try await spend(), case .reused = try await spend(), case .unknown = try await spend()
@@ -231,8 +233,8 @@ private struct WebFlowWorld: Sendable {
                 FROM (VALUES (\(WebFlowWorld.start))) AS v (t)
                 """)
             try await world.store.note(
-                .session(session, of: account), by: id, at: WebFlowWorld.time(2), from: WebFlowWorld.origin)
-            #expect(try await world.stores.sessions.live(session, at: WebFlowWorld.time(2)) == nil)
+                .session(session, of: account), of: id, by: .at(WebFlowWorld.time(2), from: WebFlowWorld.origin))
+            #expect(try await world.storage.sessions.live(session, by: .at(WebFlowWorld.time(2))) == nil)
         }
     }
 }

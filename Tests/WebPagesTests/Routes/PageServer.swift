@@ -42,7 +42,7 @@ struct PageServer: Sendable {
                 oauth: nil, flipPath: nil,
                 theme: PageTheme(
                     name: "Lamp Accounts", logo: PageAsset(name: "logo", kind: .svg, bytes: Array("<svg/>".utf8))),
-                publicURL: publicURL, relayPackages: ["lamp": "com.example.lamp"], clock: clock)
+                publicURL: publicURL, relayPackages: ["lamp": "com.example.lamp"], calls: service.calls)
             let fetcher = try CurlFetcher()
             try await listening(pages.routes) { port in
                 try await body(
@@ -56,7 +56,7 @@ struct PageServer: Sendable {
         over database: Database, publicURL: String, limits: [LimitKind: RateLimit], clock: ManualClock
     ) async throws -> SignInService {
         let keyRing = try KeyRing(parsing: "k1 \(String(repeating: "A", count: 43))=\n")
-        let stores = Stores(database: database, keyRing: keyRing)
+        let storage = ServiceDatabase(database, keyRing: keyRing)
         var configuration = SignInService.Configuration(verifiedEmailPolicy: .prompt, refreshLifetime: 5_184_000)
         configuration.limits = limits
         configuration.mailLanguages = ["en"]
@@ -73,11 +73,10 @@ struct PageServer: Sendable {
             configuration: configuration,
             apple: AppleProvider(configuration: .init(teams: [.init(clientIDs: ["com.example.web"])]), keys: keys),
             google: GoogleProvider(configuration: .init(clientIDs: ["web.example"]), keys: keys), endpoints: .none,
-            stores: stores,
+            database: storage,
             accessTokens: try await AccessTokens(
-                configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900), store: stores.signingKeys,
+                configuration: .init(issuer: publicURL, audience: "lamp", lifetime: 900), store: storage.signingKeys,
                 keyRing: keyRing, clock: clock, logger: quiet),
-            keyRing: keyRing,
             passwordHasher: try PasswordHasher(cost: Scrypt.Cost(n: 16, r: 1, p: 1), slots: 4, maximumWaiting: 1000),
             clock: clock, logger: quiet)
     }
@@ -110,7 +109,7 @@ struct PageServer: Sendable {
     func register() async throws {
         _ = try await service.passwords.register(
             email: Self.person.email, password: Self.person.password, displayName: nil,
-            client: Client(requestID: "test", address: nil, device: nil))
+            by: service.calls.begin(by: Caller(requestID: "test", address: nil, device: nil)))
     }
 
     func count(_ sql: SQL) async throws -> Int64 {

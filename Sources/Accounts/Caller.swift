@@ -1,7 +1,5 @@
-package import Accounts
-
-/// The caller of a use case: kept with the session, named in the log.
-package struct Client: Sendable {
+/// The program that calls: kept with the session, named in the log.
+package struct Caller: Sendable {
     package let requestID: String
     /// The network address as text.
     package let address: String?
@@ -25,9 +23,12 @@ package struct Client: Sendable {
         self.languages = languages
     }
 
+    /// A command or a worker of this machine.
+    package static let local = Caller(requestID: "", address: nil, device: nil)
+
     /// The same caller, with the device that an earlier request named.
-    func with(_ device: Device?) -> Client {
-        Client(
+    func with(_ device: Device?) -> Caller {
+        Caller(
             requestID: requestID, address: address, network: network, wideNetwork: wideNetwork,
             device: self.device ?? device, languages: languages)
     }

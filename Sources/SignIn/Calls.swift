@@ -1,0 +1,16 @@
+package import Accounts
+
+/// Makes the call of each request: its time, and the origin of the changes that a person makes by it.
+package struct Calls: Sendable {
+    let clock: any WallClock
+    let mailLanguages: MailLanguages
+
+    package func begin(by caller: Caller) -> Call {
+        Call(
+            now: clock.now(),
+            origin: ChangeOrigin(
+                actor: .person, requestID: caller.requestID, network: caller.network,
+                mailLanguage: mailLanguages.language(for: caller)),
+            caller: caller)
+    }
+}

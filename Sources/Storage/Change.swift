@@ -1,0 +1,107 @@
+import Accounts
+import Postgres
+
+/// A transaction on behalf of a call.
+///
+/// What is done in it has the call's time and origin. The tables are reached by views of it, one a table family
+/// (`change.accounts`, `change.sessions`), which hold nothing else: a function of a view is a part of the change and
+/// commits with it. Whatever is thrown rolls all of it back, a refusal too, and with it what the refused call consumed.
+///
+/// ## The order of locks
+///
+/// Every change takes the locks that it needs in this order, so that no two wait for each other:
+///
+/// ```
+///   tickets of a person    Links.lock, Links.consume        advisory, by provider, realm and subject
+///    └▶ mailed codes of an address    EmailCodes.lock       advisory, by address
+///        └▶ accounts      Accounts.lock                     rows by id, several in one call
+///            └▶ their identities                            rows by id, in the same call
+///                └▶ sessions, OAuth grants, chains, codes   rows, by their account
+///                    └▶ outbox, trail                       inserts alone
+/// ```
+///
+/// A sweep or a worker that comes to rows from below takes them by `SKIP LOCKED`, or locks what is above them first.
+struct Change: PostgresSession {
+    let transaction: Transaction
+    let call: Call
+
+    func query<T: Sendable>(
+        _ sql: SQL, at location: CodeLocation,
+        as decode: @escaping @Sendable (PostgresRow) throws(PostgresError) -> T
+    ) async throws(PostgresError) -> [T] {
+        try await transaction.query(sql, at: location, as: decode)
+    }
+
+    func execute(_ sql: SQL, at location: CodeLocation) async throws(PostgresError) -> Int {
+        try await transaction.execute(sql, at: location)
+    }
+
+    /// The same transaction, on behalf of another.
+    func onBehalf(of origin: ChangeOrigin) -> Change {
+        Change(transaction: transaction, call: call.onBehalf(of: origin))
+    }
+
+    /// Records an event of the call.
+    func record(
+        _ kind: AuditEvent.Kind, accountID: AccountID? = nil, identityID: IdentityID? = nil,
+        sessionID: SessionID? = nil, provider: Provider? = nil, reason: String? = nil
+    ) async throws(PostgresError) {
+        try await record(
+            AuditEvent(
+                kind, from: call.origin, accountID: accountID, identityID: identityID, sessionID: sessionID,
+                provider: provider, reason: reason))
+    }
+
+    /// Records an event that has an origin of its own.
+    func record(_ event: AuditEvent) async throws(PostgresError) {
+        try await AuditTrail.record(event, by: call, in: self)
+    }
+}
+
+/// A table family, seen from within a change.
+protocol ChangeView: Sendable {
+    var change: Change { get }
+}
+
+extension ChangeView {
+    var call: Call { change.call }
+    var now: Timestamp { change.call.now }
+    var origin: ChangeOrigin { change.call.origin }
+}
+
+extension Database {
+    /// Runs `body` as one transaction on behalf of a call; again, at most twice, after a serialization failure or a
+    /// deadlock.
+    @discardableResult
+    func change<Value: Sendable>(
+        by call: Call, file: StaticString = #fileID, line: UInt = #line,
+        _ body: @Sendable (Change) async throws -> Value
+    ) async throws -> Value {
+        try await transaction(retries: 2, file: file, line: line) { transaction in
+            try await body(Change(transaction: transaction, call: call))
+        }
+    }
+
+    /// A change that gives an account an address. If another transaction takes the address between the look-up of its
+    /// holder and the write, the whole is run again and finds that holder; after a few times the address counts as taken.
+    @discardableResult
+    func changeTakingAddress<Value: Sendable>(
+        by call: Call, file: StaticString = #fileID, line: UInt = #line,
+        _ body: @Sendable (Change) async throws -> Value
+    ) async throws -> Value {
+        for _ in 0..<3 {
+            do {
+                return try await change(by: call, file: file, line: line, body)
+            } catch is HolderChanged {
+                continue
+            } catch let error as PostgresError where error.isUniqueViolation(of: "accounts_email_key") {
+                continue
+            }
+        }
+        throw Refusal.emailTaken
+    }
+}
+
+/// Thrown in ``Postgres/Database/changeTakingAddress(by:file:line:_:)``: the address has passed to an account that the
+/// change has not locked.
+struct HolderChanged: Error {}

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SANDBOX = ["--env-file", "docs/operations/compose/sandbox.env", "--profile", "sandbox"]
+SANDBOX = ["--env-file", "deploy/compose/sandbox.env", "--profile", "sandbox"]
 # The work of the image's entry point, which the machine's PostgreSQL doesn't have.
 POSTGRES = r"""
 set -euo pipefail

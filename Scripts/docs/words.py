@@ -17,7 +17,7 @@ LITERALS = {"BuiltInMail+English.swift": ["whoever has", "tell {{service}}"]}
 # What the words have stood for is listed there, to its end.
 HISTORY = {"architecture.md": "## History of names"}
 
-FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", "Examples", "docs", ".ci"]
+FOLDERS = ["Sources", "Tests", "Scripts", "Benchmarks", "Examples", "deploy", "docs", ".ci"]
 SUFFIXES = {
     ".swift", ".py", ".sh", ".lua", ".sql", ".c", ".h", ".md", ".cfg", ".conf", ".env", ".ini", ".json", ".service", ".yaml",
     ".yml",

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension Neighbours {
-    /// The real HAProxy between the service and PostgreSQL, with the configuration that docs/operations has for it.
+    /// The real HAProxy between the service and PostgreSQL, with the configuration that deploy/ha has for it.
     @Suite(.limitedConcurrency, .timeLimit(.minutes(5))) struct DatabaseProxyTests {
         /// - Parameters:
         ///   - clusters: their URLs.
@@ -20,7 +20,7 @@ extension Neighbours {
                 environment["COUNTERSIGN_PATRONI_\(number)"] = "127.0.0.1"
                 environment["COUNTERSIGN_PATRONI_PORT_\(number)"] = String(port)
             }
-            let arguments = ["-db", "-f", Neighbours.operations.appending(path: "ha/haproxy-postgresql.cfg").path]
+            let arguments = ["-db", "-f", Neighbours.root.appending(path: "deploy/ha/haproxy-postgresql.cfg").path]
             try await SideProcess.run(
                 "/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
         }

@@ -3,7 +3,7 @@ import TestSupport
 
 /// The proxies in front of the service.
 extension Neighbours {
-    static let operations = URL(filePath: #filePath).appending(path: "../../../../docs/operations").standardized
+    static let root = URL(filePath: #filePath).appending(path: "../../../..").standardized
 
     /// HAProxy with the configuration that docs/operations has for it.
     ///
@@ -17,7 +17,7 @@ extension Neighbours {
             environment["COUNTERSIGN_\(number)"] = server.address
             environment["COUNTERSIGN_\(number)_HEALTH"] = server.healthPort
         }
-        let arguments = ["-db", "-f", operations.appending(path: "haproxy.cfg").path]
+        let arguments = ["-db", "-f", root.appending(path: "docs/operations/haproxy.cfg").path]
         try await SideProcess.run("/usr/sbin/haproxy", environment: environment, prepare: { _ in arguments }, body)
     }
 

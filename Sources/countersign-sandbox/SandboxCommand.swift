@@ -42,6 +42,9 @@ struct SandboxCommand: AsyncParsableCommand {
     @Option(help: "The iss of Google's tokens.")
     var googleIssuer = "https://accounts.google.com"
 
+    @Flag(help: "Ask the sandbox that listens on this port whether it answers, and exit: 0 if it does, else 1.")
+    var health = false
+
     @Flag(help: "Also end when standard input closes, so that it cannot outlive the program that started it.")
     var untilInputEnds = false
 
@@ -53,6 +56,7 @@ struct SandboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         OpenSSLLibrary.disableAtExitCleanup()
+        guard !health else { return try await requireAnswer() }
         let sandbox = Sandbox(
             .init(
                 seed: seed ?? String(UInt64.random(in: 0...UInt64.max), radix: 36), appleIssuer: appleIssuer,
@@ -78,6 +82,15 @@ struct SandboxCommand: AsyncParsableCommand {
             let reason = String(cString: strerror(error.errnoCode))
             throw StartFailure(description: "Cannot listen on \(host), port \(port): \(reason).")
         }
+    }
+
+    /// A health check without a shell.
+    private func requireAnswer() async throws {
+        let fetcher = try Self.fetcher()
+        let response = try? await fetcher.fetch(
+            FetchRequest(url: "http://127.0.0.1:\(port)/apple/auth/keys", timeout: .seconds(2)))
+        await fetcher.shutdown()
+        guard response?.status == 200 else { throw ExitCode.failure }
     }
 
     private static func fetcher() throws -> CurlFetcher {

@@ -17,9 +17,10 @@ struct Countersign: AsyncParsableCommand {
         abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
         version: ProgramVersion.description,
         subcommands: [
-            ServeCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self, TokenCommand.self,
-            AccountCommand.self, IdentityCommand.self, AppleCommand.self, GoogleCommand.self, EventsCommand.self,
-            AuditCommand.self, AdminKeyCommand.self, OAuthClientCommand.self, KeysCommand.self, KeyRingCommand.self,
+            ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,
+            TokenCommand.self, AccountCommand.self, IdentityCommand.self, AppleCommand.self, GoogleCommand.self,
+            EventsCommand.self, AuditCommand.self, AdminKeyCommand.self, OAuthClientCommand.self, KeysCommand.self,
+            KeyRingCommand.self,
         ])
 
     static func main() async {

@@ -32,6 +32,23 @@ struct FetchRefusalTests {
         }
     }
 
+    @Test func `http beyond this machine is spoken where the request says so, and no other protocol`() async throws {
+        // The kernel takes the unspecified address for loopback; the rule above does not.
+        let server = try LoopbackServer { _ in [.respond()] }
+        try await withFetcher { fetcher in
+            func request(_ url: String) -> FetchRequest {
+                var request = FetchRequest.forTests(url: url)
+                request.allowsHTTP = true
+                return request
+            }
+            let response = try await fetcher.fetch(request("http://0.0.0.0:\(server.port)/"))
+            #expect(response.status == 200)
+            await #expect(throws: FetchError(.protocolRefused)) {
+                try await fetcher.fetch(request("ftp://0.0.0.0:\(server.port)/"))
+            }
+        }
+    }
+
     @Test(arguments: ["localhost", "127.0.0.1", "127.1", "2130706433", "LOCALHOST"])
     func `http to this machine is spoken under each of its names`(host: String) async throws {
         let server = try LoopbackServer { _ in [.respond()] }

@@ -61,11 +61,22 @@ import Testing
         }
     }
 
+    @Test func `a health check asks the sandbox that listens, and fails where none does`() async throws {
+        let port = try await Sandbox.run { sandbox in
+            let port = try #require(sandbox.url.split(separator: ":").last.map(String.init))
+            let asked = try run("--health", "--port", port)
+            #expect((asked.status, asked.output, asked.error) == (0, "", ""))
+            return port
+        }
+        #expect(try run("--health", "--port", port).status == 1)
+    }
+
     @Test func `help names every option and a wrong one is refused`() throws {
         let help = try run("--help")
         #expect(help.status == 0)
         let options = [
-            "--host", "--port", "--allow-remote", "--seed", "--apple-issuer", "--google-issuer", "--until-input-ends",
+            "--host", "--port", "--allow-remote", "--seed", "--apple-issuer", "--google-issuer", "--health",
+            "--until-input-ends",
         ]
         for option in options { #expect(help.output.contains(option)) }
         #expect(try run("--prot", "1").status == 64)

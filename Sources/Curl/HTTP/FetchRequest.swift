@@ -8,7 +8,7 @@ package struct FetchRequest: Sendable {
     }
 
     package var method: Method
-    /// An absolute URL in ASCII: `https`, or `http` when the host is this machine.
+    /// An absolute URL in ASCII: `https`, or `http` when the host is this machine or `allowsHTTP` says so.
     package var url: String
     /// Header fields, sent unchanged. Those that frame the message (`Host`, `Content-Length` and the like) are refused.
     package var headers: [(name: String, value: String)]
@@ -20,6 +20,8 @@ package struct FetchRequest: Sendable {
     package var connectTimeout: Duration
     /// The most bytes of the response's body as received: content codings are neither asked for nor undone.
     package var maximumBodyBytes: Int
+    /// Whether `http` may go beyond loopback: to an address that this machine listens at itself.
+    package var allowsHTTP = false
 
     package init(
         _ method: Method = .get, url: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil,

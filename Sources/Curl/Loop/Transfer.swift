@@ -29,7 +29,7 @@ final class Transfer: @unchecked Sendable {
 
     init(_ request: FetchRequest, configuration: CurlFetcher.Configuration) throws(FetchError) {
         deadline = .now.advanced(by: request.timeout)
-        url = try RequestURL.parse(request.url)
+        url = try RequestURL.parse(request.url, allowsHTTP: request.allowsHTTP)
         var lines = TextList()
         for (name, value) in request.headers { try lines.append(name: name, value: value) }
         // Otherwise libcurl waits up to a second for "100 Continue" before it sends a body of more than a megabyte.

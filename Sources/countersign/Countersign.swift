@@ -15,6 +15,11 @@ struct Countersign: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "countersign",
         abstract: "Verifies sign-ins with Apple and Google and keeps the accounts behind them.",
+        discussion: """
+            Every command reads the same configuration, and asks for no more of it than it uses. Exit code 0: done. 1: it \
+            could not be done, or the answer is no. 2: the command line or the configuration is wrong, and nothing was \
+            touched.
+            """,
         version: ProgramVersion.description,
         subcommands: [
             ServeCommand.self, HealthCommand.self, MigrateCommand.self, ConfigCommand.self, DoctorCommand.self,

@@ -4,7 +4,7 @@ import Foundation
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Looks at the configuration, and touches nothing.",
-        subcommands: [Check.self, Show.self, Reference.self])
+        subcommands: [Check.self, Show.self, Example.self, Reference.self])
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
@@ -18,6 +18,15 @@ struct ConfigCommand: ParsableCommand {
             let configuration = try sources.load(ServiceConfiguration.init)
             for warning in configuration.warnings { printNotice("warning: \(warning.sentence)") }
             print("the configuration is sound")
+        }
+    }
+
+    struct Example: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints a configuration file with every key, its form, its default and what it is for.")
+
+        func run() {
+            print(ConfigurationExample.text, terminator: "")
         }
     }
 

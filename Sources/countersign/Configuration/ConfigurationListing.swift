@@ -11,10 +11,8 @@ struct ConfigurationListing {
             let found = sources.value(of: row.name)
             let origin = found?.origin ?? (row.defaultText == nil ? nil : .builtIn)
             let absence = "not set" + (row.fallbackDescription.map { ": \($0)" } ?? "")
-            // The relative links of the page don't work here.
-            let meaning = row.meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 }
-            return
-                "\(row.name): \(ConfigurationListing.quoted(value))  # \(origin.map { "\($0)" } ?? absence). \(meaning)"
+            let source = origin.map { "\($0)" } ?? absence
+            return "\(row.name): \(ConfigurationListing.quoted(value))  # \(source). \(row.plainMeaning)"
         }
     }
 

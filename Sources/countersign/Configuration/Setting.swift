@@ -36,6 +36,7 @@ protocol SettingRow: Sendable {
     var reloads: Bool { get }
     var meaning: String { get }
     var expectation: String { get }
+    var isList: Bool { get }
     func accepts(_ raw: RawValue) -> Bool
     func sentence(refusing raw: RawValue) -> String
     /// The value of a text key with its relative paths counted from this folder.
@@ -44,6 +45,8 @@ protocol SettingRow: Sendable {
 
 extension Setting: SettingRow {
     var expectation: String { form.expectation }
+
+    var isList: Bool { Value.self == [String].self }
 
     func accepts(_ raw: RawValue) -> Bool {
         form.parse(raw) != nil
@@ -57,4 +60,9 @@ extension Setting: SettingRow {
     func located(_ text: String, in folder: String) -> String {
         (text as? Value).flatMap { form.located($0, folder) as? String } ?? text
     }
+}
+
+extension SettingRow {
+    /// The meaning without the page's relative links, which lead nowhere outside of it.
+    var plainMeaning: String { meaning.replacing(/\[([^\]]+)\]\([^)]+\)/) { $0.1 } }
 }

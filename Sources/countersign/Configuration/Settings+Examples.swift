@@ -1,0 +1,62 @@
+/// Values for `config example`, of keys without a default and of those whose default shows nothing of their form.
+extension Settings {
+    /// The names under which the example has a second team, a second project and an app.
+    static let exampleNames = (teams: ["main", "beta"], projects: ["main", "beta"], apps: ["lamp"])
+
+    /// Written as in the environment.
+    static let examples = [
+        "server.publicUrl": "https://auth.example.com",
+        "server.trustedProxies": "10.0.0.0/8",
+        "admin.publicHost": "console.example.com",
+        "health.port": "8082",
+        "postgres.url": "postgresql://countersign@db.internal/countersign?sslmode=verify-full&passfile=pgpass",
+        "postgres.migrationUrl":
+            "postgresql://countersign_owner@db.internal/countersign?sslmode=verify-full&passfile=owner.pgpass",
+        "apple.clientIds": "com.example.lamp,com.example.lamp.mac",
+        "apple.servicesId": "com.example.lamp.web",
+        "apple.teamId": "ABCDE12345",
+        "apple.keyId": "FGHIJ67890",
+        "apple.privateKeyPath": "AuthKey_FGHIJ67890.p8",
+        "apple.teams": "main,beta",
+        "apple.team.beta.clientIds": "com.example.lamp.beta",
+        "apple.team.beta.servicesId": "com.example.lamp.beta.web",
+        "apple.team.beta.teamId": "KLMNO12345",
+        "apple.team.beta.keyId": "PQRST67890",
+        "apple.team.beta.privateKeyPath": "AuthKey_PQRST67890.p8",
+        "apple.redirectUris": "https://example.com/sign-in/apple",
+        "google.clientIds": "1234-ios.apps.googleusercontent.com,1234-web.apps.googleusercontent.com",
+        "google.serverClientId": "1234-web.apps.googleusercontent.com",
+        "google.serverClientSecret": "GOCSPX-from-the-console-of-Google",
+        "google.projects": "main,beta",
+        "google.project.beta.clientIds": "5678-web.apps.googleusercontent.com",
+        "google.project.beta.serverClientId": "5678-web.apps.googleusercontent.com",
+        "google.project.beta.serverClientSecret": "GOCSPX-from-the-console-of-Google",
+        "google.authorizedParties": "1234-ios.apps.googleusercontent.com",
+        "google.hostedDomains": "example.com",
+        "google.serviceAccountPath": "risc-service-account.json",
+        "web.apps": "lamp",
+        "web.app.lamp.redirectUris": "https://lamp.example.com/signed-in,com.example.lamp:/signed-in",
+        "web.app.lamp.name": "Lamp",
+        "web.app.lamp.appleRelayPackage": "com.example.lamp",
+        "pages.name": "Example",
+        "pages.logoPath": "logo.svg",
+        "pages.accentColor": "#0a5cb8",
+        "pages.privacyUrl": "https://example.com/privacy",
+        "pages.termsUrl": "https://example.com/terms",
+        "pages.helpUrl": "https://example.com/help",
+        "pages.appleLogoPath": "apple-logo.svg",
+        "oauth.scopeTextsPath": "scopes.yaml",
+        "appFlip.appleAppIds": "ABCDE12345.com.example.lamp",
+        "appFlip.androidApps":
+            "com.example.lamp=\(Array(repeating: "1F", count: 32).joined(separator: ":"))",
+        "appFlip.maxAuthAge": "86400",
+        "tokens.issuer": "https://auth.example.com",
+        "tokens.audience": "https://api.example.com",
+        "tokens.sessionLifetime": "31536000",
+        "keyring.path": "keyring",
+        "mail.smtpUrl": "smtps://countersign:password@mail.example.com",
+        "mail.from": "no-reply@example.com",
+        "mail.serviceName": "Example",
+        "mail.templatesPath": "mail",
+    ]
+}

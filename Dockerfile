@@ -1,5 +1,10 @@
 # syntax=docker/dockerfile:1
 # `docker build .` makes the image of the service, `docker build --target sandbox .` that of the stand-in for Apple and Google.
+# `docker build --target symbols --output symbols .` writes what belongs to the first and is not in it: the debug symbols, and
+# the versions of the Swift packages in it, in the form of dependencies.lock.
+
+# That of Sources/Version, for the label.
+ARG VERSION=0.1.0
 
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
@@ -19,17 +24,26 @@ ARG COMMIT=
 RUN --network=none [ -z "$COMMIT" ] || echo "$COMMIT" >Sources/Version/revision
 RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign \
     && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign"
+RUN --network=none mkdir /symbols \
+    && objcopy --only-keep-debug --compress-debug-sections /out/countersign /symbols/countersign.debug \
+    && strip /out/countersign \
+    && objcopy --add-gnu-debuglink=/symbols/countersign.debug /out/countersign \
+    && sed -nE 's/^ *"(identity|version)" : "(.*)",?$/\2/p' Package.resolved | paste -d ' ' - - >/symbols/dependencies.lock
+
+FROM scratch AS symbols
+COPY --from=build /symbols /
 
 FROM build AS build-sandbox
 RUN --network=none swift build -c release --static-swift-stdlib --skip-update --product countersign-sandbox \
-    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign-sandbox"
+    && install -D -t /out "$(swift build -c release --static-swift-stdlib --show-bin-path)/countersign-sandbox" \
+    && strip /out/countersign-sandbox
 
 # The C libraries are the distribution's: rebuild the image to get their fixes.
 FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libcurl4 libpq5 libssl3 libstdc++6 \
-    && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
+    && rm -rf /var/lib/apt/lists/* /var/cache/ldconfig/aux-cache /var/log/apt /var/log/*.log \
+    && useradd --system --no-log-init --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin countersign
 USER 10001:10001
 
 # Every client that reaches its port can sign in as any person: for development only.
@@ -43,6 +57,12 @@ CMD ["--host", "0.0.0.0", "--allow-remote"]
 # Secret files are mounted with mode 0600 and the owner 10001. The private listener stays on the container's loopback. The health
 # check reads the configuration that the service reads: name a file of yours by COUNTERSIGN_CONFIG, not by --config.
 FROM runtime AS countersign
+ARG VERSION COMMIT=
+LABEL org.opencontainers.image.title=Countersign \
+    org.opencontainers.image.description="Sign-in with Apple and Google for teams with mobile apps" \
+    org.opencontainers.image.version=$VERSION \
+    org.opencontainers.image.revision=$COMMIT \
+    org.opencontainers.image.licenses=Apache-2.0
 COPY --from=build /out/countersign /usr/local/bin/
 # Huge pages for the heap, where the host offers them on request (docs/performance.md).
 ENV COUNTERSIGN_SERVER_HOST=0.0.0.0 GLIBC_TUNABLES=glibc.malloc.hugetlb=1

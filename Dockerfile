@@ -54,6 +54,17 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=5s CMD ["countersign-sand
 ENTRYPOINT ["countersign-sandbox"]
 CMD ["--host", "0.0.0.0", "--allow-remote"]
 
+# A mail server that prints what it gets. For development, beside the sandbox.
+FROM debian:bookworm-slim AS mailbox
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3-aiosmtpd \
+    && rm -rf /var/lib/apt/lists/*
+ENV PYTHONUNBUFFERED=1
+USER 65534:65534
+EXPOSE 8025
+ENTRYPOINT ["python3", "-m", "aiosmtpd", "--nosetuid", "--listen", "0.0.0.0:8025"]
+CMD ["--class", "aiosmtpd.handlers.Debugging", "stdout"]
+
 # Secret files are mounted with mode 0600 and the owner 10001. The private listener stays on the container's loopback. The health
 # check reads the configuration that the service reads: name a file of yours by COUNTERSIGN_CONFIG, not by --config.
 FROM runtime AS countersign
